@@ -36,10 +36,10 @@ export async function payRound(
 /** From finalized blocks alone. Throws when a destination was paid other than once, or not the amount. */
 export async function countTransfers(stack: Stack, destinations: ReadonlySet<string>): Promise<number> {
   const payments = await paymentsOnChain(stack.rpcUrls[0] ?? '', stack.hotWallet);
-  const mine = payments.filter(({ wallet }) => destinations.has(wallet));
-  const wallets = new Set(mine.map(({ wallet }) => wallet));
-  const wrong = mine.find(({ received }) => received !== BigInt(AMOUNT_LAMPORTS));
-  if (wallets.size !== mine.length || wrong !== undefined)
-    throw new Error(`${mine.length} transfers to ${wallets.size} wallets: something was paid wrongly`);
-  return mine.length;
+  const matching = payments.filter(({ wallet }) => destinations.has(wallet));
+  const wallets = new Set(matching.map(({ wallet }) => wallet));
+  const wrong = matching.find(({ received }) => received !== BigInt(AMOUNT_LAMPORTS));
+  if (wallets.size !== matching.length || wrong !== undefined)
+    throw new Error(`${matching.length} transfers to ${wallets.size} wallets: something was paid wrongly`);
+  return matching.length;
 }

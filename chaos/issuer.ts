@@ -43,12 +43,12 @@ export async function stopTokens(issued: Issued): Promise<Heal> {
   await onSends('localnet_setFault', DROP);
   try {
     await Promise.all(stops.map(({ account }) => untilSigned(url, account)));
-    await Promise.all(stops.map((stop) => bring(stop, true, 'processed')));
+    await Promise.all(stops.map((stop) => setUntil(stop, true, 'processed')));
   } finally {
     await onSends('localnet_clearFaults');
   }
   return async () => {
-    await Promise.all(stops.map((stop) => bring(stop, false, 'finalized')));
+    await Promise.all(stops.map((stop) => setUntil(stop, false, 'finalized')));
     return (await failed(url, stops)) - before;
   };
 }
@@ -71,8 +71,8 @@ function pause({ rpcUrls: [url = ''], hotWallet }: Issued, mint: string): Stop {
   };
 }
 
-/** Asks again while the chain has it otherwise: a fork may take it back. */
-async function bring(
+/** Repeats the request until the chain has the state: a fork may revert it. */
+async function setUntil(
   { set, isStopped }: Stop,
   stopped: boolean,
   commitment: 'processed' | 'finalized',

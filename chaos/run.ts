@@ -148,7 +148,7 @@ async function drive(driven: Drive): Promise<ChaosReport> {
     ...down.map((name) => `${name} did not come up again`),
     ...(await paying),
     ...((await depositing) ?? []),
-    ...(plan.minutes < LONG_ENOUGH_MINUTES ? [] : unmet(met)),
+    ...(plan.minutes < LONG_ENOUGH_MINUTES ? [] : unmetFaults(met)),
   ];
   await buying;
   if (selling !== null) say(selling.summary);
@@ -209,7 +209,7 @@ async function payOne(
 }
 
 /** The faults that the stack never saw: a run shows nothing about those. */
-function unmet(met: FaultCounts): readonly string[] {
+function unmetFaults(met: FaultCounts): readonly string[] {
   return Object.entries(met).flatMap(([name, times]) =>
     times === 0 ? [`${name} was injected, and nothing met it`] : [],
   );
@@ -277,8 +277,8 @@ async function fieldOf(
   say: (line: string) => void,
 ): Promise<ReadyField> {
   const second = await stack.addWorker('worker-2');
-  const temporal = own(stack.temporalServer, 'TEMPORAL_ADDRESS');
-  const postgres = own(stack.postgres, 'DATABASE_URL');
+  const temporal = serverOf(stack.temporalServer, 'TEMPORAL_ADDRESS');
+  const postgres = serverOf(stack.postgres, 'DATABASE_URL');
   const { worker, signer, api, x402, databaseUrl, rpcUrls } = stack;
   const supervisor = new Supervisor(
     [temporal, postgres, signer, worker, second, api, ...(x402 === null ? [] : [x402])],
@@ -300,7 +300,7 @@ async function fieldOf(
   };
 }
 
-function own(server: ManagedProcess | null, setting: string): ManagedProcess {
+function serverOf(server: ManagedProcess | null, setting: string): ManagedProcess {
   if (server === null) throw new Error(`chaos stops and starts every server: unset ${setting}`);
   return server;
 }

@@ -37,7 +37,7 @@ export function drawSchedule(plan: SchedulePlan): readonly Injection[] {
     const placed = place(drawn, gapMs * closer, endMs, plan.nodes);
     if (Math.max(...placed.map(({ untilMs }) => untilMs)) <= endMs) return placed;
   }
-  return squeeze(place(drawn, gapMs, endMs, plan.nodes), endMs);
+  return scaleTo(place(drawn, gapMs, endMs, plan.nodes), endMs);
 }
 
 function place(drawn: readonly Draw[], gapMs: number, endMs: number, nodes: number): readonly Injection[] {
@@ -56,8 +56,8 @@ function place(drawn: readonly Draw[], gapMs: number, endMs: number, nodes: numb
   return placed.toSorted((a, b) => a.atMs - b.atMs);
 }
 
-/** Where they cannot strike closer together, the whole schedule runs a little faster, in the same order. */
-function squeeze(placed: readonly Injection[], endMs: number): readonly Injection[] {
+/** Scales the times of all injections so that the last one ends at `endMs`; the order stays. */
+function scaleTo(placed: readonly Injection[], endMs: number): readonly Injection[] {
   const lastMs = Math.max(...placed.map(({ untilMs }) => untilMs));
   const scaled = (ms: number): number => Math.floor((ms * endMs) / lastMs);
   return placed.map((one) => ({ ...one, atMs: scaled(one.atMs), untilMs: scaled(one.untilMs) }));

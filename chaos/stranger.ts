@@ -35,18 +35,18 @@ export async function fundTokenAccounts(
   );
   const funded: string[] = [];
   for (const account of accounts) {
-    if (await exists(url, account)) continue;
+    if (await accountExists(url, account)) continue;
     const lamports = LAMPORTS[funded.length % LAMPORTS.length];
     await rpc(url, 'localnet_healthy', ['requestAirdrop', account, lamports]);
     funded.push(account);
   }
   return async () => {
-    const there = await Promise.all(funded.map((account) => exists(url, account)));
+    const there = await Promise.all(funded.map((account) => accountExists(url, account)));
     return there.filter(Boolean).length;
   };
 }
 
-async function exists(url: string, account: string): Promise<boolean> {
+async function accountExists(url: string, account: string): Promise<boolean> {
   const config = { commitment: 'confirmed', encoding: 'base64' };
   const { value } = await rpc<{ value: unknown }>(url, 'localnet_healthy', [
     'getAccountInfo',

@@ -16,7 +16,7 @@ import { fundTokenAccounts } from './stranger.ts';
 import type { Supervisor } from './supervisor.ts';
 import type { Market } from './wanted.ts';
 
-/** What faults act on. */
+/** The targets of faults. */
 export interface Field {
   readonly supervisor: Supervisor;
   readonly workers: readonly ManagedProcess[];
@@ -34,7 +34,7 @@ export interface Field {
   readonly market: Market;
   /** All withdrawals of the run. */
   readonly orders: readonly Order[];
-  /** Who takes the deposits; null where there are none, and no fault of the scan. */
+  /** The receiver of the deposits; null in a run without deposits and scan faults. */
   readonly exchange: Exchange | null;
 }
 

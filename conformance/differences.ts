@@ -43,7 +43,11 @@ function compare(facts: TransactionFacts, read: ScannedTransaction | undefined):
     ['fee', facts.fee, feeLamports],
     ['fee payer', facts.fee_payer, accounts[0]?.address],
     ['success', facts.err === null, read.error === null],
-    ['movements', known(facts).join('\n'), found(findingOfTransaction(read, ALL_WALLETS)).join('\n')],
+    [
+      'movements',
+      movementsByFacts(facts).join('\n'),
+      movementsByScan(findingOfTransaction(read, ALL_WALLETS)).join('\n'),
+    ],
   ];
   return pairs
     .filter(([, expected, actual]) => expected !== actual)
@@ -53,7 +57,7 @@ function compare(facts: TransactionFacts, read: ScannedTransaction | undefined):
     );
 }
 
-function known({ err, native_changes, token_changes }: TransactionFacts): readonly string[] {
+function movementsByFacts({ err, native_changes, token_changes }: TransactionFacts): readonly string[] {
   const native = Object.entries(native_changes).map(([address, delta]) =>
     line(address, address, 'SOL', delta),
   );
@@ -66,7 +70,7 @@ function known({ err, native_changes, token_changes }: TransactionFacts): readon
   return [...native, ...(err === null ? tokens : [])].filter((text) => !text.endsWith(' 0')).toSorted();
 }
 
-function found({ inflows, outflows }: BlockFinding): readonly string[] {
+function movementsByScan({ inflows, outflows }: BlockFinding): readonly string[] {
   return [
     ...inflows.map(({ account, wallet, asset, amount }) => line(account, wallet, asset, amount)),
     ...outflows.map(({ account, wallet, asset, amount }) => line(account, wallet, asset, -amount)),

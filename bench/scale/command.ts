@@ -2,6 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { EXIT } from '../../src/cli/exit.ts';
 import { positive } from '../../src/cli/numbers.ts';
 import { JSON_AND_PROGRESS_OPTION, run } from '../../src/cli/output.ts';
+import { rounded } from '../figures.ts';
 import { measureScale, type ScaleFigures } from './measure.ts';
 import { openServer } from './server.ts';
 
@@ -43,10 +44,4 @@ function render(figures: ScaleFigures): string {
       ({ name, smallMs, largeMs }) => `  ${smallMs.toFixed(1)} ms -> ${largeMs.toFixed(1)} ms  ${name}`,
     ),
   ].join('\n');
-}
-
-function rounded(figures: ScaleFigures): object {
-  return JSON.parse(JSON.stringify(figures), (_key, value: unknown) =>
-    typeof value === 'number' ? Math.round(value * 1_000) / 1_000 : value,
-  ) as object;
 }

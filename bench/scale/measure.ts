@@ -1,5 +1,6 @@
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
+import { median } from '../figures.ts';
 import { drive } from '../load.ts';
 import type { CapturedQuery } from './capture.ts';
 import { captureQueries, wholeReadsOf } from './queries.ts';
@@ -97,10 +98,6 @@ function keyed(queries: readonly CapturedQuery[]): ReadonlyMap<string, CapturedQ
     keys.set(key, query);
   }
   return keys;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
 /** Preparations a second of a wallet with nothing open, and of one with so many open reservations, by turns. */

@@ -2,6 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { EXIT } from '../../src/cli/exit.ts';
 import { positive } from '../../src/cli/numbers.ts';
 import { JSON_AND_PROGRESS_OPTION, run } from '../../src/cli/output.ts';
+import { rounded } from '../figures.ts';
 import { type EndToEndFigures, measureEndToEnd } from './end-to-end.ts';
 import { type LargeBlockFigures, measureLargeBlocks } from './large-block.ts';
 import { type MicroFigures, measureMicro } from './micro.ts';
@@ -56,13 +57,4 @@ function render(figures: Figures): string {
     `in the database  ${figures.depositsCommitted} deposits of ${figures.blocksCommitted} blocks`,
     `large blocks     ${peak.toFixed(0)} MB at most, ${catchUpPeak.toFixed(0)} MB in catch-up, with blocks of ${size.toFixed(0)} MB`,
   ].join('\n');
-}
-
-function rounded(figures: Figures): object {
-  return Object.fromEntries(
-    Object.entries(figures).map(([name, value]) => [
-      name,
-      value === null ? null : Math.round(value * 1000) / 1000,
-    ]),
-  );
 }

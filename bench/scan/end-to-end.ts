@@ -1,7 +1,7 @@
+import { median, timed } from '../figures.ts';
 import { MAINNET_SHAPE } from './block.ts';
 import { type BenchChain, onChain, type Scanner } from './chain.ts';
 import { Child } from './child.ts';
-import { median, timed } from './figures.ts';
 import { GAINS_OF_A_PAYMENT } from './ours.ts';
 import type { Web3Answer, Web3Question } from './web3js.ts';
 

@@ -67,24 +67,24 @@ export async function openMarket(options: MarketOptions, closers: Closers): Prom
   const chain = await startChain({ ...options, nodes: 1, hotWallet, stateDir: dir, env });
   closers.add('chain', () => chain.stop());
   const nodeUrl = chain.info.rpcUrls[0] ?? '';
-  const ours = await startOurs(
+  const ours = await startSluiceSeller(
     { chain, nodeUrl, dir, env: { ...env, SLUICE_HOT_WALLET: hotWallet } },
     options,
     closers,
   );
   const token = { mint: ours.sales.asset, program: TOKEN_PROGRAM };
-  const theirs = await startTheirs(chain, token, dir, closers);
+  const theirs = await startOfficialSeller(chain, token, dir, closers);
   return { chain, nodeUrl, token, sellers: [ours.seller, theirs] };
 }
 
-interface Place {
+interface Environment {
   readonly chain: LocalChain;
   readonly nodeUrl: string;
   readonly dir: string;
   readonly env: NodeJS.ProcessEnv;
 }
 
-async function startOurs(place: Place, { flags = [] }: MarketOptions, closers: Closers) {
+async function startSluiceSeller(place: Environment, { flags = [] }: MarketOptions, closers: Closers) {
   const logDir = join(place.dir, 'logs');
   const node = await startCountingProxy(place.nodeUrl);
   closers.add('proxy of ours', () => node.close());
@@ -129,7 +129,7 @@ async function startOurs(place: Place, { flags = [] }: MarketOptions, closers: C
 }
 
 /** A route at the price of the official server, in front of an upstream with the same answer in this process. */
-async function sell({ chain, dir }: Place, apiUrl: string, closers: Closers): Promise<Sales> {
+async function sell({ chain, dir }: Environment, apiUrl: string, closers: Closers): Promise<Sales> {
   const upstream = await startHttp(async (_request, response) => {
     response.setHeader('content-type', 'application/json').end(JSON.stringify(PRICED.body));
   });
@@ -147,7 +147,12 @@ async function untilSettled(ledger: Ledger): Promise<void> {
   while ((await first()) !== undefined) await sleep(POLL_MS);
 }
 
-async function startTheirs(chain: LocalChain, token: Token, dir: string, closers: Closers): Promise<Seller> {
+async function startOfficialSeller(
+  chain: LocalChain,
+  token: Token,
+  dir: string,
+  closers: Closers,
+): Promise<Seller> {
   const nodeUrl = chain.info.rpcUrls[0] ?? '';
   const node = await startCountingProxy(nodeUrl);
   closers.add('proxy of theirs', () => node.close());

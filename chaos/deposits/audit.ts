@@ -67,7 +67,7 @@ export function auditDeposits(evidence: DepositEvidence): {
     ...payersFindings(evidence, made),
     ...verdicts.flatMap(({ fault }) => (fault === null ? [] : [fault])),
     ...superfluous.map((one) => `${one.signature} has a credit of ${one.amount} ${one.asset} too many`),
-    ...strangers(evidence),
+    ...unknownDeposits(evidence),
     ...feedFindings(evidence),
     ...chainFindings(evidence),
   ];
@@ -146,7 +146,7 @@ function payersFindings({ paid }: DepositEvidence, made: readonly Verdict[]): re
 }
 
 /** Rows that the blocks do not show. Only announced ones may have been dropped. */
-function strangers({ deposits, arrivals }: DepositEvidence): readonly string[] {
+function unknownDeposits({ deposits, arrivals }: DepositEvidence): readonly string[] {
   const known = new Set(arrivals.map(({ signature, account, asset }) => `${signature} ${account} ${asset}`));
   return deposits
     .filter(({ state, signature, account, asset }) => {

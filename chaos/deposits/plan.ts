@@ -88,9 +88,9 @@ function inTransactions(legs: readonly Timed[]): readonly Payment[] {
     const apart = group.filter(
       ({ leg }, index) => group.findIndex((one) => isOneAccount(one.leg, leg)) === index,
     );
-    const again = group.filter((one) => !apart.includes(one));
+    const repeated = group.filter((one) => !apart.includes(one));
     payments.push({ atMs, legs: apart.map(({ leg }) => leg), fake: null });
-    for (const { leg } of again) payments.push({ atMs, legs: [leg], fake: null });
+    for (const { leg } of repeated) payments.push({ atMs, legs: [leg], fake: null });
     at += take;
   }
   return payments;

@@ -14,17 +14,17 @@ import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { decodeMessage } from '../../src/solana/tx/message.ts';
 import { MEMO_PROGRAM } from '../../src/solana/tx/programs.ts';
 import {
-  type ComposingRoom,
+  type CompositionFixture,
   FIRST_ATTEMPT,
-  openComposingRoom,
+  openCompositionFixture,
   withdrawalRow,
 } from './composition-fixture.ts';
 
-let room: ComposingRoom;
+let room: CompositionFixture;
 let receiver: Wallet;
 
 beforeAll(async () => {
-  room = await openComposingRoom();
+  room = await openCompositionFixture();
 });
 afterAll(() => room.close());
 beforeEach(async () => {

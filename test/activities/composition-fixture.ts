@@ -1,5 +1,5 @@
-import { Keypair } from '@solana/web3.js';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals/withdrawals.ts';
 import type { AttemptPosition } from '../../src/settlement/kind.ts';
 import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
@@ -10,7 +10,7 @@ import type { PayeeRules } from '../../src/withdrawals/payee.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 
 /** A chain of one node whose blocks the test makes, and composers that pay from its hot wallet. */
-export interface ComposingRoom {
+export interface CompositionFixture {
   readonly localnet: Localnet;
   readonly hotWallet: string;
   /** A composer that has read nothing of the chain yet. */
@@ -18,8 +18,8 @@ export interface ComposingRoom {
   close(): Promise<void>;
 }
 
-export async function openComposingRoom(): Promise<ComposingRoom> {
-  const hotWallet = randomAddress();
+export async function openCompositionFixture(): Promise<CompositionFixture> {
+  const hotWallet = newAddress();
   const localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 1, hotWallet });
   const pool = await openNodePool(localnet.rpcUrls);
   return {
@@ -56,7 +56,7 @@ export function withdrawalRow(asset: string, changes: Partial<WithdrawalRow> = {
     id: 'composed',
     asset,
     amount: 1_000n,
-    destination: randomAddress(),
+    destination: newAddress(),
     acceptEmptyWallet: true,
     memo: null,
     fingerprint: '',
@@ -68,8 +68,4 @@ export function withdrawalRow(asset: string, changes: Partial<WithdrawalRow> = {
     updatedAt: new Date(),
     ...changes,
   };
-}
-
-export function randomAddress(): string {
-  return Keypair.generate().publicKey.toBase58();
 }

@@ -1,9 +1,9 @@
 import { base64 } from '@scure/base';
 import { NATIVE_MINT } from '@solana/spl-token';
 import { Keypair } from '@solana/web3.js';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import { formatUnits } from '../../src/domain/amount.ts';
 import { DomainError } from '../../src/domain/errors.ts';
@@ -13,7 +13,7 @@ import { SIGNING_RULES } from '../../src/platform/roles/signer.ts';
 import type { Composition } from '../../src/settlement/kind.ts';
 import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
 import type { SigningBounds } from '../../src/signing/checks.ts';
-import { loadKeypair, type Signer } from '../../src/signing/signer.ts';
+import { type Signer } from '../../src/signing/signer.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import type { AccountView } from '../../src/solana/rpc/agreed-accounts.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
@@ -22,8 +22,10 @@ import { decodeMessage } from '../../src/solana/tx/message.ts';
 import { assembleTransaction, composeTransfer } from '../../src/solana/tx/transfer.ts';
 import { Composer } from '../../src/withdrawals/compose.ts';
 import type { PayeeRules } from '../../src/withdrawals/payee.ts';
+import { runActivity } from '../support/activity.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
-import { FIRST_ATTEMPT, randomAddress, withdrawalRow } from './composition-fixture.ts';
+import { signerOf } from '../support/signer.ts';
+import { FIRST_ATTEMPT, withdrawalRow } from './composition-fixture.ts';
 import {
   fixedAccount,
   hookedMint,
@@ -50,7 +52,7 @@ beforeAll(async () => {
   localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 1, hotWallet: HOT });
   pool = await openNodePool(localnet.rpcUrls);
   chain = quickChain(pool);
-  signer = await loadKeypair(JSON.stringify([...HOT_KEY.secretKey]));
+  signer = await signerOf(HOT_KEY);
 });
 afterAll(async () => {
   await pool.close();
@@ -107,7 +109,7 @@ const PDA_OF_RECEIVER: ListEntry = { kind: 1, config: Uint8Array.of(4, 2, 32, 32
 
 describe('a transfer with a transfer hook', () => {
   it.each([
-    ['a fixed account', () => fixedAccount(randomAddress())],
+    ['a fixed account', () => fixedAccount(newAddress())],
     ['an address made of an account that the transfer makes', () => PDA_OF_RECEIVER],
   ])(
     'includes %s that its hook requires, and a signer that allows the hook signs it',
@@ -130,7 +132,7 @@ describe('a transfer with a transfer hook', () => {
       };
       const task = { kind: WITHDRAWAL, key: 'hot', message, terms: transferTerms };
       const sign = (bounds: SigningBounds): Promise<{ readonly signature: string }> =>
-        new MockActivityEnvironment().run(() =>
+        runActivity(() =>
           createSignerActivities({ keys: { hot: signer }, bounds, rules: SIGNING_RULES }).signTransaction(
             task,
           ),
@@ -141,7 +143,7 @@ describe('a transfer with a transfer hook', () => {
   );
 
   it('is held, not rejected, while the signer policy forbids the hook accounts', async () => {
-    const row = withdrawalRow(await mintWithHook(1, hookList([fixedAccount(randomAddress())])));
+    const row = withdrawalRow(await mintWithHook(1, hookList([fixedAccount(newAddress())])));
     expect(await compose(row, composerWith({ transferHook: 'allow' }, NO_HOOKS))).toMatchObject({
       kind: 'held',
       reason: {
@@ -153,7 +155,7 @@ describe('a transfer with a transfer hook', () => {
   });
 
   it('is retried when the hook refuses, whatever the error code, because the issuer can change the hook', async () => {
-    const mint = await mintWithHook(2, hookList([fixedAccount(randomAddress())]));
+    const mint = await mintWithHook(2, hookList([fixedAccount(newAddress())]));
     await expect(compose(withdrawalRow(mint))).rejects.toMatchObject(HOOK_REFUSES);
   });
 
@@ -162,18 +164,18 @@ describe('a transfer with a transfer hook', () => {
     const mint = await hookedMint(localnet, program);
     await localnet.mintTo(mint, HOT, 1_000_000n);
     const composer = composerWith();
-    plantHookList(localnet, mint, program, hookList([fixedAccount(randomAddress())]));
+    plantHookList(localnet, mint, program, hookList([fixedAccount(newAddress())]));
     expect((await compose(withdrawalRow(mint), composer)).kind).toBe('composed');
     plantHookList(
       localnet,
       mint,
       program,
-      hookList([fixedAccount(randomAddress()), fixedAccount(randomAddress())]),
+      hookList([fixedAccount(newAddress()), fixedAccount(newAddress())]),
     );
     await expect(compose(withdrawalRow(mint), composer)).rejects.toMatchObject(HOOK_REFUSES);
   });
 
-  const good = hookList([fixedAccount(randomAddress())]);
+  const good = hookList([fixedAccount(newAddress())]);
   it.each([
     ['of another instruction', Buffer.concat([Buffer.alloc(8, 1), good.subarray(8)])],
     ['cut off', good.subarray(0, -1)],
@@ -183,7 +185,7 @@ describe('a transfer with a transfer hook', () => {
       'with data of an account that is not there',
       hookList([{ kind: 1, config: Uint8Array.of(4, 5, 0, 32) }]),
     ],
-    ['with a second signer', hookList([{ ...fixedAccount(randomAddress()), signer: true }])],
+    ['with a second signer', hookList([{ ...fixedAccount(newAddress()), signer: true }])],
   ])(
     'is held when the account list of the hook is %s, because the issuer can change the list',
     async (_what, list) => {
@@ -204,7 +206,7 @@ describe('a transfer with a transfer hook', () => {
   });
 
   it('is rejected as too large for a packet when its hook requires too many accounts', async () => {
-    const list = hookList(Array.from({ length: 30 }, () => fixedAccount(randomAddress())));
+    const list = hookList(Array.from({ length: 30 }, () => fixedAccount(newAddress())));
     const terms = withdrawalRow(await mintWithHook(30, list), { memo: 'm'.repeat(200) });
     expect(await compose(terms)).toMatchObject(refusedFor('invalid_request', 'even without its memo'));
   });
@@ -251,9 +253,9 @@ describe('a hot wallet with too little money', () => {
     ['SOL', () => 'SOL', `of ${formatUnits(2n ** 60n, 9)} SOL`],
   ])(
     'delays the payment, and the reason names the balance and the amount needed: %s',
-    async (_what, asset, told) => {
+    async (_what, asset, message) => {
       const answer = await compose(withdrawalRow(asset(), { amount: 2n ** 60n }));
-      expect(answer).toMatchObject(short(told));
+      expect(answer).toMatchObject(short(message));
     },
   );
 
@@ -275,7 +277,7 @@ async function spend(amount: bigint): Promise<void> {
     asset: 'SOL',
     amount,
     source: HOT,
-    destination: randomAddress(),
+    destination: newAddress(),
     memo: null,
     token: null,
     computeUnitLimit: 1_000,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { base58, base64 } from '@scure/base';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createPreparation } from '../../src/activities/withdrawals.ts';
 import type { Preparation, PreparedAttempt } from '../../src/domain/steps.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
@@ -13,20 +14,15 @@ import { Composer } from '../../src/withdrawals/compose.ts';
 import { withdrawalKind } from '../../src/withdrawals/kind.ts';
 import { newId, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
-import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
-import { listen } from '../solana/rpc-calls.ts';
+import { useLandingFixture } from '../solana/landing-fixture.ts';
+import { recordCalls } from '../solana/rpc-calls.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { QUICK_PRICES } from '../support/quick-chain.ts';
 import { landedWithdrawals } from '../support/withdrawal-kind.ts';
 
 const use = useLedger();
 const AMOUNT = 3_000_000n;
-let room: LandingRoom;
-
-beforeAll(async () => {
-  room = await LandingRoom.open();
-});
-afterAll(() => room?.close());
+const room = useLandingFixture();
 
 /** A recorded withdrawal, of the same terms as every other one to this destination. */
 async function reserved(destination: string, id = newId()): Promise<WithdrawalTerms> {
@@ -102,7 +98,7 @@ async function land({ id }: WithdrawalTerms, { n, message }: PreparedAttempt): P
 
 describe('withdrawals with equal terms', () => {
   it('get different messages: the second is composed again, and both are paid', async () => {
-    const destination = wallet();
+    const destination = newAddress();
     const [one, other] = twins();
     const asked = [await reserved(destination, one), await reserved(destination, other)];
     const { ledger, wanted } = overheard();
@@ -125,10 +121,10 @@ describe('withdrawals with equal terms', () => {
   });
 
   it('that are prepared at once share one simulation by two nodes, and each gets its own message', async () => {
-    const destination = wallet();
+    const destination = newAddress();
     const asked = await Promise.all(Array.from({ length: 20 }, () => reserved(destination)));
     const calls: string[] = [];
-    const stop = listen(room.pool, calls);
+    const stop = recordCalls(room.pool, calls);
     const prepared = await Promise.all(asked.map(worker(use.ledger)));
     stop();
     expect(new Set(prepared.map(({ message }) => message)).size).toBe(20);

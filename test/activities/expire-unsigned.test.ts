@@ -1,77 +1,58 @@
-import { base64 } from '@scure/base';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { CANCELLED } from '../../src/domain/withdrawal.ts';
 import { createUnsignedExpiry } from '../../src/settlement/expire-unsigned.ts';
-import { messageHashOf } from '../../src/solana/tx/message.ts';
-import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
-import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
-import { terms } from '../ledger/terms.ts';
-import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
-import { listen } from '../solana/rpc-calls.ts';
+import { attempt, codeOf, PLENTY, useLedger } from '../ledger/support.ts';
+import { useLandingFixture } from '../solana/landing-fixture.ts';
+import { recordCalls } from '../solana/rpc-calls.ts';
+import { preparedAttempt } from './prepared-attempt.ts';
 
 const use = useLedger();
 const REFUSED = { code: 'signing_refused', message: 'the price is above what this signer grants' };
-let room: LandingRoom;
+const room = useLandingFixture();
 
-beforeAll(async () => {
-  room = await LandingRoom.open();
-});
-afterEach(() => room.localnet.controls.clearFaults());
-afterAll(() => room?.close());
-
-const bury = () => createUnsignedExpiry({ ledger: use.ledger, chain: room.chain }).expireUnsigned();
+const expireUnsigned = () => createUnsignedExpiry({ ledger: use.ledger, chain: room.chain }).expireUnsigned();
 /** A reader that reads two history entries per run. */
-const patient = () =>
+const smallPageExpiry = () =>
   createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, history: { pageSize: 3, pagesPerCall: 1 } });
 
 /** So many transactions that name the hot wallet, each in a block of its own. */
-async function dust(count: number): Promise<void> {
+async function sendDust(count: number): Promise<void> {
   for (let n = 1; n <= count; n += 1) {
     await room.localnet.airdrop(room.signer.address, BigInt(n));
     room.localnet.controls.produceSlots(5);
   }
 }
 
-const standing = async (id: string) => {
+const statesOf = async (id: string) => {
   const { status } = await use.ledger.withdrawals.get(id);
   return [status, ...(await use.ledger.attempts.of(id)).map(({ state }) => state)];
 };
 
 /** A withdrawal held because the signer refused its attempt; `raw` is what a holder of the key could still send. */
-async function refused(changes: { readonly message?: string } = {}) {
-  const [id, destination] = [newId(), wallet()];
-  const { raw, signature, feeLamports: _fee, ...life } = await room.attempt(destination, 5_000_000n);
-  const message = readSigned(base64.decode(raw))?.message ?? new Uint8Array();
-  await use.ledger.withdrawals.reserve(terms(id, { destination }));
-  const row = {
-    ...life,
-    signers: [room.signer.address],
-    message: base64.encode(message),
-    messageHash: messageHashOf(message),
-    ...changes,
-  };
-  expect((await use.ledger.attempts.prepare(attempt(id, 1, row), PLENTY)).kind).toBe('prepared');
+async function refusedAttempt(changes: { readonly message?: string } = {}) {
+  const { id, raw, signature } = await preparedAttempt(use.ledger, room, changes);
   await use.ledger.settlements.move(id, 'held', REFUSED);
   return { id, raw, signature };
 }
 
 /** Leaves no refused attempt of one test to the next. */
-async function end(id: string): Promise<void> {
+async function closeAttempt(id: string): Promise<void> {
   await use.ledger.settlements.move(id, 'held', { code: 'evidence_missing', message: 'the test is over' });
 }
 
 describe('an attempt that the signer refused', () => {
   it('is dead once the blocks of its lifetime and the histories of the wallet lack its message, and the next one may follow', async () => {
-    const { id, signature } = await refused();
-    expect(await bury()).toBe(0);
-    const other = await room.attempt(wallet(), 5_000_000n);
+    const { id, signature } = await refusedAttempt();
+    expect(await expireUnsigned()).toBe(0);
+    const other = await room.attempt(newAddress(), 5_000_000n);
     await room.chain.send(other.raw);
     await room.localnet.airdrop(room.signer.address, 1_000n);
     room.localnet.controls.produceSlots(170);
-    expect(await bury()).toBe(1);
+    expect(await expireUnsigned()).toBe(1);
 
-    expect(await standing(id)).toEqual(['preparing', 'dead']);
+    expect(await statesOf(id)).toEqual(['preparing', 'dead']);
     const [dead] = await use.ledger.attempts.of(id);
     expect(dead?.proof).toMatchObject({ statuses: [{ seen: 'absent' }, {}] });
     expect(await codeOf(use.ledger.attempts.storeSignature(id, 1, signature))).toBe('IllegalTransition');
@@ -79,58 +60,58 @@ describe('an attempt that the signer refused', () => {
   });
 
   it('is also dead when the signer does not answer before its blockhash expires', async () => {
-    const { id } = await refused();
+    const { id } = await refusedAttempt();
     await sql`update settlement set status = 'preparing', reason_code = null, reason_message = null
       where id = ${id}`.execute(use.ledger.db);
     room.localnet.controls.produceSlots(170);
-    expect(await bury()).toBe(0);
+    expect(await expireUnsigned()).toBe(0);
     await sql`update attempt set created_at = now() - interval '4 minutes'
       where settlement_id = ${id}`.execute(use.ledger.db);
-    expect(await bury()).toBe(1);
-    expect(await standing(id)).toEqual(['preparing', 'dead']);
+    expect(await expireUnsigned()).toBe(1);
+    expect(await statesOf(id)).toEqual(['preparing', 'dead']);
   });
 
   it('has an open alert while it cannot be examined', async () => {
-    const { id } = await refused();
-    const burial = createUnsignedExpiry({ ledger: use.ledger, chain: room.chain });
+    const { id } = await refusedAttempt();
+    const expiry = createUnsignedExpiry({ ledger: use.ledger, chain: room.chain });
     room.localnet.controls.produceSlots(170);
     const settle = vi.spyOn(use.ledger.attempts, 'settle').mockRejectedValue(new Error('no disk is left'));
-    await burial.expireUnsigned();
+    await expiry.expireUnsigned();
     settle.mockRestore();
     const [alert] = await use.ledger.alerts.openAbout(id);
     expect(alert).toMatchObject({ kind: 'evidence_missing', message: expect.stringContaining('no disk') });
-    expect(await burial.expireUnsigned()).toBe(1);
+    expect(await expiry.expireUnsigned()).toBe(1);
     expect(await use.ledger.alerts.openAbout(id)).toEqual([]);
   });
 
   it('has no alert left from a process that ended, but the alert about a signed attempt stays', async () => {
-    const [over, judged] = [await refused(), await refused()];
-    await end(judged.id);
+    const [over, judged] = [await refusedAttempt(), await refusedAttempt()];
+    await closeAttempt(judged.id);
     for (const { id: subject } of [over, judged])
       await use.ledger.alerts.raise({ kind: 'evidence_missing', subject, message: 'nodes are silent' });
     room.localnet.controls.produceSlots(170);
-    expect(await bury()).toBe(1);
+    expect(await expireUnsigned()).toBe(1);
     expect(await use.ledger.alerts.openAbout(over.id)).toEqual([]);
     expect(await use.ledger.alerts.openAbout(judged.id)).toMatchObject([{ kind: 'evidence_missing' }]);
     await use.ledger.alerts.close('evidence_missing', judged.id);
   });
 
   it('waits for at most one attempt of each other kind', async () => {
-    const [first, second] = [await refused(), await refused()];
-    const other = await refused();
+    const [first, second] = [await refusedAttempt(), await refusedAttempt()];
+    const other = await refusedAttempt();
     await sql`update settlement set kind = 'purchase' where id = ${other.id}`.execute(use.ledger.db);
     const ids = (await use.ledger.attempts.unsigned(2)).map(({ settlementId }) => settlementId);
     expect(ids).toEqual([first.id, other.id]);
-    for (const { id } of [first, second, other]) await end(id);
+    for (const { id } of [first, second, other]) await closeAttempt(id);
   });
 
   it('is examined even when a full batch of older attempts cannot be proved dead', async () => {
-    const odd = [await refused({ message: 'AQID' }), await refused({ message: 'AQIE' })];
-    const { id } = await refused();
+    const odd = [await refusedAttempt({ message: 'AQID' }), await refusedAttempt({ message: 'AQIE' })];
+    const { id } = await refusedAttempt();
     room.localnet.controls.produceSlots(170);
     const rounds = createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, rowsARound: 2 });
     expect([await rounds.expireUnsigned(), await rounds.expireUnsigned()]).toEqual([0, 1]);
-    expect(await standing(id)).toEqual(['preparing', 'dead']);
+    expect(await statesOf(id)).toEqual(['preparing', 'dead']);
     // The oldest attempts are examined again.
     const read = vi.spyOn(use.ledger.attempts, 'unsigned');
     await rounds.expireUnsigned();
@@ -139,14 +120,14 @@ describe('an attempt that the signer refused', () => {
     expect(rows.map(({ settlementId }: { settlementId: string }) => settlementId)).toEqual(
       odd.map((one) => one.id),
     );
-    for (const one of odd) await end(one.id);
+    for (const one of odd) await closeAttempt(one.id);
   });
 
   it('allows a cancellation only once it is dead, and the cancellation releases its reservation', async () => {
-    const { id } = await refused();
+    const { id } = await refusedAttempt();
     expect(await codeOf(use.ledger.settlements.cancel(id, CANCELLED))).toBe('NotCancellable');
     room.localnet.controls.produceSlots(170);
-    expect(await bury()).toBe(1);
+    expect(await expireUnsigned()).toBe(1);
     expect((await use.ledger.settlements.cancel(id, CANCELLED)).status).toBe('cancelled');
     const open = await use.ledger.db
       .selectFrom('reservation')
@@ -158,99 +139,99 @@ describe('an attempt that the signer refused', () => {
   });
 
   it('is not dead when it was signed and sent, even if every history of the wallet hides it', async () => {
-    const { id, raw, signature } = await refused();
+    const { id, raw, signature } = await refusedAttempt();
     await room.chain.send(raw);
     room.localnet.controls.produceSlots(170);
     expect(room.localnet.controls.chain.ledger.record(signature)).toBeDefined();
-    expect(await bury()).toBe(0);
+    expect(await expireUnsigned()).toBe(0);
     for (const node of [0, 1])
       room.localnet.controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
-    expect(await bury()).toBe(0);
+    expect(await expireUnsigned()).toBe(0);
     room.localnet.controls.clearFaults();
     room.localnet.controls.setFault(1, 'getSignaturesForAddress', { kind: 'result', result: [] });
-    expect(await bury()).toBe(0);
-    expect(await standing(id)).toEqual(['held', 'prepared']);
-    await end(id);
+    expect(await expireUnsigned()).toBe(0);
+    expect(await statesOf(id)).toEqual(['held', 'prepared']);
+    await closeAttempt(id);
   });
 
   it.each([
     ['one of two nodes is silent', 'getBlockHeight'],
     ['a node shows no history of the wallet', 'getSignaturesForAddress'],
   ])('is not dead while %s', async (_title, method) => {
-    const { id } = await refused();
+    const { id } = await refusedAttempt();
     room.localnet.controls.produceSlots(170);
     room.localnet.controls.setFault(1, method, { kind: 'http', status: 503 });
-    expect(await bury()).toBe(0);
+    expect(await expireUnsigned()).toBe(0);
     room.localnet.controls.clearFaults();
-    expect(await bury()).toBe(1);
-    expect(await standing(id)).toEqual(['preparing', 'dead']);
+    expect(await expireUnsigned()).toBe(1);
+    expect(await statesOf(id)).toEqual(['preparing', 'dead']);
   });
 
   it('is dead in the end when the wallet history is longer than one batch', async () => {
-    const { id } = await refused();
+    const { id } = await refusedAttempt();
     room.localnet.controls.produceSlots(170);
-    await dust(9);
-    const burial = patient();
+    await sendDust(9);
+    const expiry = smallPageExpiry();
     const asked: string[] = [];
-    const stop = listen(room.pool, asked);
+    const stop = recordCalls(room.pool, asked);
     const rounds = [];
-    for (let sum = 0; sum === 0 && rounds.length < 12; rounds.push(sum)) sum = await burial.expireUnsigned();
+    for (let sum = 0; sum === 0 && rounds.length < 12; rounds.push(sum)) sum = await expiry.expireUnsigned();
     stop();
     expect(rounds).toEqual([0, 0, 0, 0, 1]);
     expect(asked.filter((method) => method === 'getSignaturesForAddress').length).toBeLessThan(
       rounds.length * 8,
     );
-    expect(await standing(id)).toEqual(['preparing', 'dead']);
+    expect(await statesOf(id)).toEqual(['preparing', 'dead']);
   });
 
   it('is not dead when a node lost the cursor at which its history continues', async () => {
-    const { id } = await refused();
+    const { id } = await refusedAttempt();
     room.localnet.controls.produceSlots(170);
-    await dust(3);
-    const burial = patient();
-    expect(await burial.expireUnsigned()).toBe(0);
+    await sendDust(3);
+    const expiry = smallPageExpiry();
+    expect(await expiry.expireUnsigned()).toBe(0);
     room.localnet.controls.setFault(1, 'getSignaturesForAddress', { kind: 'result', result: [] });
     room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
-    expect(await burial.expireUnsigned()).toBe(0);
+    expect(await expiry.expireUnsigned()).toBe(0);
     room.localnet.controls.clearFaults();
-    expect([await burial.expireUnsigned(), await burial.expireUnsigned()]).toEqual([0, 1]);
-    expect(await standing(id)).toEqual(['preparing', 'dead']);
+    expect([await expiry.expireUnsigned(), await expiry.expireUnsigned()]).toEqual([0, 1]);
+    expect(await statesOf(id)).toEqual(['preparing', 'dead']);
   });
 
   it('is dead when a fork dropped the block of its blockhash, by a history that covers only its lifetime', async () => {
     room.localnet.controls.produceSlots(10);
-    const { id } = await refused();
+    const { id } = await refusedAttempt();
     room.localnet.controls.fork(3);
     room.localnet.controls.produceSlots(170);
-    await dust(5);
-    const burial = patient();
+    await sendDust(5);
+    const expiry = smallPageExpiry();
     const rounds = [];
-    for (let sum = 0; sum === 0 && rounds.length < 8; rounds.push(sum)) sum = await burial.expireUnsigned();
+    for (let sum = 0; sum === 0 && rounds.length < 8; rounds.push(sum)) sum = await expiry.expireUnsigned();
     expect(rounds).toEqual([0, 0, 1]);
-    expect(await standing(id)).toEqual(['preparing', 'dead']);
+    expect(await statesOf(id)).toEqual(['preparing', 'dead']);
   });
 
   it('is dead however much dust its lifetime holds, and only transactions with a known signer are read', async () => {
-    const { id } = await refused();
-    await dust(12);
+    const { id } = await refusedAttempt();
+    await sendDust(12);
     room.localnet.controls.produceSlots(170);
     const asked: string[] = [];
-    const stop = listen(room.pool, asked);
-    expect(await bury()).toBe(1);
+    const stop = recordCalls(room.pool, asked);
+    expect(await expireUnsigned()).toBe(1);
     stop();
     expect(asked).not.toContain('getTransaction');
-    expect(await standing(id)).toEqual(['preparing', 'dead']);
+    expect(await statesOf(id)).toEqual(['preparing', 'dead']);
   });
 
   it('is not judged by any message but the prepared one', async () => {
-    const { id } = await refused({ message: 'AQID' });
+    const { id } = await refusedAttempt({ message: 'AQID' });
     room.localnet.controls.produceSlots(170);
-    expect(await bury()).toBe(0);
-    await end(id);
+    expect(await expireUnsigned()).toBe(0);
+    await closeAttempt(id);
   });
 
   it('does not expire when its signature was stored meanwhile', async () => {
-    const { id, signature } = await refused();
+    const { id, signature } = await refusedAttempt();
     await use.ledger.attempts.storeSignature(id, 1, signature);
     const proof = {};
     const settled = use.ledger.attempts.settle(id, 1, { state: 'dead', signature: null, proof });

@@ -6,7 +6,7 @@ import { LISTED_LATE } from '../../src/treasury/restore-quarantine.ts';
 import { SpendJudge } from '../../src/treasury/unknown-spends.ts';
 import { attempt, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
-import { listen } from '../solana/rpc-calls.ts';
+import { recordCalls } from '../solana/rpc-calls.ts';
 import { quickChain } from '../support/quick-chain.ts';
 import { useHotWallet } from './hot-wallet.ts';
 
@@ -98,7 +98,7 @@ it('the check of all failed attempts costs one status call per node, and none on
   const judge = new SpendJudge({ ledger: use.ledger, chain: quickChain(hot.pool) });
   const calls = async () => {
     const asked: string[] = [];
-    const stop = listen(hot.pool, asked);
+    const stop = recordCalls(hot.pool, asked);
     const { unproven } = await judge.judge(hot.address, entries, EVERYTHING);
     stop();
     expect(unproven.size).toBe(0);

@@ -6,7 +6,7 @@ import { connect } from '../../src/ledger/connection.ts';
 import { Withdrawals } from '../../src/ledger/withdrawals/withdrawals.ts';
 
 it('an activity is retried when the database is unreachable', async () => {
-  const db = connect('postgres://nobody@127.0.0.1:1/nothing');
+  const db = connect('postgres://unknown@127.0.0.1:1/nothing');
   const error: unknown = await new Withdrawals(db).find('any').catch((caught: unknown) => caught);
   await db.destroy();
   const failure = toFailure(error);

@@ -1,6 +1,7 @@
 import { base64 } from '@scure/base';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { Composition } from '../../src/settlement/kind.ts';
 import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
@@ -10,9 +11,9 @@ import { priorityLamports } from '../../src/solana/tx/priority-fee.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { Composer } from '../../src/withdrawals/compose.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
-import { FIRST_ATTEMPT, randomAddress, withdrawalRow } from './composition-fixture.ts';
+import { FIRST_ATTEMPT, withdrawalRow } from './composition-fixture.ts';
 
-const HOT = randomAddress();
+const HOT = newAddress();
 let localnet: Localnet;
 let pool: NodePool;
 
@@ -127,7 +128,7 @@ it('a mint with other decimals is simulated again, and no cached simulation appl
   const { address: mint, decimals } = localnet.mint;
   const token = { mint, program: TOKEN_PROGRAM, createAta: true, expectedFee: null, hookAccounts: [] };
   const { blockhash } = await chain.latestBlockhash();
-  const draft = { asset: mint, amount: 5n, source: HOT, destination: randomAddress(), memo: null, blockhash };
+  const draft = { asset: mint, amount: 5n, source: HOT, destination: newAddress(), memo: null, blockhash };
   await fees.plan({ ...draft, token: { ...token, decimals } }, null, 0n);
   await expect(fees.plan({ ...draft, token: { ...token, decimals: 9 } }, null, 0n)).rejects.toMatchObject({
     code: 'NodeFault',

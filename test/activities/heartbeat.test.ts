@@ -9,10 +9,10 @@ afterEach(() => vi.useRealTimers());
 async function beats(intervals: number, work: () => void): Promise<number> {
   const ms = intervals * TIMEOUTS.heartbeatEveryMs;
   vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval', 'clearInterval'] });
-  let told = 0;
+  let heartbeats = 0;
   const environment = new MockActivityEnvironment();
   environment.on('heartbeat', () => {
-    told += 1;
+    heartbeats += 1;
   });
   const timed = async (): Promise<void> => {
     work();
@@ -21,7 +21,7 @@ async function beats(intervals: number, work: () => void): Promise<number> {
   const running = environment.run(() => withHeartbeat(timed)).catch(() => undefined);
   await vi.advanceTimersByTimeAsync(2 * ms);
   await running;
-  return told;
+  return heartbeats;
 }
 
 it('the heartbeat repeats for as long as the work runs', async () => {

@@ -1,32 +1,20 @@
-import { base64 } from '@scure/base';
 import { Keypair } from '@solana/web3.js';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createLanding } from '../../src/settlement/land.ts';
-import { messageHashOf } from '../../src/solana/tx/message.ts';
-import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
 import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
-import { attempt, newId, PLENTY, useLedger } from '../ledger/support.ts';
-import { terms } from '../ledger/terms.ts';
-import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
-import { activityEnvironment } from '../support/activity.ts';
+import { useLedger } from '../ledger/support.ts';
+import { useLandingFixture } from '../solana/landing-fixture.ts';
 import { hedgingSigner } from '../support/hedging-signer.ts';
-import { landedWithdrawals } from '../support/withdrawal-kind.ts';
+import { AMOUNT, landAttempt, preparedAttempt, stateOf } from './prepared-attempt.ts';
 
 const use = useLedger();
-const AMOUNT = 5_000_000n;
 const LIFE_AND_MORE = 170;
-let room: LandingRoom;
+const room = useLandingFixture(hedgingSigner(Keypair.generate()));
 
-beforeAll(async () => {
-  room = await LandingRoom.open(hedgingSigner(Keypair.generate()));
-});
 beforeEach(async () => {
   await look();
 });
-afterEach(() => room.localnet.controls.clearFaults());
-afterAll(() => room?.close());
 
 function look(): Promise<void> {
   const { ledger } = use;
@@ -35,17 +23,7 @@ function look(): Promise<void> {
 
 /** A prepared attempt of which its signer has given two signatures, and the database has none. */
 async function signedTwice() {
-  const [id, destination] = [newId(), wallet()];
-  const { raw, signature, feeLamports: _fee, ...life } = await room.attempt(destination, AMOUNT);
-  const message = readSigned(base64.decode(raw))?.message ?? new Uint8Array();
-  await use.ledger.withdrawals.reserve(terms(id, { destination }));
-  const row = {
-    ...life,
-    signers: [room.signer.address],
-    message: base64.encode(message),
-    messageHash: messageHashOf(message),
-  };
-  await use.ledger.attempts.prepare(attempt(id, 1, row), PLENTY);
+  const { id, destination, raw, signature, message } = await preparedAttempt(use.ledger, room);
   const second = assembleTransaction(message, await room.signer.sign(message));
   expect(second.signature).not.toBe(signature);
   return { id, destination, first: { signature, raw }, second };
@@ -57,28 +35,7 @@ async function restore(): Promise<void> {
 }
 
 /** The wait of a run that got this signature from its signer. */
-function landing(id: string, signature: string) {
-  const environment = activityEnvironment();
-  const { watcher, chain } = room;
-  const landings = createLanding({
-    ledger: use.ledger,
-    watcher,
-    chain,
-    kinds: landedWithdrawals(use.ledger),
-    restMs: 50,
-  });
-  const work: Promise<unknown> = environment.run((input) => landings.landAttempt(input), {
-    id,
-    n: 1,
-    signature,
-  });
-  return { end: work.catch((error: unknown) => error), stop: () => environment.cancel() };
-}
-
-const stands = async (id: string) => {
-  const { status, reason } = await use.ledger.withdrawals.get(id);
-  return [status, reason?.code, ...(await use.ledger.attempts.of(id)).map(({ state }) => state)];
-};
+const landing = (id: string, signature: string) => landAttempt(use.ledger, room, { id, n: 1, signature });
 
 describe('a second signature of one message from the same signer', () => {
   it('is ignored: only the signature that was stored first is ever sent', async () => {
@@ -113,9 +70,13 @@ describe('a second signature of one message from the same signer', () => {
     room.localnet.controls.produceSlots(8);
     await restore();
     const { end, stop } = landing(id, second.signature);
-    await expect.poll(() => stands(id), { timeout: 30_000 }).toEqual(['sending', undefined, 'signed']);
+    await expect
+      .poll(() => stateOf(use.ledger, id), { timeout: 30_000 })
+      .toEqual(['sending', undefined, 'signed']);
     room.localnet.controls.produceSlots(LIFE_AND_MORE);
-    await expect.poll(() => stands(id), { timeout: 30_000 }).toEqual(['held', 'evidence_missing', 'signed']);
+    await expect
+      .poll(() => stateOf(use.ledger, id), { timeout: 30_000 })
+      .toEqual(['held', 'evidence_missing', 'signed']);
     const { reason } = await use.ledger.withdrawals.get(id);
     expect(reason?.message).toContain('under another signature');
 
@@ -127,16 +88,20 @@ describe('a second signature of one message from the same signer', () => {
   });
 
   it('is ruled out after a restore only when no block of its lifetime holds the message', async () => {
-    await healed();
+    await endGap();
     const { id, second } = await signedTwice();
     room.swallow();
     await restore();
     const { end } = landing(id, second.signature);
-    await expect.poll(() => stands(id), { timeout: 30_000 }).toEqual(['sending', undefined, 'signed']);
+    await expect
+      .poll(() => stateOf(use.ledger, id), { timeout: 30_000 })
+      .toEqual(['sending', undefined, 'signed']);
     const silent = { kind: 'http', status: 503 } as const;
     room.localnet.controls.setFault(1, 'getSignaturesForAddress', silent);
     room.localnet.controls.produceSlots(LIFE_AND_MORE);
-    await expect.poll(() => stands(id), { timeout: 30_000 }).toEqual(['held', 'evidence_missing', 'signed']);
+    await expect
+      .poll(() => stateOf(use.ledger, id), { timeout: 30_000 })
+      .toEqual(['held', 'evidence_missing', 'signed']);
     room.localnet.controls.clearFaults(1, 'getSignaturesForAddress');
     expect(await end).toEqual({ kind: 'dead', signature: second.signature });
     const [dead] = await use.ledger.attempts.of(id);
@@ -147,23 +112,25 @@ describe('a second signature of one message from the same signer', () => {
   });
 
   it('is searched by its message even after the gap ended, when every list hides that it landed', async () => {
-    await healed();
+    await endGap();
     const { id, first, second } = await signedTwice();
     await room.chain.send(first.raw);
     room.localnet.controls.produceSlots(8);
     await restore();
     for (const node of [0, 1])
       room.localnet.controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
-    await healed();
+    await endGap();
     const { end, stop } = landing(id, second.signature);
-    await expect.poll(() => stands(id), { timeout: 30_000 }).toEqual(['held', 'evidence_missing', 'signed']);
+    await expect
+      .poll(() => stateOf(use.ledger, id), { timeout: 30_000 })
+      .toEqual(['held', 'evidence_missing', 'signed']);
     stop();
     await end;
   });
 });
 
 /** Ends the gap, as checks do that find nothing lost. */
-async function healed(): Promise<void> {
+async function endGap(): Promise<void> {
   await expect
     .poll(
       async () => {

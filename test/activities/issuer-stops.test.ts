@@ -7,11 +7,12 @@ import {
   ExtensionType,
   TOKEN_2022_PROGRAM_ID,
 } from '@solana/spl-token';
-import { Keypair, PublicKey } from '@solana/web3.js';
+import { PublicKey } from '@solana/web3.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { MintExtension } from '../../devkit/localnet/genesis.ts';
 import { newWallet, submitSigned } from '../../devkit/localnet/wallet.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { DisplayedStatus, Preparation } from '../../src/domain/steps.ts';
 import { CANCELLED, type WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
@@ -31,13 +32,11 @@ function prepared(of: WithdrawalTerms, shown = REQUESTED, attempt = 1): Promise<
   return new MockActivityEnvironment({ attempt }).run(run);
 }
 
-async function requested(asset: string, destination = randomAddress()): Promise<WithdrawalTerms> {
+async function requested(asset: string, destination = newAddress()): Promise<WithdrawalTerms> {
   const wanted = terms(newId(), { asset, destination, acceptEmptyWallet: true, amount: '1000' });
   await use.ledger.withdrawals.reserve(wanted);
   return wanted;
 }
-
-const randomAddress = (): string => Keypair.generate().publicKey.toBase58();
 const heldFor = (code: string) => ({ kind: 'waiting', status: 'held', reason: { code } });
 
 /** The open alerts about issuers: kind, subject. */
@@ -197,7 +196,7 @@ describe('a listed mint', () => {
   });
 
   it('is neither paid nor rejected once it was closed, or created again with other decimals', async () => {
-    const [other, closed] = [await hot.localnet.createToken22Mint(), randomAddress()];
+    const [other, closed] = [await hot.localnet.createToken22Mint(), newAddress()];
     for (const mint of [other, closed]) {
       await listed(mint, 6);
       const waiting = await requested(mint);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { watchNodes } from '../../src/platform/roles/nodes.ts';
 import { type Json, useLiar } from '../deposits/lying-proxy.ts';
-import { useScanRoom } from '../deposits/scan-fixture.ts';
+import { useScanFixture } from '../deposits/scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const nodes = useLiar(room);
 
 const UNKEPT: readonly (readonly [string, string, Json])[] = [

@@ -16,7 +16,6 @@ import type { NonceAccountRow } from '../../src/ledger/settlements/nonces.ts';
 import { SIGNING_RULES } from '../../src/platform/roles/signer.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { NonceLifetimes } from '../../src/settlement/lifetimes.ts';
-import { loadKeypair } from '../../src/signing/signer.ts';
 import type { Chain } from '../../src/solana/chain.ts';
 import { nonceAddress, nonceSeed } from '../../src/solana/nonces/account.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
@@ -27,14 +26,15 @@ import { Composer } from '../../src/withdrawals/compose.ts';
 import { withdrawalKind } from '../../src/withdrawals/kind.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { QUICK_PRICES } from '../support/quick-chain.ts';
+import { signerOf } from '../support/signer.ts';
 
-/** What every withdrawal of a desk pays, in lamports. */
+/** The amount of each withdrawal, in lamports. */
 export const AMOUNT = 2_000_000n;
 
 const BOUNDS = { priceCapMicroLamports: 1_000_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
 let serial = 0;
 
-interface Rooms {
+interface FixtureParts {
   readonly ledger: Ledger;
   readonly chain: Chain;
   readonly key: Keypair;
@@ -43,19 +43,19 @@ interface Rooms {
 /** An unfinished withdrawal of {@link AMOUNT} to a new wallet. */
 export type Paid = Awaited<ReturnType<typeof newWithdrawal>>;
 /** An attempt and its signature, which is not sent. */
-export type Signed = Awaited<ReturnType<NonceDesk['sign']>>;
+export type Signed = Awaited<ReturnType<NonceFixture['sign']>>;
 
 /** The activities of withdrawals with durable nonces over one database, called as the workflows call them. */
-export class NonceDesk {
+export class NonceFixture {
   readonly act: Awaited<ReturnType<typeof activities>>;
   readonly #ledger: Ledger;
   readonly #wallet: string;
 
-  static async open(rooms: Rooms): Promise<NonceDesk> {
-    return new NonceDesk(rooms, await activities(rooms));
+  static async open(rooms: FixtureParts): Promise<NonceFixture> {
+    return new NonceFixture(rooms, await activities(rooms));
   }
 
-  private constructor({ ledger, key }: Rooms, act: NonceDesk['act']) {
+  private constructor({ ledger, key }: FixtureParts, act: NonceFixture['act']) {
     this.#ledger = ledger;
     this.#wallet = key.publicKey.toBase58();
     this.act = act;
@@ -104,7 +104,7 @@ export class NonceDesk {
 
   async account(address: string): Promise<NonceAccountRow> {
     const row = await this.#ledger.nonces.get(address);
-    if (row === undefined) throw new Error(`${address} is not on record`);
+    if (row === undefined) throw new Error(`${address} is not in the database`);
     return row;
   }
 
@@ -139,9 +139,9 @@ export class NonceDesk {
   }
 }
 
-async function activities({ ledger, chain, key }: Rooms) {
+async function activities({ ledger, chain, key }: FixtureParts) {
   const hotWallet = key.publicKey.toBase58();
-  const signer = await loadKeypair(JSON.stringify([...key.secretKey]));
+  const signer = await signerOf(key);
   const fees = new FeePlanner(chain, QUICK_PRICES);
   const watcher = new LandingWatcher(chain, { pollMs: 20, resendMs: 100, heightMs: 50 });
   const composer = new Composer({

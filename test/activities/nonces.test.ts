@@ -13,7 +13,7 @@ import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
 import { hedgingSigner } from '../support/hedging-signer.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { quickChain } from '../support/quick-chain.ts';
-import { AMOUNT, NonceDesk } from './nonce-fixture.ts';
+import { AMOUNT, NonceFixture } from './nonce-fixture.ts';
 
 const HOT_KEY = Keypair.generate();
 const HOT = HOT_KEY.publicKey.toBase58();
@@ -24,7 +24,7 @@ let localnet: Localnet;
 let pool: NodePool;
 let chain: Chain;
 let clock: NodeJS.Timeout;
-let desk: NonceDesk;
+let desk: NonceFixture;
 
 beforeAll(async () => {
   database = await freshDatabase();
@@ -32,7 +32,7 @@ beforeAll(async () => {
   localnet = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes: 2, hotWallet: HOT });
   pool = await openNodePool(localnet.rpcUrls);
   chain = quickChain(pool);
-  desk = await NonceDesk.open({ ledger, chain, key: HOT_KEY });
+  desk = await NonceFixture.open({ ledger, chain, key: HOT_KEY });
   clock = setInterval(() => localnet.controls.produceSlot(), 40);
 });
 afterAll(async () => {
@@ -212,11 +212,11 @@ describe('a withdrawal with a durable nonce', () => {
   });
 
   it('is dead without a signature once an advance used its nonce, and its account is free again', async () => {
-    const burial = createUnsignedExpiry({ ledger, chain });
+    const expiry = createUnsignedExpiry({ ledger, chain });
     const { paid, used } = await refused();
-    expect(await burial.expireUnsigned()).toBe(0);
+    expect(await expiry.expireUnsigned()).toBe(0);
     expect(await desk.settle(await desk.advance(used))).toMatchObject({ kind: 'finalized' });
-    await expect.poll(() => burial.expireUnsigned(), { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => expiry.expireUnsigned(), { timeout: 30_000 }).toBe(1);
     const [dead] = await ledger.attempts.of(paid.id);
     expect(dead?.proof).toMatchObject({ nonceUsedBy: { carriedNonce: true } });
     expect(await desk.account(used.address)).toMatchObject({ state: 'unproved', settlementId: null });

@@ -11,24 +11,24 @@ import {
 import { PublicKey, type TransactionInstruction } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newWallet, submitSigned, type Wallet } from '../../devkit/localnet/wallet.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { Composition } from '../../src/settlement/kind.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { decodeMessage } from '../../src/solana/tx/message.ts';
 import { MEMO_PROGRAM, TOKEN_2022_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { useLedger } from '../ledger/support.ts';
 import {
-  type ComposingRoom,
+  type CompositionFixture,
   FIRST_ATTEMPT,
-  openComposingRoom,
-  randomAddress,
+  openCompositionFixture,
   withdrawalRow,
 } from './composition-fixture.ts';
 
 const use = useLedger();
-let room: ComposingRoom;
+let room: CompositionFixture;
 
 beforeAll(async () => {
-  room = await openComposingRoom();
+  room = await openCompositionFixture();
 });
 afterAll(() => room?.close());
 
@@ -93,7 +93,7 @@ describe('a paused mint', () => {
 
 describe('a wallet that is in use', () => {
   it('is paid at once, but waits for the customer when confirmUsedWallet is on', async () => {
-    const destination = randomAddress();
+    const destination = newAddress();
     await room.localnet.airdrop(destination, 5_000_000n);
     const row = withdrawalRow('SOL', { destination, amount: 1_000_000n });
     expect(await room.composer().compose(row, FIRST_ATTEMPT)).toMatchObject({ kind: 'composed' });
@@ -140,7 +140,7 @@ describe('a multisig vault', () => {
 describe('a deposit address of Sluice', () => {
   it('is never paid, assigned or not, in SOL or a token, because its user would not be credited', async () => {
     const { ledger } = use;
-    const [free, given] = [randomAddress(), randomAddress()];
+    const [free, given] = [newAddress(), newAddress()];
     const composer = room.composer({ kindOf: (address) => ledger.walletHistory.kindOf(address) });
     const answers = async (destination: string) =>
       Promise.all(

@@ -1,6 +1,7 @@
 import { base58, base64 } from '@scure/base';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { Composition } from '../../src/settlement/kind.ts';
 import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
 import type { Chain } from '../../src/solana/chain.ts';
@@ -16,9 +17,9 @@ import { Composer } from '../../src/withdrawals/compose.ts';
 import { type Lie, startLiar } from '../solana/lying-node.ts';
 import type { ScriptedNode } from '../solana/rpc-scripted-node.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
-import { FIRST_ATTEMPT, randomAddress, withdrawalRow } from './composition-fixture.ts';
+import { FIRST_ATTEMPT, withdrawalRow } from './composition-fixture.ts';
 
-const HOT = randomAddress();
+const HOT = newAddress();
 let localnet: Localnet;
 let pool: NodePool;
 let chain: Chain;
@@ -108,7 +109,7 @@ const REFUSED = {
 
 describe('a withdrawal is not rejected', () => {
   it('by a node that lags behind the token account of another node', async () => {
-    const destination = randomAddress();
+    const destination = newAddress();
     await localnet.airdrop(destination, 5_000_000n);
     await localnet.mintTo(localnet.mint.address, destination, 1n);
     localnet.controls.produceSlots(10);
@@ -124,7 +125,7 @@ describe('a withdrawal is not rejected', () => {
 
   it('by one node whose simulation fails while that of another node succeeds', async () => {
     localnet.controls.setFault(0, 'simulateTransaction', REFUSED);
-    await expect(pay(randomAddress())).rejects.toMatchObject({
+    await expect(pay(newAddress())).rejects.toMatchObject({
       code: 'NodeFault',
       message: expect.stringContaining('no quorum of nodes returns the same simulation of the transfer'),
     });
@@ -133,12 +134,12 @@ describe('a withdrawal is not rejected', () => {
   it('by one node while no other can simulate it, but by two', async () => {
     localnet.controls.setFault(0, 'simulateTransaction', REFUSED);
     localnet.controls.setFault(1, 'simulateTransaction', { kind: 'http', status: 503 });
-    await expect(pay(randomAddress())).rejects.toMatchObject({
+    await expect(pay(newAddress())).rejects.toMatchObject({
       message: expect.stringContaining(': the transfer fails: '),
     });
     localnet.controls.clearFaults();
     for (const node of [0, 1]) localnet.controls.setFault(node, 'simulateTransaction', REFUSED);
-    expect(await pay(randomAddress())).toMatchObject({ kind: 'rejected', reason: { code: 'would_fail' } });
+    expect(await pay(newAddress())).toMatchObject({ kind: 'rejected', reason: { code: 'would_fail' } });
   });
 });
 
@@ -160,25 +161,25 @@ describe('one node that lies about an account', () => {
 
   it('is not confirmed by a second node that lags behind it', async () => {
     localnet.controls.setFault(1, '*', { kind: 'lag', blocks: 60 });
-    await expect(pay(randomAddress(), 'SOL')).rejects.toThrow(/nodes disagree about .* \(slots: /);
+    await expect(pay(newAddress(), 'SOL')).rejects.toThrow(/nodes disagree about .* \(slots: /);
   });
 
   it.each([
-    ['a wallet that it gives another owner', 'SOL', () => randomAddress()],
+    ['a wallet that it gives another owner', 'SOL', () => newAddress()],
     ['a mint that it does not show', 'token', () => localnet.mint.address],
     ['a mint that it gives another owner', 'token', () => localnet.mint.address],
   ])('causes no rejection of a withdrawal for %s', async (reason, asset, addressOf) => {
     const address = addressOf();
-    await lieAbout(address, () => (reason.endsWith('owner') ? owned(randomAddress()) : null));
-    const paid = asset === 'SOL' ? pay(address, 'SOL') : pay(randomAddress());
+    await lieAbout(address, () => (reason.endsWith('owner') ? owned(newAddress()) : null));
+    const paid = asset === 'SOL' ? pay(address, 'SOL') : pay(newAddress());
     await expect(paid).rejects.toMatchObject({ code: 'NodeFault' });
   });
 
   const ataOf = (owner: string) => deriveAta(owner, localnet.mint.address, TOKEN_PROGRAM);
   const tokenAccount = (owner: string) => newTokenAccountData(localnet.mint.address, owner);
-  const receiver = randomAddress();
+  const receiver = newAddress();
   // A separate program, which owns no token account of Sluice.
-  const foreign = randomAddress();
+  const foreign = newAddress();
   const NINE_DECIMALS = 9;
 
   it.each([
@@ -217,7 +218,7 @@ describe('one node that lies about an account', () => {
         return call(method, params, schema);
       };
     }
-    const empty = Array.from({ length: 20 }, () => randomAddress());
+    const empty = Array.from({ length: 20 }, () => newAddress());
     const composed = await Promise.all(empty.map((destination) => pay(destination, 'SOL')));
     expect(new Set(composed.map(({ kind }) => kind))).toEqual(new Set(['composed']));
     expect(asked).toEqual([
@@ -238,8 +239,8 @@ describe('a token account at an address that already holds lamports', () => {
   it.each(['mint', 'feeMint'] as const)('has a separate compute limit (%s)', async (which) => {
     const { address } = localnet[which];
     const program = which === 'mint' ? TOKEN_PROGRAM : TOKEN_2022_PROGRAM;
-    await unitsOf(await pay(randomAddress(), address));
-    const funded = randomAddress();
+    await unitsOf(await pay(newAddress(), address));
+    const funded = newAddress();
     await localnet.airdrop(deriveAta(funded, address, program), 1_000_000n);
     localnet.controls.produceSlots(4);
     const { used, limit } = await unitsOf(await pay(funded, address));
@@ -248,7 +249,7 @@ describe('a token account at an address that already holds lamports', () => {
 
   it.each([-1n, 0n, 1_000_000n])('is created and paid with the rent and %s lamports', async (more) => {
     const rent = 2_039_280n;
-    const destination = randomAddress();
+    const destination = newAddress();
     await localnet.airdrop(deriveAta(destination, localnet.mint.address, TOKEN_PROGRAM), rent + more);
     localnet.controls.produceSlots(4);
     const composed = await pay(destination);

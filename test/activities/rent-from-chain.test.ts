@@ -4,19 +4,19 @@ import type { WithdrawalRow } from '../../src/ledger/withdrawals/withdrawals.ts'
 import type { Composition } from '../../src/settlement/kind.ts';
 import { priorityLamports } from '../../src/solana/tx/priority-fee.ts';
 import {
-  type ComposingRoom,
+  type CompositionFixture,
   FIRST_ATTEMPT,
-  openComposingRoom,
+  openCompositionFixture,
   withdrawalRow,
 } from './composition-fixture.ts';
 
 const RENT = 650_240n;
 /** What a node answers for a message includes its priority fee. */
 const FEE = 7_000n;
-let room: ComposingRoom;
+let room: CompositionFixture;
 
 beforeAll(async () => {
-  room = await openComposingRoom();
+  room = await openCompositionFixture();
 });
 afterEach(() => room.localnet.controls.clearFaults());
 afterAll(() => room?.close());

@@ -1,50 +1,48 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
-import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
-import { terms } from '../ledger/terms.ts';
-import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
+import { codeOf, useLedger } from '../ledger/support.ts';
+import { useLandingFixture } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { quickChain } from '../support/quick-chain.ts';
 import { landedWithdrawals } from '../support/withdrawal-kind.ts';
+import { preparedAttempt } from './prepared-attempt.ts';
 
 const ELSEWHERE = '4uhcVJyU9pJkvQyS88uRDiswHScg5X3hJzxuBxKTrPSY';
 const use = useLedger();
-let room: LandingRoom;
+const room = useLandingFixture();
 let other: Localnet;
 let otherPool: NodePool;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
   other = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes: 2, hotWallet: room.signer.address });
-  moved(other);
+  moveToOtherCluster(other);
   other.controls.produceSlots(900);
   otherPool = await openNodePool(other.rpcUrls);
 });
-afterEach(() => room.localnet.controls.clearFaults());
 afterAll(async () => {
   await otherPool?.close();
   await other?.close();
-  await room?.close();
 });
 
 /** From now on its nodes are those of another cluster. */
-function moved({ controls }: Localnet): void {
+function moveToOtherCluster({ controls }: Localnet): void {
   for (const node of [0, 1]) controls.setFault(node, 'getGenesisHash', { kind: 'result', result: ELSEWHERE });
 }
 
-const look = (pool: NodePool) =>
-  new WalletWatch({ ledger: use.ledger, chain: quickChain(pool), hotWallet: room.signer.address }).look();
+const watchWallet = (pool: NodePool) =>
+  new WalletWatch({
+    ledger: use.ledger,
+    chain: quickChain(pool),
+    hotWallet: room.signer.address,
+  }).look();
 const judgedTo = () => use.ledger.walletHistory.judgedTo(room.signer.address);
 
 /** A recorded attempt that was never sent, so that its death can be proved after its life. */
 async function unsent() {
-  const id = newId();
-  const { raw: _raw, signature, feeLamports: _fee, ...life } = await room.attempt(wallet(), 5_000_000n);
-  await use.ledger.withdrawals.reserve(terms(id));
-  await use.ledger.attempts.prepare(attempt(id, 1, { ...life, signers: [room.signer.address] }), PLENTY);
+  const { id, signature } = await preparedAttempt(use.ledger, room);
   await use.ledger.attempts.storeSignature(id, 1, signature);
   for (const node of [0, 1])
     room.localnet.controls.setFault(node, 'sendTransaction', { kind: 'http', status: 503 });
@@ -65,9 +63,9 @@ function land(id: string, signature: string, pool: NodePool): Promise<unknown> {
 
 describe('a pool of another cluster than the database', () => {
   it('moves no scan cursor, and may not even be opened', async () => {
-    await look(room.pool);
+    await watchWallet(room.pool);
     const before = await judgedTo();
-    expect(await codeOf(look(otherPool))).toBe('WrongCluster');
+    expect(await codeOf(watchWallet(otherPool))).toBe('WrongCluster');
     expect(await judgedTo()).toBe(before);
     const admit = (genesisHash: string) => use.ledger.cluster.bind(genesisHash);
     expect(await codeOf(openNodePool(other.rpcUrls, { admit }))).toBe('WrongCluster');
@@ -82,7 +80,7 @@ describe('a pool of another cluster than the database', () => {
 
   it('judges no attempt when its addresses switch to that cluster after it was opened', async () => {
     const { id, signature } = await unsent();
-    moved(room.localnet);
+    moveToOtherCluster(room.localnet);
     expect(await codeOf(land(id, signature, room.pool))).toBe('NoHealthyNode');
     expect(await use.ledger.attempts.get(id, 1)).toMatchObject({ state: 'signed' });
   });

@@ -94,8 +94,10 @@ describe('the audit of deposits', () => {
 
   it('allows an announced deposit that is withdrawn', () => {
     const dropped: Deposit = { ...credit, id: '3', signature: 's3', blockhash: 'forked', state: 'dropped' };
-    const told = [...feed, event(4, dropped)];
-    expect(judged({ deposits: [credit, refused, dropped], feed: told, followed: told }).findings).toEqual([]);
+    const events = [...feed, event(4, dropped)];
+    expect(judged({ deposits: [credit, refused, dropped], feed: events, followed: events }).findings).toEqual(
+      [],
+    );
   });
 
   it.each<[string, Partial<Deposit>]>([

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AddressManifest, checkManifest } from '../../src/deposits/addresses/address-manifest.ts';
 import { callSluice } from '../support/call-sluice.ts';
-import { lastWord } from '../support/cli.ts';
+import { jsonOf } from '../support/cli.ts';
 
 const PHANTOM_WORDS = 'crush desk brain index action subject tackle idea trim unveil lawn live';
 const PHANTOM_FIRST = '7EWwMxKQa5Gru7oTcS1Wi3AaEgTfA6MU3z7MaLUT6hnD';
@@ -26,7 +26,7 @@ describe('sluice addresses generate, without any running service', () => {
     const made = await generate('--count', '3', '--mnemonic-file', 'words', '--out', 'a.json', '-o', 'json');
     const { publicKey, entries } = manifest('a.json');
     expect(made).toMatchObject({ code: 0, stderr: '' });
-    expect(lastWord(made)).toEqual({
+    expect(jsonOf(made)).toEqual({
       manifest: 'a.json',
       manifestKey: publicKey,
       mnemonicFile: 'words',

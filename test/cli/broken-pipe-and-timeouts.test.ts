@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { playServer } from '../client/scripted-server.ts';
+import { startScriptedServer } from '../client/scripted-server.ts';
 import { callSluice } from '../support/call-sluice.ts';
 import { startSluice } from '../support/cli.ts';
 
@@ -18,7 +18,7 @@ test('sluice reports that an audit is not finished after a long wait, and names 
   const audit = { id: '7', address: 'a', from: '1', to: '2', repair: false, report: null };
   const running = { status: 200, body: { ...audit, state: 'reading', trouble: null, endedAt: null } };
   const failed = { status: 200, body: { ...audit, state: 'given_up', trouble: 'of a test', endedAt: 'now' } };
-  const server = await playServer([...Array.from({ length: 13 }, () => running), failed]);
+  const server = await startScriptedServer([...Array.from({ length: 13 }, () => running), failed]);
   onTestFinished(() => server.close());
   const env = { SLUICE_API_URL: server.url, SLUICE_API_KEY: 'key-1' };
   // Only these two timers are faked: HTTP answers in real time, and the pause between two requests passes at once.

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { nodeProgram } from '../../devkit/localstack/program.ts';
 import { startStack } from '../../devkit/localstack/stack.ts';
 import { freshNamespace } from '../support/namespace.ts';
 import { freshDatabase } from '../support/postgres.ts';
-import { newWallet, testEnvironment } from '../support/stack.ts';
+import { testEnvironment } from '../support/stack.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
@@ -36,7 +37,7 @@ test('the compiled worker, signer, API and command line pay a withdrawal', async
   const settings = { ...testEnvironment(), ...env, DATABASE_URL: database.url };
   const stack = await startStack({ compiledIn: built, stateDir, slotMs: 200, env: settings });
   try {
-    const terms = ['--id', 'built', '--asset', 'SOL', '--amount', '0.02', '--to', newWallet()];
+    const terms = ['--id', 'built', '--asset', 'SOL', '--amount', '0.02', '--to', newAddress()];
     const pay = ['withdrawals', 'create', ...terms, '--accept-empty-wallet', '--wait', '-o', 'json'];
     const { stdout } = await run(process.execPath, [join(built, 'src/cli.js'), ...pay], {
       env: { PATH: process.env.PATH, SLUICE_API_URL: stack.apiUrl, SLUICE_API_KEY: stack.apiKey },

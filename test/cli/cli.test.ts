@@ -10,7 +10,7 @@ import { deathProof } from '../domain/evidence.ts';
 import { API_KEY, openService, type Service } from '../http/service.ts';
 import { attempt, PLENTY } from '../ledger/support.ts';
 import { callSluice } from '../support/call-sluice.ts';
-import { lastWord, runSluice, startSluice } from '../support/cli.ts';
+import { jsonOf, runSluice, startSluice } from '../support/cli.ts';
 import { bodyOf } from '../support/http.ts';
 
 const WALLET = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
@@ -55,7 +55,7 @@ test('withdrawals create prints one JSON object, with the amount in base units',
     'json',
   ]);
   expect(asked).toMatchObject({ code: 0, stderr: '' });
-  expect(lastWord(asked)).toMatchObject({ id: 'cli-1', amount: '1500000000', memo: 'hello' });
+  expect(jsonOf(asked)).toMatchObject({ id: 'cli-1', amount: '1500000000', memo: 'hello' });
 });
 
 test('withdrawals create --wait waits for the final state; an unpaid withdrawal is exit code 4', async () => {
@@ -65,7 +65,7 @@ test('withdrawals create --wait waits for the final state; an unpaid withdrawal 
   const ended = await waiting;
   expect(ended.code).toBe(4);
   expect(ended.stderr).toContain('rejected  it is a mint');
-  expect(lastWord(ended)).toMatchObject({ id: 'cli-2', status: 'rejected' });
+  expect(jsonOf(ended)).toMatchObject({ id: 'cli-2', status: 'rejected' });
 });
 
 test('withdrawals get, list and cancel show the stored withdrawal', async () => {
@@ -87,15 +87,15 @@ test('withdrawals get, list and cancel show the stored withdrawal', async () => 
     /^created +status +id +amount +next\n\S+ {2}requested +cli-4 {2}1\.5 SOL\nMore rows: add --cursor \S+, or raise --limit\n$/,
   );
   const cancelled = await sluice(['withdrawals', 'cancel', 'cli-3', '-o', 'json']);
-  expect(lastWord(cancelled)).toMatchObject({ status: 'cancelled' });
+  expect(jsonOf(cancelled)).toMatchObject({ status: 'cancelled' });
   await service.ledger.alerts.raise({ kind: 'maybe_paid', subject: 'cli-4', message: 'look' });
   const markPaid = ['settlements', 'mark-paid', 'cli-4', '--reason', 'the chain shows it', '-o', 'json'];
   expect(await sluice(markPaid)).toMatchObject({ code: 2, stderr: expect.stringContaining('add --yes') });
   const paid = await sluice([...markPaid, '--yes']);
-  expect(lastWord(paid)).toMatchObject({ status: 'cancelled', reason: { code: 'paid_already' } });
+  expect(jsonOf(paid)).toMatchObject({ status: 'cancelled', reason: { code: 'paid_already' } });
   const confirmed = await sluice(['withdrawals', 'confirm', 'cli-3', '-o', 'json']);
   expect(confirmed.code).toBe(3);
-  expect(lastWord(confirmed)).toMatchObject({ error: { code: 'NotAwaitingConfirmation' } });
+  expect(jsonOf(confirmed)).toMatchObject({ error: { code: 'NotAwaitingConfirmation' } });
 });
 
 test('withdrawals get and list show how to answer a withdrawal that waits for a confirmation', async () => {
@@ -131,7 +131,7 @@ test('withdrawals explain names the next step; get shows the proof of a dead att
   expect(blind).toMatchObject({ code: 0, stderr: '' });
   expect(blind.stdout).toContain(`${id}  sending\n  waits for  a block that contains the transaction`);
   expect(blind.stdout).toContain('  attempt 1  signed  sig\n    verdict  unknown: this API knows no nodes');
-  expect(lastWord(blindJson)).toMatchObject({ id, attempt: { verdict: 'unknown', evidence: null } });
+  expect(jsonOf(blindJson)).toMatchObject({ id, attempt: { verdict: 'unknown', evidence: null } });
 
   await attempts.settle(id, 1, { state: 'dead', proof: { ...deathProof(), ofMessage: deathProof() } });
   await settlements.move(id, 'held', paused);
@@ -171,7 +171,7 @@ test('settlements list and explain show settlements of every kind', async () => 
     sluice(['settlements', 'explain', id]),
   ]);
   expect(list.stdout).toMatch(/\n\S+ {2}sending +nonce-create {2}nonce-create\/CliNonce {2}nonce-sig\n$/);
-  expect(lastWord(json)).toMatchObject({ settlements: [{ id, kind: NONCE_CREATE, subject: 'CliNonce' }] });
+  expect(jsonOf(json)).toMatchObject({ settlements: [{ id, kind: NONCE_CREATE, subject: 'CliNonce' }] });
   expect(none.stdout).toBe('no settlements found\n');
   expect(explained).toMatchObject({ code: 0, stderr: '' });
   expect(explained.stdout).toContain(`${id}  sending\n  waits for  a block that contains the transaction`);
@@ -190,10 +190,10 @@ test('an amount is a decimal with the decimals of the listed asset, or base unit
   const program = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
   const listing = { program, decimals: 6, extensions: [], minimumDeposit: 1n, depositsOn: true };
   await service.ledger.assets.put({ asset: mint, ...listing });
-  expect(lastWord(await create('cli-9', mint, '--amount', '1.5'))).toMatchObject({ amount: '1500000' });
-  expect(lastWord(await create('cli-10', 'SOL', '--units', '15'))).toMatchObject({ amount: '15' });
+  expect(jsonOf(await create('cli-9', mint, '--amount', '1.5'))).toMatchObject({ amount: '1500000' });
+  expect(jsonOf(await create('cli-10', 'SOL', '--units', '15'))).toMatchObject({ amount: '15' });
   const fine = await create('cli-11', mint, '--amount', '0.0000001');
-  expect(lastWord(fine)).toMatchObject({
+  expect(jsonOf(fine)).toMatchObject({
     error: { message: `--amount must have at most 6 digits after the point for ${mint}, not 0.0000001` },
   });
   const refused = [
@@ -214,19 +214,19 @@ test('exit codes distinguish usage errors, refusals and missing objects', async 
   const [wrongOption, badAmount, unknown, wrongKey, away, help] = await Promise.all([
     sluiceProcess(['withdrawals', 'create', '--id', 'x', '-o', 'json']),
     sluice(['withdrawals', 'create', '--id', 'x', '--asset', 'SOL', '--units', '1.5', '--to', WALLET]),
-    sluiceProcess(['withdrawals', 'get', 'nobody']),
-    sluice(['withdrawals', 'get', 'nobody'], { SLUICE_API_KEY: 'a-key-of-nobody-at-all' }),
+    sluiceProcess(['withdrawals', 'get', 'no-such-id']),
+    sluice(['withdrawals', 'get', 'no-such-id'], { SLUICE_API_KEY: 'an-unknown-key' }),
     sluice(['keys', 'create', 'bot']),
     sluiceProcess(['--help']),
   ]);
   expect([wrongOption.code, badAmount.code, unknown.code, wrongKey.code, away.code, help.code]).toEqual([
     2, 2, 3, 3, 2, 0,
   ]);
-  expect(lastWord(wrongOption)).toEqual({
+  expect(jsonOf(wrongOption)).toEqual({
     ok: false,
     error: { code: 'UsageError', message: 'missing: --asset, --amount or --units, --to; see --help' },
   });
-  expect(unknown.stderr).toContain('nobody');
+  expect(unknown.stderr).toContain('no-such-id');
   expect(wrongKey.stderr).toBe('sluice: the API key is not known\n');
   expect(badAmount.stderr).toContain('amount must be a whole number of base units');
   expect(away.stderr).toContain('DATABASE_URL');
@@ -252,10 +252,10 @@ test('the help of every command names its requirements', async () => {
 });
 
 test('an unreachable API is exit code 5', async () => {
-  const nobody = `127.0.0.1:${await freePort()}`;
-  const ended = await sluiceProcess(['withdrawals', 'get', 'cli-1'], { SLUICE_API_URL: `http://${nobody}` });
+  const address = `127.0.0.1:${await freePort()}`;
+  const ended = await sluiceProcess(['withdrawals', 'get', 'cli-1'], { SLUICE_API_URL: `http://${address}` });
   expect(ended.code).toBe(5);
-  expect(ended.stderr).toContain(`no answer from http://${nobody}: connect ECONNREFUSED ${nobody}`);
+  expect(ended.stderr).toContain(`no answer from http://${address}: connect ECONNREFUSED ${address}`);
 });
 
 test('withdrawals create --wait reports an API that stops responding, keeps waiting, and can be interrupted', async () => {
@@ -280,7 +280,7 @@ test('withdrawals create --wait reports an API that stops responding, keeps wait
   const ended = await running.ended;
   proxy.close();
   expect(ended.code).toBe(130);
-  expect(lastWord(ended)).toMatchObject({ ok: false, error: { code: 'Interrupted' } });
+  expect(jsonOf(ended)).toMatchObject({ ok: false, error: { code: 'Interrupted' } });
   expect(ended.stderr).toContain('the withdrawal continues, see: sluice withdrawals get cli-5');
 });
 

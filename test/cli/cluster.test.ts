@@ -3,7 +3,7 @@ import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts'
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { START } from '../ledger/chain-of-blocks.ts';
 import { callSluice } from '../support/call-sluice.ts';
-import { lastWord } from '../support/cli.ts';
+import { jsonOf } from '../support/cli.ts';
 import { freshDatabase } from '../support/postgres.ts';
 
 const ELSEWHERE = '4uhcVJyU9pJkvQyS88uRDiswHScg5X3hJzxuBxKTrPSY';
@@ -25,7 +25,7 @@ afterAll(async () => {
 async function sluice(...args: readonly string[]): Promise<{ json: unknown; code: number | null }> {
   const env = { DATABASE_URL: database.url, SLUICE_RPC_URLS: localnet.rpcUrls.join(',') };
   const ended = await callSluice([...args, '-o', 'json'], { env });
-  return { json: lastWord(ended), code: ended.code };
+  return { json: jsonOf(ended), code: ended.code };
 }
 
 it('sluice refuses a database of another cluster and names both clusters', async () => {

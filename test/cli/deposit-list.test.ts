@@ -2,8 +2,8 @@ import { expect, test, vi } from 'vitest';
 import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import { API_KEY } from '../http/service.ts';
 import { address, chain, inflow, START } from '../ledger/chain-of-blocks.ts';
-import { commit, confirmAll, imported } from '../ledger/deposit-ledger.ts';
-import { lastWord, startSluice } from '../support/cli.ts';
+import { commit, confirmAll, importWallets } from '../ledger/deposit-ledger.ts';
+import { jsonOf, startSluice } from '../support/cli.ts';
 import { useCommands } from './commands.ts';
 
 const [ANN, BEN] = [address('ann'), address('ben')];
@@ -17,7 +17,7 @@ const deposits = (...args: readonly string[]) => use.sluice('deposits', 'list', 
 
 test('deposits list prints a table with ids, and says when more rows exist', async () => {
   const { ledger } = use.service;
-  await imported(ledger, ANN, BEN);
+  await importWallets(ledger, ANN, BEN);
   await ledger.scan.start(START);
   await ledger.addresses.assign('user-17');
   await commit(ledger, chain(START, [inflow(ANN, 5n), inflow(BEN, 1_000n, { reason: 'below_minimum' })]));
@@ -37,11 +37,11 @@ test('deposits list prints a table with ids, and says when more rows exist', asy
   expect(second).toBe(
     `101   ${time}  final                         5           SOL    ${'user-17'.padEnd(BEN.length)}  ${lines[1]}`,
   );
-  const { nextCursor } = lastWord(json) as { readonly nextCursor: string };
+  const { nextCursor } = jsonOf(json) as { readonly nextCursor: string };
   const more = `More rows: add --cursor ${nextCursor}, or raise --limit`;
   expect(one.stdout.split('\n').slice(2)).toEqual([more, '']);
-  expect(lastWord(json)).toMatchObject({ deposits: [{ state: 'not_credited' }] });
-  expect(lastWord(await deposits('--cursor', nextCursor, '-o', 'json'))).toMatchObject({
+  expect(jsonOf(json)).toMatchObject({ deposits: [{ state: 'not_credited' }] });
+  expect(jsonOf(await deposits('--cursor', nextCursor, '-o', 'json'))).toMatchObject({
     deposits: [{ state: 'final' }],
     nextCursor: null,
   });
@@ -57,7 +57,7 @@ test('deposits get prints one deposit as a table row or as JSON', async () => {
   expect(shown.stdout.split('\n')[1]).toContain(
     `not_credited (below_minimum)  1000        SOL    ${BEN}  ${id}`,
   );
-  expect(lastWord(json)).toMatchObject({ id, state: 'not_credited', wallet: BEN });
+  expect(jsonOf(json)).toMatchObject({ id, state: 'not_credited', wallet: BEN });
 });
 
 test('deposits follow prints the feed below table headings', async () => {

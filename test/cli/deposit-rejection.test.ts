@@ -2,19 +2,19 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import { newSignature } from '../deposits/audit-support.ts';
-import { DepositDesk } from '../http/deposits-fixture.ts';
+import { DepositsApi } from '../http/deposits-fixture.ts';
 import { API_KEY } from '../http/service.ts';
 import { address, chain, inflow, START } from '../ledger/chain-of-blocks.ts';
-import { commit, confirmAll, imported } from '../ledger/deposit-ledger.ts';
+import { commit, confirmAll, importWallets } from '../ledger/deposit-ledger.ts';
 import { callSluice } from '../support/call-sluice.ts';
-import { lastWord } from '../support/cli.ts';
+import { jsonOf } from '../support/cli.ts';
 
 const [ANN, BEN] = [address('ann'), address('ben')];
 
-let desk: DepositDesk;
+let desk: DepositsApi;
 let apiUrl: string;
 beforeAll(async () => {
-  desk = await DepositDesk.open();
+  desk = await DepositsApi.open();
   apiUrl = await desk.app.listen({ host: '127.0.0.1', port: 0 });
 });
 afterAll(() => desk?.close());
@@ -22,7 +22,7 @@ afterAll(() => desk?.close());
 async function reject({ id }: { readonly id: string }, reason = 'in no explorer') {
   const env = { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY };
   const ended = await callSluice(['deposits', 'reject', id, '--reason', reason, '-o', 'json'], { env });
-  return { json: lastWord(ended), code: ended.code };
+  return { json: jsonOf(ended), code: ended.code };
 }
 
 async function rowOf(wallet: string): Promise<DepositRow> {
@@ -33,7 +33,7 @@ async function rowOf(wallet: string): Promise<DepositRow> {
 
 test('an operator can reject a deposit that a quorum of nodes denies, with a reason, and no other deposit', async () => {
   const { ledger, localnet } = desk;
-  await imported(ledger, ANN, BEN);
+  await importWallets(ledger, ANN, BEN);
   await ledger.scan.start(START);
   const blocks = chain(START, [inflow(ANN, 5n, { signature: newSignature() })], [inflow(BEN)]);
   await commit(ledger, blocks);

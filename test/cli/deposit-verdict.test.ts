@@ -28,10 +28,10 @@ const ARRIVED: ChainArrival = {
 const FAKE_ARRIVED: ChainArrival = { ...ARRIVED, signature: 'sig-2', account: 'ata', asset: 'mint' };
 const ARRIVALS = [ARRIVED, FAKE_ARRIVED];
 
-type Told = Pick<DepositEvent['deposit'], 'signature' | 'account' | 'asset' | 'amount' | 'reason'>;
+type FeedEvent = Pick<DepositEvent['deposit'], 'signature' | 'account' | 'asset' | 'amount' | 'reason'>;
 
-const CREDIT: Told = { signature: 'sig-1', account: 'alice', asset: 'SOL', amount: '5', reason: null };
-const REFUSED: Told = {
+const CREDIT: FeedEvent = { signature: 'sig-1', account: 'alice', asset: 'SOL', amount: '5', reason: null };
+const REFUSED: FeedEvent = {
   ...CREDIT,
   signature: 'sig-2',
   account: 'ata',
@@ -40,11 +40,11 @@ const REFUSED: Told = {
 };
 
 /** A feed of these events, numbered from 1; an event without a reason is final. */
-function feedOf(...told: readonly Told[]): readonly DepositEvent[] {
-  return told.map((told, index) => {
-    const state = told.reason === null ? 'final' : 'not_credited';
+function feedOf(...events: readonly FeedEvent[]): readonly DepositEvent[] {
+  return events.map((event, index) => {
+    const state = event.reason === null ? 'final' : 'not_credited';
     const rest = { id: String(index), slot: '7', blockhash: null, blockTime: null, wallet: 'alice' };
-    const deposit = { ...rest, userRef: null, explorerUrl: '', state, ...told } as const;
+    const deposit = { ...rest, userRef: null, explorerUrl: '', state, ...event } as const;
     return { sequence: String(index + 1), kind: state, at: '2026-11-21T20:00:00.000Z', deposit };
   });
 }

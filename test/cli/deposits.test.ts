@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { mintsOf } from '../../devkit/localstack/chain.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import type { Asset, Backfill, DepositAddress, DepositEvent, ScanOverview } from '../../src/client/client.ts';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { callSluice } from '../support/call-sluice.ts';
-import { lastWord, startSluice } from '../support/cli.ts';
-import { newWallet } from '../support/stack.ts';
-import { until } from '../withdrawals/outcomes-support.ts';
+import { jsonOf, startSluice } from '../support/cli.ts';
+import { until } from '../support/until.ts';
 import { useStack } from '../withdrawals/use-stack.ts';
 
 vi.setConfig({ testTimeout: 400_000 });
@@ -38,7 +38,7 @@ const sluice = (...args: readonly string[]) => callSluice(args, surroundings());
 async function asked<T>(...args: readonly string[]): Promise<T> {
   const ended = await sluice(...args, '-o', 'json');
   expect(ended).toMatchObject({ code: 0 });
-  return lastWord(ended) as T;
+  return jsonOf(ended) as T;
 }
 
 test('addresses made offline are imported and assigned to users, and the API reports their deposits until they are final', async () => {
@@ -57,14 +57,14 @@ test('addresses made offline are imported and assigned to users, and the API rep
 
   const following = startSluice(['deposits', 'follow', '--user', 'alice', '-o', 'json'], surroundings());
   await rpc(use.chain.url, 'requestAirdrop', [address, 2_000_000]);
-  const told = () =>
+  const events = () =>
     following
       .stdout()
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as DepositEvent);
-  await expect.poll(() => told().at(-1)?.kind, WAIT).toBe('final');
-  for (const { deposit } of told()) expect(deposit).toMatchObject({ wallet: address, amount: '2000000' });
+  await expect.poll(() => events().at(-1)?.kind, WAIT).toBe('final');
+  for (const { deposit } of events()) expect(deposit).toMatchObject({ wallet: address, amount: '2000000' });
   following.child.kill('SIGINT');
   expect((await following.ended).code).toBe(130);
 
@@ -96,11 +96,11 @@ test('sluice shows, pauses and resumes the scan', async () => {
   );
   await asked('scan', 'resume', '--reason', 'seen');
   await expect.poll(status, WAIT).toMatchObject({ code: 0, stdout: expect.stringMatching(tail) });
-  const { cursor } = lastWord(await sluice('scan', 'status', '-o', 'json')) as ScanOverview;
+  const { cursor } = jsonOf(await sluice('scan', 'status', '-o', 'json')) as ScanOverview;
   const [from, to] = [String(Number(cursor?.slot) - 5), cursor?.slot ?? ''];
   const range = ['--from', from, '--to', to];
-  const told = await sluice('backfill', 'blocks', ...range, '--reason', 'once more');
-  expect(told.stdout).toMatch(
+  const started = await sluice('backfill', 'blocks', ...range, '--reason', 'once more');
+  expect(started.stdout).toMatch(
     new RegExp(
       `^backfill \\d+ of slots ${from} to ${to} by \\S+ since \\S+Z: workflow backfill/blocks/${from}-${to}; `,
     ),
@@ -150,7 +150,7 @@ async function depositsOf(address: string): Promise<readonly DepositRow[]> {
 async function paid(lamports: number): Promise<DepositRow> {
   // The scan does not read blocks before its start.
   await until(async () => (await ledger.scan.cursor()) !== null, PATIENCE_MS);
-  const address = newWallet();
+  const address = newAddress();
   await ledger.addresses.import([{ address, path: `m/${address}` }]);
   await rpc(use.chain.url, 'requestAirdrop', [address, lamports]);
   await until(async () => (await depositsOf(address)).some(({ state }) => state === 'final'), PATIENCE_MS);
@@ -175,22 +175,22 @@ test('an audit finds a credit that is missing in the database, and restores it o
   expect(clean).toMatchObject({ code: 0, stdout: expect.stringContaining('chain and database agree') });
 
   await forget(deposit);
-  const told = await audit(...around(deposit));
-  expect(told.code).toBe(6);
-  expect(told.stdout).toMatch(
+  const missing = await audit(...around(deposit));
+  expect(missing.code).toBe(6);
+  expect(missing.stdout).toMatch(
     new RegExp(`^${signature} .*${wallet}  SOL    2000000   -         remains$`, 'm'),
   );
   expect(await depositsOf(wallet)).toEqual([]);
 
   const difference = { signature, account: wallet, asset: 'SOL', chain: '2000000', record: null };
   const repaired = await audit(...around(deposit), '--repair', '-o', 'json');
-  expect({ code: repaired.code, ...(lastWord(repaired) as Backfill) }).toMatchObject({
+  expect({ code: repaired.code, ...(jsonOf(repaired) as Backfill) }).toMatchObject({
     code: 0,
     state: 'done',
     report: { differences: [{ ...difference, repaired: true }], found: 1, remaining: 0 },
   });
   const again = await audit(...around(deposit), '--repair', '-o', 'json');
-  expect({ code: again.code, ...(lastWord(again) as Backfill) }).toMatchObject({
+  expect({ code: again.code, ...(jsonOf(again) as Backfill) }).toMatchObject({
     code: 0,
     report: { differences: [], found: 0, transactions: 1 },
   });
@@ -208,7 +208,7 @@ test('an audit keeps a credit that the chain does not have, and reports it every
     time: 1n,
     amount: 5n,
     state: 'final' as const,
-    confirmedBy: 'nobody',
+    confirmedBy: 'no node',
   };
   await ledger.db
     .insertInto('deposit')
@@ -216,7 +216,7 @@ test('an audit keeps a credit that the chain does not have, and reports it every
     .execute();
   const repaired = await audit(...around(deposit), '--repair', '-o', 'json');
   expect(repaired.code).toBe(6);
-  expect((lastWord(repaired) as Backfill).report?.differences).toMatchObject([
+  expect((jsonOf(repaired) as Backfill).report?.differences).toMatchObject([
     { signature, chain: '3000000', record: '9000000', repaired: false },
     { signature: 'forged', chain: null, record: '5', repaired: false },
   ]);
@@ -226,7 +226,7 @@ test('an audit keeps a credit that the chain does not have, and reports it every
 
 test('an audit refuses an address that is not ours, and a range that is not scanned yet', async () => {
   const { wallet } = await paid(4_000_000);
-  expect((await audit(newWallet(), '--from', '1', '--to', '2')).code).toBe(3);
+  expect((await audit(newAddress(), '--from', '1', '--to', '2')).code).toBe(3);
   expect((await audit(wallet, '--from', '1', '--to', '999999999')).code).toBe(3);
   await expect(use.sluice.backfills.get('999999')).rejects.toMatchObject({ code: 'NotFound' });
 });

@@ -12,12 +12,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { DevFacts } from '../../devkit/localstack/dev-file.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { freePort } from '../../devkit/localstack/ports.ts';
 import { SluiceClient } from '../../src/client/client.ts';
-import { type Running, startDevelopment } from '../support/cli.ts';
+import { type RunningCommand, startDevelopment } from '../support/cli.ts';
 import { freshNamespace } from '../support/namespace.ts';
 import { freshDatabase } from '../support/postgres.ts';
-import { newWallet, testEnvironment } from '../support/stack.ts';
+import { testEnvironment } from '../support/stack.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
 
@@ -37,7 +38,7 @@ async function shared(): Promise<NodeJS.ProcessEnv> {
 }
 
 /** `sluice dev` in that folder, beside any other stack on this machine. */
-async function dev(cwd: string, servers: NodeJS.ProcessEnv, ...args: string[]): Promise<Running> {
+async function dev(cwd: string, servers: NodeJS.ProcessEnv, ...args: string[]): Promise<RunningCommand> {
   const ports = { SLUICE_HTTP_PORT: String(await freePort()), SLUICE_X402_PORT: String(await freePort()) };
   const env = { ...testEnvironment(), ...servers, ...ports };
   const running = startDevelopment(['dev', ...args], { cwd, env });
@@ -102,9 +103,9 @@ test('sluice dev runs the whole stack: it pays, assigns addresses, accepts a loc
   await expect.poll(() => running.stdout(), { timeout: 180_000 }).toContain('\n');
   const facts = JSON.parse(running.stdout()) as DevFacts;
   const sluice = new SluiceClient({ baseUrl: facts.apiUrl, apiKey: facts.apiKey });
-  const terms = { id: 'dev', asset: 'SOL', amount: '20000000', destination: newWallet() };
+  const terms = { id: 'dev', asset: 'SOL', amount: '20000000', destination: newAddress() };
   await sluice.withdraw({ ...terms, acceptEmptyWallet: true });
-  const { address } = await sluice.depositAddresses.assign('somebody');
+  const { address } = await sluice.depositAddresses.assign('user-1');
   expect(readFileSync(facts.deposits?.manifestFile ?? '', 'utf8')).toContain(address);
   expect(statSync(facts.deposits?.mnemonicFile ?? '').mode & 0o777).toBe(0o600);
   const listed = (await sluice.assets.list()).map(({ asset }) => asset);

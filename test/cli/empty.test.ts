@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lastWord } from '../support/cli.ts';
+import { jsonOf } from '../support/cli.ts';
 import { useCommands } from './commands.ts';
 
 const use = useCommands();
@@ -34,6 +34,6 @@ const LISTS = [
 test.each(LISTS)('sluice $args prints that the list is empty', async ({ args, says, json }) => {
   const [read, parsed] = await Promise.all([use.sluice(...args), use.sluice(...args, '-o', 'json')]);
   expect(read.stdout).toBe(`${says}\n`);
-  expect(lastWord(parsed)).toEqual(json);
+  expect(jsonOf(parsed)).toEqual(json);
   expect([read.code, parsed.code]).toEqual([0, 0]);
 });

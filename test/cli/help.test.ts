@@ -3,7 +3,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { expect, test } from 'vitest';
 import { developmentProgram } from '../../devkit/demo/program.ts';
 import { callSluice } from '../support/call-sluice.ts';
-import { lastWord } from '../support/cli.ts';
+import { jsonOf } from '../support/cli.ts';
 
 /** Every command that can be run, with its full name. */
 function leavesOf(
@@ -56,7 +56,7 @@ test('a usage error ends with one JSON object, whichever way JSON is requested',
   for (const format of [['-o', 'json'], ['-ojson'], ['--output=json'], ['--output', 'json']]) {
     const ended = await callSluice(['nodes', 'list', '--nothing', ...format]);
     expect(ended.code).toBe(2);
-    expect(lastWord(ended)).toMatchObject({ ok: false, error: { code: 'UsageError' } });
+    expect(jsonOf(ended)).toMatchObject({ ok: false, error: { code: 'UsageError' } });
   }
   expect(await callSluice(['nodes', 'list', '--nothing', '--', '-o', 'json'])).toMatchObject({ stdout: '' });
 });

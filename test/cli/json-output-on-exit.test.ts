@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test, vi } from 'vitest';
-import { lastWord, startDevelopment } from '../support/cli.ts';
+import { jsonOf, startDevelopment } from '../support/cli.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const directory = mkdtempSync(join(tmpdir(), 'sluice-last-word-'));
@@ -40,7 +40,7 @@ test('demo --json ends with one object when a service cannot start', async () =>
   const env = { HOME: process.env.HOME, TEMPORAL_CLI_PATH: process.execPath };
   const ended = await startDevelopment(['demo', '--json'], { cwd: directory, env }).ended;
   expect(ended.code).toBe(1);
-  expect(lastWord(ended)).toMatchObject({
+  expect(jsonOf(ended)).toMatchObject({
     ok: false,
     error: { code: 'Error', message: expect.stringMatching(/^temporal ended before it was ready/) },
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { callSluice } from '../support/call-sluice.ts';
-import { lastWord } from '../support/cli.ts';
+import { jsonOf } from '../support/cli.ts';
 
 let localnet: Localnet;
 let directory: string;
@@ -41,7 +41,7 @@ test('sluice nodes shows each node with its faults; a quorum is exit code 0', as
   expect(text.stdout).toContain('2 of 3 nodes serve, 2 must agree');
 
   expect(json).toMatchObject({ code: 0, stderr: '' });
-  expect(lastWord(json)).toMatchObject({
+  expect(jsonOf(json)).toMatchObject({
     ok: true,
     quorum: 2,
     nodes: [
@@ -60,7 +60,7 @@ test('sluice nodes without a quorum is exit code 5, with the table and the failu
   for (const node of [0, 1]) localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
   const ended = await nodes(['-o', 'json'], { SLUICE_RPC_URLS: localnet.rpcUrls.join(',') });
   expect(ended.code).toBe(5);
-  expect(lastWord(ended)).toMatchObject({
+  expect(jsonOf(ended)).toMatchObject({
     ok: false,
     error: { code: 'NoHealthyNode', message: expect.stringContaining('0 of 3 nodes serve') },
     nodes: [{}, {}, { membership: 'silent' }],

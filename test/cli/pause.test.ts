@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { callSluice } from '../support/call-sluice.ts';
-import { lastWord } from '../support/cli.ts';
+import { jsonOf } from '../support/cli.ts';
 import { useCommands } from './commands.ts';
 
 const use = useCommands();
@@ -22,7 +22,7 @@ describe.each(WAYS)('an operator who works by $way', ({ actor, sluice: call }) =
   /** The last line on stdout, and the exit code. */
   const sluice = async (...args: readonly string[]): Promise<{ json: unknown; code: number | null }> => {
     const ended = await call(...args, '-o', 'json');
-    return { json: lastWord(ended), code: ended.code };
+    return { json: jsonOf(ended), code: ended.code };
   };
   const [pauseArgs, resumeArgs] = [
     ['settlements', 'pause'],

@@ -1,15 +1,15 @@
 import { sql } from 'kysely';
 import { beforeEach, expect, test } from 'vitest';
 import { address } from '../ledger/chain-of-blocks.ts';
-import { imported } from '../ledger/deposit-ledger.ts';
-import { lastWord } from '../support/cli.ts';
+import { importWallets } from '../ledger/deposit-ledger.ts';
+import { jsonOf } from '../support/cli.ts';
 import { useCommands } from './commands.ts';
 
 const [ANN, BEN] = [address('ann'), address('ben')];
 const REASON = 'no quorum of the nodes shows what it holds, and what moved';
 const NOTHING = { compared: [], alarms: [], unread: [] };
 
-const use = useCommands(({ ledger }) => imported(ledger, ANN, BEN));
+const use = useCommands(({ ledger }) => importWallets(ledger, ANN, BEN));
 beforeEach(() => sql`truncate reconciliation, unread_wallet`.execute(use.service.ledger.db));
 
 const reconciliation = (...args: readonly string[]) => use.sluice('reconciliation', 'status', ...args);
@@ -20,7 +20,7 @@ test('reconciliation status reports that no pass has started', async () => {
     code: 5,
     stdout: expect.stringMatching(/^never ran: check the chain workers/),
   });
-  expect(lastWord(json)).toEqual({ last: null, open: null, watched: 2, unread: 0, longestUnread: [] });
+  expect(jsonOf(json)).toEqual({ last: null, open: null, watched: 2, unread: 0, longestUnread: [] });
 });
 
 test('reconciliation status shows the progress of a running pass, its obstacle, and the wallets that no node returns', async () => {
@@ -64,7 +64,7 @@ test('reconciliation status shows what the last pass compared, when, and whether
     'no wallet failed its last comparison',
     '',
   ]);
-  expect(lastWord(json)).toMatchObject({
+  expect(jsonOf(json)).toMatchObject({
     last: { wallets: 2, endedAt: expect.stringMatching(/Z$/) },
     open: null,
   });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ScanGap, ScanOverview } from '../../src/client/client.ts';
-import { playServer } from '../client/scripted-server.ts';
+import { startScriptedServer } from '../client/scripted-server.ts';
 import { callSluice } from '../support/call-sluice.ts';
 
 const closed: ScanGap = {
@@ -25,7 +25,7 @@ const overview: ScanOverview = {
 };
 
 test('scan status names the closed gaps whose blocks are not read yet', async () => {
-  const server = await playServer([{ status: 200, body: overview }]);
+  const server = await startScriptedServer([{ status: 200, body: overview }]);
   const env = { SLUICE_API_URL: server.url, SLUICE_API_KEY: 'key-1' };
   const { stdout, code } = await callSluice(['scan', 'status'], { env });
   await server.close();

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type LocalPostgres, startPostgres } from '../../devkit/localstack/postgres.ts';
 import { API_KEY, authorization, openService, type Service } from '../http/service.ts';
 import { runSluice } from '../support/cli.ts';
-import { standStill } from '../support/paused-postgres.ts';
+import { pausePostgres } from '../support/paused-postgres.ts';
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 
@@ -38,7 +38,7 @@ const COMMANDS = [
 
 it('a stopped database is a 503 of every route, on open and on new connections; a command ends with exit code 5 and advice', async () => {
   await Promise.all(PATHS.map(get));
-  const goOn = standStill(postgres);
+  const goOn = pausePostgres(postgres);
   const commands = COMMANDS.map((args) => runSluice([...args, '-o', 'json'], { env }));
   const answers = await Promise.all([...PATHS, ...PATHS].map(get));
   const order = await service.app.inject({

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeEvent } from '../../src/ledger/webhooks/outbox.ts';
 import { API_KEY, openService, type Service } from '../http/service.ts';
 import { callSluice } from '../support/call-sluice.ts';
-import { lastWord } from '../support/cli.ts';
+import { jsonOf } from '../support/cli.ts';
 
 let service: Service;
 let apiUrl: string;
@@ -16,7 +16,7 @@ afterAll(async () => service?.close());
 async function sluice(...args: readonly string[]): Promise<{ json: unknown; code: number | null }> {
   const env = { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY };
   const ended = await callSluice(['webhooks', ...args, '-o', 'json'], { env });
-  return { json: lastWord(ended), code: ended.code };
+  return { json: jsonOf(ended), code: ended.code };
 }
 
 describe('sluice webhooks', () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callSluice } from '../support/call-sluice.ts';
-import { lastWord } from '../support/cli.ts';
+import { jsonOf } from '../support/cli.ts';
 
 const WALLET = '9B5XszUGdMaxCZ7uSQhPzdks5ZQSmWxrmzCSvtJ6Ns6g';
 const FILE = {
@@ -49,7 +49,7 @@ describe('sluice x402 check', () => {
 
   test('prints amounts as decimal strings in JSON, and the mint of the cluster', async () => {
     const ended = await routes(['x402.routes.json', '-o', 'json'], { SLUICE_CLUSTER: 'mainnet-beta' });
-    expect(lastWord(ended)).toMatchObject({
+    expect(jsonOf(ended)).toMatchObject({
       file: 'x402.routes.json',
       cluster: 'mainnet-beta',
       routes: [
@@ -75,7 +75,7 @@ describe('sluice x402 check', () => {
     ]);
     for (const fault of ['routes[0].price: must be', 'routes[0].payTo: must be set', 'routes[1]: must have'])
       expect(ended.stderr).toContain(`  ${fault}`);
-    expect(lastWord(await routes(['wrong.json', '-o', 'json']))).toMatchObject({
+    expect(jsonOf(await routes(['wrong.json', '-o', 'json']))).toMatchObject({
       ok: false,
       error: { code: 'InvalidRequest' },
     });
@@ -97,6 +97,6 @@ describe('sluice x402 check', () => {
     const schema = JSON.parse(ended.stdout) as { properties: object; required: string[] };
     expect(schema.required).toEqual(['routes']);
     expect(Object.keys(schema.properties)).toEqual(['$schema', 'payTo', 'routes']);
-    expect(lastWord(await callSluice(['x402', 'schema', '-o', 'json'], { cwd: tmpdir() }))).toEqual(schema);
+    expect(jsonOf(await callSluice(['x402', 'schema', '-o', 'json'], { cwd: tmpdir() }))).toEqual(schema);
   });
 });

@@ -5,7 +5,7 @@ import {
   type Withdrawal,
   type WithdrawalStatus,
 } from '../../src/client/client.ts';
-import { clientOf, playServer, type Step, unavailable } from './scripted-server.ts';
+import { clientOf, type Step, startScriptedServer, unavailable } from './scripted-server.ts';
 
 const terms = { id: 'order-1', asset: 'SOL', amount: '18446744073709551615', destination: 'wallet' };
 
@@ -47,10 +47,10 @@ test('the client retries after a broken connection and after 503, with the same 
 });
 
 test('the client stops after the configured number of retries, with the last failure', async () => {
-  const server = await playServer([unavailable, unavailable, unavailable]);
+  const server = await startScriptedServer([unavailable, unavailable, unavailable]);
   onTestFinished(() => server.close());
-  const told: string[] = [];
-  const onRetry = ({ code }: SluiceError) => told.push(code);
+  const retriedCodes: string[] = [];
+  const onRetry = ({ code }: SluiceError) => retriedCodes.push(code);
   const sluice = new SluiceClient({ baseUrl: server.url, apiKey: 'key-1', retries: 1, onRetry });
   await expect(sluice.get('order-1')).rejects.toMatchObject({
     code: 'Unavailable',
@@ -58,12 +58,12 @@ test('the client stops after the configured number of retries, with the last fai
     retryable: true,
   });
   expect(server.seen).toHaveLength(2);
-  expect(told).toEqual(['Unavailable']);
+  expect(retriedCodes).toEqual(['Unavailable']);
 });
 
 test('the client starts no retry after its deadline', async () => {
   const { status, body } = unavailable;
-  const server = await playServer([{ status, body, headers: { 'retry-after': '5' } }]);
+  const server = await startScriptedServer([{ status, body, headers: { 'retry-after': '5' } }]);
   onTestFinished(() => server.close());
   const sluice = new SluiceClient({ baseUrl: server.url, apiKey: 'key-1', retryWithinMs: 4_000 });
   await expect(sluice.get('order-1')).rejects.toMatchObject({ code: 'Unavailable' });

@@ -3,12 +3,12 @@ import { onTestFinished } from 'vitest';
 import { SluiceClient } from '../../src/client/client.ts';
 import { bodyOf, startHttp } from '../support/http.ts';
 
-/** What the server does with one request: it answers, or it breaks the connection. */
+/** The reaction of the server to one request: an answer, or a broken connection. */
 export type Step =
   | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
   | 'break';
 
-export interface Seen {
+export interface RecordedRequest {
   readonly method: string;
   readonly url: string;
   readonly authorization: string | undefined;
@@ -24,33 +24,36 @@ export const unavailable = {
 
 /** A client of a server that plays `steps`; the server ends with the test. */
 export async function clientOf(steps: readonly Step[]) {
-  const server = await playServer(steps);
+  const server = await startScriptedServer(steps);
   onTestFinished(() => server.close());
   return { server, sluice: new SluiceClient({ baseUrl: `${server.url}/`, apiKey: 'key-1' }) };
 }
 
 /** A listening HTTP server that plays `steps` in order, and answers 500 to any other request. */
-export async function playServer(steps: readonly Step[]) {
+export async function startScriptedServer(steps: readonly Step[]) {
   const left = [...steps];
-  const seen: Seen[] = [];
+  const seen: RecordedRequest[] = [];
   const server = await startHttp(async (request, response) => {
-    seen.push(await describe(request));
-    play(left.shift(), request, response);
+    seen.push(await recordOf(request));
+    sendStep(left.shift(), request, response);
   });
   return { ...server, seen };
 }
 
-function play(step: Step | undefined, request: IncomingMessage, response: ServerResponse): void {
+function sendStep(step: Step | undefined, request: IncomingMessage, response: ServerResponse): void {
   if (step === 'break') {
     request.socket.destroy();
     return;
   }
-  const { status, body, headers } = step ?? { status: 500, body: { code: 'Untold', detail: 'not scripted' } };
+  const { status, body, headers } = step ?? {
+    status: 500,
+    body: { code: 'NotScripted', detail: 'not scripted' },
+  };
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(typeof body === 'string' ? body : JSON.stringify(body ?? {}));
 }
 
-async function describe(request: IncomingMessage): Promise<Seen> {
+async function recordOf(request: IncomingMessage): Promise<RecordedRequest> {
   const body = await bodyOf(request);
   return {
     method: request.method ?? '',

@@ -16,7 +16,7 @@ export interface RunningChain {
 
 /**
  * The tests that every chain must pass. Shapes were recorded from Agave 3.0.0: record again only against the validator.
- * `newer` says whether the chain does what came after that version; else those tests are skipped by name.
+ * `newer`: the chain has the features of later versions; otherwise their tests are skipped by name.
  */
 export function conformanceSuite(
   name: string,

@@ -154,7 +154,7 @@ export function transferSubjects(chain: () => Harness): void {
 
     it('are announced to subscribers', async () => {
       const { raw, signature } = await chain().sign([pay(Keypair.generate(), AMOUNT)]);
-      const told = new Promise((resolve) => {
+      const notification = new Promise((resolve) => {
         chain().connection.onSignature(signature, (result) => resolve(result), 'confirmed');
       });
       const slots = new Promise<{ slot: number; parent: number; root: number }>((resolve, reject) => {
@@ -165,7 +165,7 @@ export function transferSubjects(chain: () => Harness): void {
         });
       });
       await chain().send(raw);
-      expect(await told).toEqual({ err: null });
+      expect(await notification).toEqual({ err: null });
       expect(Object.keys(await slots).toSorted()).toEqual(['parent', 'root', 'slot']);
     });
   });

@@ -44,8 +44,8 @@ test('the product imports only its own files and its dependencies', () => {
   const packages = imports().filter(({ from }) => !/^(\.|node:)/.test(from));
   expect(packages.length).toBeGreaterThan(100);
   expect(packages.filter(({ from }) => !(packageOf(from) in dependencies))).toEqual([]);
-  const away = imports().filter(
+  const outside = imports().filter(
     ({ file, from }) => from.startsWith('.') && join('src', file, '..', from).split('/')[0] !== 'src',
   );
-  expect(away).toEqual([]);
+  expect(outside).toEqual([]);
 });

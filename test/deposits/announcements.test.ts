@@ -5,9 +5,9 @@ import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import { auditIn } from './audit-support.ts';
 import { type Json, rpc, useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const nodes = useLiar(room);
 
 /** A deposit of 7,000,000 lamports whose block is confirmed and not finalized. */
@@ -47,8 +47,8 @@ async function announceAt(
 }
 
 /** Runs an announcer that only the lying node answers. */
-async function announceAlone(...told: Parameters<typeof announceAt>): Promise<void> {
-  const [claimed, slot, change] = told;
+async function announceAlone(...args: Parameters<typeof announceAt>): Promise<void> {
+  const [claimed, slot, change] = args;
   const alone = await openNodePool(nodes.pool.nodes.slice(0, 1).map(({ url }) => url));
   try {
     await announceAt(claimed, slot, change, alone);
@@ -85,8 +85,8 @@ describe('a deposit in a confirmed block of one node', () => {
     const { wallet, slot } = await confirmedDeposit();
     room.localnet.controls.produceSlots(1);
     await announceAlone(slot + 1, slot);
-    const told = await room.depositsOf(wallet);
-    expect(told).toMatchObject([{ slot: BigInt(slot) + 1n, state: 'pending', finalizedAt: null }]);
+    const announced = await room.depositsOf(wallet);
+    expect(announced).toMatchObject([{ slot: BigInt(slot) + 1n, state: 'pending', finalizedAt: null }]);
     await readAll();
     const rows = await room.depositsOf(wallet);
     expect(rows.map((row) => [row.state, row.slot])).toEqual([

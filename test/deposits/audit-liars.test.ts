@@ -5,9 +5,9 @@ import { tokenAccountsOf } from '../../src/solana/history/token-accounts.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { auditIn, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
 import { type Json, rpc, useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const nodes = useLiar(room);
 
 const LAMPORTS = 7_000_000n;

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { base58 } from '@scure/base';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
 import type { AuditOrder } from '../../src/domain/audit.ts';
+import { runActivity } from '../support/activity.ts';
 import { auditIn, dueAuditsIn } from './audit-support.ts';
 import { useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const lies = useLiar(room);
 
 const LAMPORTS = 7_000_000n;
@@ -55,8 +55,7 @@ describe('an audit that runs during a restore of the database', () => {
     const { db, continuity } = room.ledger;
     await continuity.pulse();
     const activities = createAddressAudit(room.deps());
-    const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
-    const page = await run(() => activities.auditPage(order));
+    const page = await runActivity(() => activities.auditPage(order));
     expect(page).toMatchObject({ found: 1, remaining: 0, unread: 0 });
     // A backup from before this page.
     await sql`delete from deposit_event where deposit_id in (select id from deposit where wallet = ${wallet})`.execute(
@@ -65,11 +64,11 @@ describe('an audit that runs during a restore of the database', () => {
     await sql`delete from deposit where wallet = ${wallet}`.execute(db);
     await sql`update deposit_address set state = 'auditing' where address = ${wallet}`.execute(db);
     await sql`update continuity set identity = 'the old primary'`.execute(db);
-    await run(() => activities.closeAudit(order, page));
+    await runActivity(() => activities.closeAudit(order, page));
     expect(await isDue(wallet)).toBe(true);
     await continuity.quarantine(1n, null);
     await continuity.heal(1n);
-    await run(() => activities.closeAudit(order, page));
+    await runActivity(() => activities.closeAudit(order, page));
     expect(await isDue(wallet)).toBe(true);
     const [anew] = await dueAuditsIn(room);
     expect(anew).toMatchObject({ address: wallet });

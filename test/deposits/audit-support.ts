@@ -1,24 +1,35 @@
 import { randomBytes } from 'node:crypto';
 import { base58 } from '@scure/base';
-import { MockActivityEnvironment } from '@temporalio/testing';
+import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
 import { startDueAudits } from '../../src/deposits/backfill/due-audits.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
-import type { AuditOrder, AuditReport, ImportAuditOrder } from '../../src/domain/audit.ts';
-import type { ScanRoom } from './scan-fixture.ts';
+import { type AuditOrder, type AuditReport, type ImportAuditOrder } from '../../src/domain/audit.ts';
+import { type ReconciledPage } from '../../src/domain/reconciliation.ts';
+import { runActivity } from '../support/activity.ts';
+import type { ScanFixture } from './scan-fixture.ts';
 
 /** The whole audit, as its workflow runs it. */
-export function auditIn(room: ScanRoom, order: AuditOrder, pool = room.pool): Promise<AuditReport> {
+export function auditIn(room: ScanFixture, order: AuditOrder, pool = room.pool): Promise<AuditReport> {
   const activities = createAddressAudit(room.deps(pool));
-  return new MockActivityEnvironment().run(async () => {
+  return runActivity(async () => {
     const report = await activities.auditPage(order);
     await activities.closeAudit(order, report);
     return report;
   });
 }
 
+/** A page of the reconciliation: all wallets where they are no more than `pageSize`. */
+export function reconcileIn(
+  room: ScanFixture,
+  changes: { readonly scans?: boolean; readonly pageSize?: number } = {},
+): Promise<ReconciledPage> {
+  const activities = createReconciliation({ ...room.deps(), patienceMs: 0, ...changes });
+  return runActivity(() => activities.reconcilePage());
+}
+
 /** The due audits of the database. */
-export async function dueAuditsIn({ ledger }: ScanRoom): Promise<readonly AuditOrder[]> {
+export async function dueAuditsIn({ ledger }: ScanFixture): Promise<readonly AuditOrder[]> {
   const orders: ImportAuditOrder[] = [];
   const startBackfill = async (order: ImportAuditOrder) => void orders.push(order);
   await startDueAudits({ ledger, runs: { startBackfill, runningBackfills: async () => new Map() } });
@@ -26,7 +37,7 @@ export async function dueAuditsIn({ ledger }: ScanRoom): Promise<readonly AuditO
 }
 
 /** The subjects of the open alerts of a kind. */
-export async function openAlertsIn(room: ScanRoom, kind: AlertKind): Promise<readonly string[]> {
+export async function openAlertsIn(room: ScanFixture, kind: AlertKind): Promise<readonly string[]> {
   const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
   return rows.filter((row) => row.kind === kind).map(({ subject }) => subject);
 }

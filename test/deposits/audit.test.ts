@@ -19,9 +19,9 @@ import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { auditIn, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 
 const audit = (order: AuditOrder) => auditIn(room, order);
 const openAlerts = (kind: AlertKind) => openAlertsIn(room, kind);

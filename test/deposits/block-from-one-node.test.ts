@@ -3,9 +3,9 @@ import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { type Edit, type Json, LyingProxy, rpc } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 let proxies: readonly LyingProxy[] = [];
 let pair: NodePool;
 let three: NodePool;

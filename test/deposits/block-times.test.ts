@@ -1,12 +1,12 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { depositNews } from '../../src/ledger/webhooks/events.ts';
-import { askFirst, isWholeBlock, type Json, useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { runActivity } from '../support/activity.ts';
+import { isWholeBlock, type Json, makeFirstNodeFastest, useLiar } from './lying-proxy.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const nodes = useLiar(room);
 
 function isAnyBlock(method: string): boolean {
@@ -14,7 +14,7 @@ function isAnyBlock(method: string): boolean {
 }
 
 /** The recorded time of a deposit whose block one of three nodes returns with this time, and the true time. */
-async function toldTimes(
+async function recordedTimes(
   time: Json,
   isLie: (method: string, params: Json) => boolean = isAnyBlock,
 ): Promise<readonly [unknown, bigint]> {
@@ -43,8 +43,8 @@ describe('a false block time of one node', () => {
     ['another time', 1],
   ])('does not delay the scan and is not stored: %s', async (_name, time) => {
     for (const isLie of [isAnyBlock, isWholeBlock]) {
-      const [told, true_] = await toldTimes(time, isLie);
-      expect(told).toBe(true_);
+      const [recorded, actual] = await recordedTimes(time, isLie);
+      expect(recorded).toBe(actual);
     }
   });
 
@@ -60,20 +60,20 @@ describe('a false block time of one node', () => {
       .deleteFrom('block')
       .where('slot', '<=', row.slot + 1n)
       .execute();
-    await askFirst(room, nodes.pool);
+    await makeFirstNodeFastest(room, nodes.pool);
     nodes.liar.edit = (method, _params, answer) => {
       if (method === 'getTransaction' && answer.result) answer.result.blockTime = time;
       return answer;
     };
     const order = { address: wallet, from: '1', to: `${row.slot}`, repair: true, cause: 'operator' } as const;
     const audit = createAddressAudit(room.deps(nodes.pool));
-    await new MockActivityEnvironment().run(() => audit.auditPage(order));
+    await runActivity(() => audit.auditPage(order));
     room.localnet.controls.clearFaults();
     expect((await room.depositsOf(wallet)).map((found) => found.time)).toEqual([row.time]);
   });
 
   it('that was stored as an invalid date is returned as unknown', async () => {
-    await toldTimes(1);
+    await recordedTimes(1);
     const { events } = await room.ledger.depositFeed.events(0n, 1);
     const [event] = events;
     if (event === undefined) throw new Error('no event');

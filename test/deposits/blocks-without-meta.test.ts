@@ -3,9 +3,9 @@ import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { haltAfter } from '../../src/deposits/scan/failure-alerts.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { isWholeBlock, useProxies } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const use = useProxies(room);
 
 it('the scan waits for a block that every node returns without metadata, and reads it once a node returns the metadata', async () => {

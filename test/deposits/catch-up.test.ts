@@ -1,23 +1,22 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../devkit/localnet/faults.ts';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
 import type { CatchUpRange } from '../../src/domain/scan.ts';
 import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { runActivity } from '../support/activity.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 
 /** A separate worker, which reads ranges once the scan is some blocks behind. */
 function worker() {
   const activities = createDepositRanges({ ...room.deps(), catchUpSlots: 10n, rangeBlocks: 8 });
-  const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
   return {
-    plan: async () => (await run(() => activities.planCatchUp())).ranges,
-    tryToPlan: () => run(() => activities.planCatchUp()),
-    read: (range: CatchUpRange) => run(() => activities.scanRange(range)),
-    join: () => run(() => activities.joinRanges()),
+    plan: async () => (await runActivity(() => activities.planCatchUp())).ranges,
+    tryToPlan: () => runActivity(() => activities.planCatchUp()),
+    read: (range: CatchUpRange) => runActivity(() => activities.scanRange(range)),
+    join: () => runActivity(() => activities.joinRanges()),
   };
 }
 
@@ -168,7 +167,7 @@ describe('a catch-up that is blocked', () => {
     await payments(await room.newDepositAddress(), 12);
     const one = worker();
     const ranges = await one.plan();
-    await room.ledger.alerts.raise({ kind: 'scan_stopped', subject: 'sluice', message: 'stands still' });
+    await room.ledger.alerts.raise({ kind: 'scan_stopped', subject: 'sluice', message: 'the scan stopped' });
     expect((await one.join()).joined).toBe(0);
     expect(await openAlerts()).toEqual(['scan_stopped']);
     for (const range of ranges) await one.read(range);

@@ -1,4 +1,3 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
@@ -6,10 +5,11 @@ import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
 import type { DepositMatcher } from '../../src/deposits/scan/matcher.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { rangeOf } from '../../src/domain/scan.ts';
+import { runActivity } from '../support/activity.ts';
 import { rpc } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 const MOST = 3;
 /** The payments of each block in order: one block has more than a commit may have. */
 const PAYMENTS = [1, 1, 1, 2, MOST + 2, 1, 2, 2];
@@ -26,8 +26,7 @@ function worker() {
     const counts = matches.map(({ blocks }) => blocks.flatMap(({ finding }) => finding.inflows).length);
     return counts.filter((count) => count > 0);
   };
-  const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
-  return { deps, brought, run };
+  return { deps, brought };
 }
 
 async function pay(wallet: string): Promise<void> {
@@ -66,12 +65,12 @@ describe('the size of a commit is bounded', () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     await pay(wallet);
-    const { deps, brought, run } = worker();
+    const { deps, brought } = worker();
     const activities = createDepositRanges({ ...deps, catchUpSlots: 5n });
-    const { ranges } = await run(() => activities.planCatchUp());
+    const { ranges } = await runActivity(() => activities.planCatchUp());
     for (const range of ranges)
-      expect(await run(() => activities.scanRange(range))).toMatchObject({ complete: true });
-    await run(() => activities.joinRanges());
+      expect(await runActivity(() => activities.scanRange(range))).toMatchObject({ complete: true });
+    await runActivity(() => activities.joinRanges());
     expect((await room.depositsOf(wallet)).length).toBe(ALL);
     expectBounded(await brought());
     await room.chainLength();
@@ -91,8 +90,8 @@ describe('the size of a commit is bounded', () => {
 
   it('where a rescan reads blocks', async () => {
     const { wallet, order } = await blocksBefore();
-    const { deps, brought, run } = worker();
-    await run(() => createDepositRescan(deps).rescan(order));
+    const { deps, brought } = worker();
+    await runActivity(() => createDepositRescan(deps).rescan(order));
     expect((await room.depositsOf(wallet)).length).toBe(ALL);
     expectBounded(await brought());
   });
@@ -108,8 +107,8 @@ describe('the size of a commit is bounded', () => {
       throw new Error('killed');
     });
     const rescan = () => {
-      const { deps, run } = worker();
-      return run(() => createDepositRescan(deps).rescan(order));
+      const { deps } = worker();
+      return runActivity(() => createDepositRescan(deps).rescan(order));
     };
     for (let died = 1; died <= 3; died += 1) {
       await expect(rescan()).rejects.toThrow('killed');

@@ -1,12 +1,11 @@
 import { Connection, Keypair, Transaction, type TransactionInstruction } from '@solana/web3.js';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
-import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import { holdingsOf } from '../../src/solana/history/balances.ts';
+import { reconcileIn } from './audit-support.ts';
 import { ConfidentialToken } from './confidential.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 
 async function land(
   payer: Keypair,
@@ -22,12 +21,9 @@ async function land(
   room.finalize();
 }
 
-function reconcile() {
-  const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
-  return new MockActivityEnvironment().run(() => activities.reconcilePage());
-}
+const reconcile = () => reconcileIn(room);
 
-async function told(): Promise<readonly (readonly [string, string])[]> {
+async function openAlerts(): Promise<readonly (readonly [string, string])[]> {
   const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
   return rows.map(({ kind, subject }) => [kind, subject] as const);
 }
@@ -58,10 +54,10 @@ it('the reconciliation reports that the owner of a confidential account must app
   );
   expect(value?.data.length).toBeGreaterThan(165);
   expect(await reconcile()).toMatchObject({ differences: 0, confidential: 1 });
-  expect(await told()).toEqual([['confidential_pending', account]]);
+  expect(await openAlerts()).toEqual([['confidential_pending', account]]);
 
   await land(owner, [], [token.apply(2n)]);
   await room.scanAll(room.scanner());
   expect(await reconcile()).toMatchObject({ differences: 0, confidential: 0 });
-  expect(await told()).toEqual([]);
+  expect(await openAlerts()).toEqual([]);
 });

@@ -2,9 +2,9 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { createDepositScan } from '../../src/deposits/scan/tail.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 const SEVERAL_LOOKS = 5;
 /** Longer than any machine needs for that many rounds. */
 const LONG_SECONDS = 45;

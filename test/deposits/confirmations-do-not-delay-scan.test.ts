@@ -1,13 +1,13 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
 import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { createDepositScan } from '../../src/deposits/scan/tail.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { runActivity } from '../support/activity.ts';
 import { newSignature } from './audit-support.ts';
 import { isWholeBlock, LyingProxy, useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const nodes = useLiar(room);
 const MANY = 200;
 const DEPOSITS = 40;
@@ -25,7 +25,7 @@ async function askedInTurn(): Promise<number> {
     return answer;
   };
   const scan = createDepositScan({ ...room.deps(nodes.pool), stop: stop.signal });
-  await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 600 }));
+  await runActivity(() => scan.scanTail({ seconds: 600 }));
   return asked;
 }
 
@@ -46,9 +46,16 @@ it('the confirmer delays the scan by one batch of requests at most, and requests
 
 it('the confirmer requests the newest deposit in its first batch, although many older ones wait that no node returns', async () => {
   await room.scanAll(room.scanner());
-  const [crowd, wallet] = [await room.newDepositAddress(), await room.newDepositAddress()];
+  const [busyWallet, wallet] = [await room.newDepositAddress(), await room.newDepositAddress()];
   const { slot = 0n, blockhash = '' } = (await room.ledger.scan.cursor()) ?? {};
-  const place = { slot, blockhash, account: crowd, wallet: crowd, asset: 'SOL', amount: 7_000_000n };
+  const place = {
+    slot,
+    blockhash,
+    account: busyWallet,
+    wallet: busyWallet,
+    asset: 'SOL',
+    amount: 7_000_000n,
+  };
   const made = { ...place, state: 'pending', finalizedAt: new Date() } as const;
   const rows = Array.from({ length: MANY }, () => ({ ...made, signature: newSignature() }));
   await room.ledger.db.insertInto('deposit').values(rows).execute();
@@ -81,7 +88,7 @@ it('a scan that is to stop waits for no block, and reports its last known state'
   const urls = await Promise.all(proxies.map((proxy) => proxy.start()));
   const pool = await openNodePool(urls, { timeoutMs: 600_000 });
   const scan = createDepositScan({ ...room.deps(pool), stop: stop.signal });
-  const status = await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 600 }));
+  const status = await runActivity(() => scan.scanTail({ seconds: 600 }));
   expect(status).not.toHaveProperty('reason');
   expect(pool.report().map(({ errorRate }) => errorRate)).toEqual([0, 0, 0]);
   await pool.close();

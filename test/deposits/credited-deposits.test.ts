@@ -7,7 +7,7 @@ import {
 import { Keypair, PublicKey } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
 import { signVersion1 } from '../conformance/version-1.ts';
-import { ataOf, pay, sol, token, useExchange } from './non-deposits-fixture.ts';
+import { ataOf, pay, solInflow, tokenInflow, useExchange } from './non-deposits-fixture.ts';
 
 const LAMPORTS = 5_000_000n;
 
@@ -24,9 +24,9 @@ describe('a deposit', () => {
       exchange.give(exchange.mint, ataOf(exchange.mint, exchange.alice.publicKey), 12n),
     ]);
     expect(await exchange.inflows(slot)).toEqual([
-      expect.objectContaining(sol(exchange.alice.publicKey, LAMPORTS)),
-      expect.objectContaining(sol(exchange.bob.publicKey, LAMPORTS + 1n)),
-      token(exchange.alice.publicKey, exchange.mint, 12n),
+      expect.objectContaining(solInflow(exchange.alice.publicKey, LAMPORTS)),
+      expect.objectContaining(solInflow(exchange.bob.publicKey, LAMPORTS + 1n)),
+      tokenInflow(exchange.alice.publicKey, exchange.mint, 12n),
     ]);
     const { inflows } = await exchange.finding(slot);
     expect(new Set(inflows.map(({ signature }) => signature)).size).toBe(1);
@@ -45,7 +45,7 @@ describe('a deposit', () => {
     const recover = createRecoverNestedInstruction(nested, key, main, main, key, owner);
     const slot = await exchange.land([recover], { signers: [exchange.alice] });
     expect(recover.programId).not.toEqual(TOKEN_PROGRAM_ID);
-    expect(await exchange.inflows(slot)).toContainEqual(token(owner, exchange.mint, 70n));
+    expect(await exchange.inflows(slot)).toContainEqual(tokenInflow(owner, exchange.mint, 70n));
   });
 
   it('to a recipient that only a lookup table names is credited', async () => {
@@ -58,7 +58,7 @@ describe('a deposit', () => {
       commitment: 'finalized',
     });
     expect(shown?.transactions[0]?.transaction.message.staticAccountKeys).not.toContainEqual(publicKey);
-    expect(await exchange.inflows(slot)).toEqual([sol(exchange.alice.publicKey, LAMPORTS)]);
+    expect(await exchange.inflows(slot)).toEqual([solInflow(exchange.alice.publicKey, LAMPORTS)]);
   });
 
   it('of a Token-2022 mint with a fee is the amount that arrives (FY scanner)', async () => {
@@ -69,7 +69,7 @@ describe('a deposit', () => {
       exchange.openAta(address, owner, program),
       exchange.give(address, account, 1_000_000n, program),
     ]);
-    expect(await exchange.inflows(slot)).toEqual([token(owner, address, 990_000n, null, account)]);
+    expect(await exchange.inflows(slot)).toEqual([tokenInflow(owner, address, 990_000n, null, account)]);
   });
 
   it('by a version-1 transaction is credited (FY, SDP, chainstorage)', async () => {
@@ -78,18 +78,20 @@ describe('a deposit', () => {
     const { raw } = signVersion1(exchange.stranger, blockhash, [transfer]);
     const slot = await exchange.landRaw(Buffer.from(raw, 'base64'));
     expect((await exchange.block(slot)).transactions).toMatchObject([{ version: 1, error: null }]);
-    expect(await exchange.inflows(slot)).toEqual([sol(exchange.alice.publicKey, LAMPORTS)]);
+    expect(await exchange.inflows(slot)).toEqual([solInflow(exchange.alice.publicKey, LAMPORTS)]);
   });
 
   it('above 2^53 keeps its last digit', async () => {
     const { localnet } = exchange.bench;
     const [odd, most] = [2n ** 53n + 1n, 2n ** 63n + 1n];
     const native = exchange.slotOf(await localnet.airdrop(exchange.alice.publicKey.toBase58(), odd));
-    expect(await exchange.inflows(native)).toEqual([sol(exchange.alice.publicKey, odd)]);
+    expect(await exchange.inflows(native)).toEqual([solInflow(exchange.alice.publicKey, odd)]);
     const tokens = exchange.slotOf(
       await localnet.mintTo(exchange.mint, exchange.bob.publicKey.toBase58(), most),
     );
-    expect(await exchange.inflows(tokens)).toEqual([token(exchange.bob.publicKey, exchange.mint, most)]);
+    expect(await exchange.inflows(tokens)).toEqual([
+      tokenInflow(exchange.bob.publicKey, exchange.mint, most),
+    ]);
   });
 
   it('is credited for the rent of an account that another signer closes to our wallet, and not for one that our wallet closes', async () => {
@@ -100,14 +102,16 @@ describe('a deposit', () => {
     const { publicKey } = exchange.alice;
     const refund = createCloseAccountInstruction(account.publicKey, publicKey, exchange.stranger.publicKey);
     expect(await exchange.inflows(await exchange.land([refund]))).toEqual([
-      sol(exchange.alice.publicKey, 3_000_000n),
+      solInflow(exchange.alice.publicKey, 3_000_000n),
     ]);
 
     const own = Keypair.generate();
     await exchange.land(exchange.openAuxiliary(own, publicKey), { signers: [own] });
     const ownRefund = createCloseAccountInstruction(own.publicKey, publicKey, publicKey);
     const slot = await exchange.land([ownRefund], { signers: [exchange.alice] });
-    expect(await exchange.inflows(slot)).toEqual([sol(exchange.alice.publicKey, 3_000_000n, 'internal')]);
+    expect(await exchange.inflows(slot)).toEqual([
+      solInflow(exchange.alice.publicKey, 3_000_000n, 'internal'),
+    ]);
   });
 
   it('in a transaction whose fee our own wallet pays is credited', async () => {

@@ -7,10 +7,10 @@ import { ScanAlarms } from '../../src/deposits/scan/failure-alerts.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
 import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import { rpcCalls } from '../solana/rpc-calls.ts';
-import { useScanRoom } from './scan-fixture.ts';
-import { haltSince, hasState, turnUntil } from './scan-steps.ts';
+import { useScanFixture } from './scan-fixture.ts';
+import { hasState, scanUntil, setStandstillStart } from './scan-steps.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 /** Enough time for a scan that is not paused to start a turn. */
 const SEVERAL_LOOKS_MS = 1_000;
 
@@ -200,13 +200,13 @@ describe('a turn of the scan', () => {
     const pause = { actor: 'ops', reason: 'to see' };
     await room.ledger.scanPauses.begin(pause);
     const slot = (await room.ledger.scan.cursor())?.slot.toString();
-    const paused = await turnUntil(room.deps(), () => sleep(SEVERAL_LOOKS_MS, true));
+    const paused = await scanUntil(room.deps(), () => sleep(SEVERAL_LOOKS_MS, true));
     expect(paused).toMatchObject({ state: 'paused', ...pause, cursor: { slot } });
     expect(await stateOf(wallet)).toBe('pending');
     await alarms().note({ ...position, state: 'paused', ...pause, since: new Date(0).toISOString() });
     expect(await openAlerts()).toEqual([]);
     await room.ledger.scanPauses.end(pause);
-    await turnUntil(room.deps(), async () => (await stateOf(wallet)) === 'final');
+    await scanUntil(room.deps(), async () => (await stateOf(wallet)) === 'final');
     expect(await stateOf(wallet)).toBe('final');
   });
 
@@ -215,18 +215,18 @@ describe('a turn of the scan', () => {
     await room.scanAll(room.scanner());
     const cursor = (await room.ledger.scan.cursor())?.slot ?? 0n;
     const kept = () => room.ledger.scan.headersBetween(0n, cursor);
-    await turnUntil({ ...room.deps(), keptSlots: 4n }, async () => (await kept()).length <= 5);
+    await scanUntil({ ...room.deps(), keptSlots: 4n }, async () => (await kept()).length <= 5);
     expect((await kept()).map(({ slot }) => cursor - slot)).toEqual([4n, 3n, 2n, 1n, 0n]);
   });
 
   it('raises the alert about a standstill that began in an earlier turn', async () => {
     const silent = { kind: 'http', status: 503 } as const;
     for (const node of [0, 1]) room.localnet.controls.setFault(node, '*', silent);
-    const turn = (state: ScanStatus['state']) => turnUntil(room.deps(), hasState(state));
+    const turn = (state: ScanStatus['state']) => scanUntil(room.deps(), hasState(state));
     await turn('waiting');
     expect(await openAlerts()).toEqual([]);
     const since = new Date(Date.now() - 60_000);
-    await haltSince(room.ledger, since);
+    await setStandstillStart(room.ledger, since);
     expect(await turn('waiting')).toMatchObject({ since: since.toISOString() });
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
     room.localnet.controls.clearFaults();

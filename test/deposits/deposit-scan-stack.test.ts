@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import { depositScanWorkflowId } from '../../src/domain/ids.ts';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { ensureDepositScan } from '../../src/platform/temporal/schedules.ts';
-import { newWallet } from '../support/stack.ts';
-import { until } from '../withdrawals/outcomes-support.ts';
+import { until } from '../support/until.ts';
 import { useStack } from '../withdrawals/use-stack.ts';
 
 const use = useStack();
@@ -21,7 +21,7 @@ function status() {
 }
 
 async function newDepositAddress(): Promise<string> {
-  const address = newWallet();
+  const address = newAddress();
   await ledger.addresses.import([{ address, path: `m/${address}` }]);
   return address;
 }
@@ -96,7 +96,7 @@ describe('the deposit scan of a running stack', () => {
   });
 
   it('audits an address that was imported with a past, without a command', async () => {
-    const address = newWallet();
+    const address = newAddress();
     const since = (await ledger.scan.cursor())?.slot ?? 0n;
     await pay(address, 6_000_000);
     await until(async () => (await use.chain.lamports(address)) === 6_000_000);

@@ -4,9 +4,9 @@ import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { isWholeBlock, type Json, LyingProxy, rpc } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 let liar: LyingProxy;
 let url: string;
 let pool: NodePool;
@@ -30,14 +30,14 @@ afterAll(() => liar.close());
 
 /** Replaces the receiver of each transfer of a block by this wallet; returns how many blocks were changed. */
 function turnTo(wallet: string): { blocks: number } {
-  const told = { blocks: 0 };
+  const lies = { blocks: 0 };
   liar.edit = (method, params, answer) => {
     if (!isWholeBlock(method, params)) return answer;
-    told.blocks += 1;
+    lies.blocks += 1;
     for (const { transaction } of answer.result?.transactions ?? []) redirect(transaction, wallet);
     return answer;
   };
-  return told;
+  return lies;
 }
 
 function redirect(transaction: Json, wallet: string): void {
@@ -57,9 +57,9 @@ describe('a node whose blocks contain transactions that a quorum denies', () => 
   it('causes no credit: each deposit stays pending, with an alert that names the nodes that deny it', async () => {
     const victim = await room.newDepositAddress();
     await payOthers(3);
-    const told = turnTo(victim);
+    const lies = turnTo(victim);
     await room.scanAll(new DepositScanner(deps));
-    expect(told.blocks).toBeGreaterThan(0);
+    expect(lies.blocks).toBeGreaterThan(0);
     expect(await new DepositConfirmer(deps).confirm()).toBe(0);
     expect((await room.depositsOf(victim)).map(({ state }) => state)).toEqual(Array(3).fill('pending'));
     const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });

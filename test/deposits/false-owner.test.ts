@@ -3,13 +3,13 @@ import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
 import { isWholeBlock, useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const lies = useLiar(room);
 
 /** A deposit of `right` that the node of the block returned as one of `wrong`. */
-async function toldAsAnothers(): Promise<{ readonly right: string; readonly wrong: string }> {
+async function depositsWithFalseOwner(): Promise<{ readonly right: string; readonly wrong: string }> {
   const { mint } = room.localnet;
   await room.scanAll(room.scanner());
   const [right, wrong] = [await room.newDepositAddress(), await room.newDepositAddress()];
@@ -39,7 +39,7 @@ async function judgements(wallet: string) {
 
 describe('a node that names another wallet of ours as the owner', () => {
   it('does not keep a deposit from the user of the wallet that a quorum names', async () => {
-    const { right, wrong } = await toldAsAnothers();
+    const { right, wrong } = await depositsWithFalseOwner();
     const confirmer = new DepositConfirmer(room.deps(lies.pool));
     expect(await confirmer.confirm()).toBe(1);
     expect(await judgements(right)).toEqual([
@@ -53,7 +53,7 @@ describe('a node that names another wallet of ours as the owner', () => {
   });
 
   it('is corrected by an audit that runs before the quorum confirms', async () => {
-    const { right, wrong } = await toldAsAnothers();
+    const { right, wrong } = await depositsWithFalseOwner();
     const to = `${(await room.ledger.scan.cursor())?.slot}`;
     const order = { address: right, from: '1', to, repair: true, cause: 'operator' } as const;
     expect(await auditIn(room, order)).toMatchObject({ found: 1, remaining: 0 });

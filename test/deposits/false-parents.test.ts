@@ -4,13 +4,13 @@ import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { type BlockAnswer, falseHash, type Lie, startLiar } from '../solana/lying-node.ts';
 import type { ScriptedNode } from '../solana/rpc-scripted-node.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
 const TRUTH: Lie = () => undefined;
 /** What a node returns for a parent that it has cleaned up. */
 const CLEANED_UP = '1'.repeat(32);
 
-const room = useScanRoom();
+const room = useScanFixture();
 let nodes: readonly ScriptedNode[] = [];
 let pool: Awaited<ReturnType<typeof openNodePool>>;
 let lie = TRUTH;

@@ -7,9 +7,9 @@ import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { signVersion1 } from '../conformance/version-1.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 
 /** A watched deposit address, with a scanner at the tip. */
 async function beginning(): Promise<{ wallet: string; scanner: DepositScanner }> {

@@ -5,12 +5,12 @@ import type { RescanResult } from '../../src/domain/backfill.ts';
 import { rangeOf, type Slots } from '../../src/domain/scan.ts';
 import type { BackfillRow } from '../../src/ledger/scan/backfills.ts';
 import type { NodePool } from '../../src/solana/rpc/pool.ts';
+import { environmentOfRun } from '../support/activity.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
 import { isWholeBlock, useLiar } from './lying-proxy.ts';
-import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const lies = useLiar(room);
 
 const LAMPORTS = 8_000_000n;
@@ -47,7 +47,7 @@ async function readDue(pool: NodePool = room.pool): Promise<RescanResult> {
   const [row, ...others] = await room.ledger.backfills.due(10);
   if (row === undefined || others.length > 0) throw new Error('one rescan is due');
   const { fromSlot: from, toSlot: to, actor, reason } = row;
-  return runOf().run(() =>
+  return environmentOfRun().run(() =>
     createDepositRescan(room.deps(pool)).rescan({ ...rangeOf({ from, to }), actor, reason }),
   );
 }

@@ -1,12 +1,12 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
+import { runActivity } from '../support/activity.ts';
 import { isWholeBlock, useProxies } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
 /** The proof with blocks of 50 MB, and memory as the operating system counts it, is `large-blocks.slow.test.ts`. */
-const room = useScanRoom(2);
+const room = useScanFixture(2);
 const LAMPORTS = 2_000_000n;
 const BLOCK_BYTES = 64 * 1_024;
 /** Limits with memory for one block, and for many. */
@@ -48,11 +48,10 @@ async function follow(budgetBytes: number): Promise<void> {
 async function catchUp(budgetBytes: number): Promise<void> {
   const deps = { ...room.deps(use.pool), catchUpSlots: 1n, rangeBlocks: 64, budgetBytes };
   const ranges = createDepositRanges(deps);
-  const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
-  const plan = await run(() => ranges.planCatchUp());
+  const plan = await runActivity(() => ranges.planCatchUp());
   for (const range of plan.ranges)
-    expect(await run(() => ranges.scanRange(range))).toMatchObject({ complete: true });
-  await run(() => ranges.joinRanges());
+    expect(await runActivity(() => ranges.scanRange(range))).toMatchObject({ complete: true });
+  await runActivity(() => ranges.joinRanges());
 }
 
 describe.each([

@@ -1,18 +1,13 @@
 import { Keypair, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
-import { createReconciliation } from '../../src/activities/reconciliation.ts';
-import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { reconcileIn } from './audit-support.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 
-function reconcile(changes: { readonly scans?: boolean } = {}): Promise<ReconciledPage> {
-  const activities = createReconciliation({ ...room.deps(), patienceMs: 0, ...changes });
-  return new MockActivityEnvironment().run(() => activities.reconcilePage());
-}
+const reconcile = (changes: { readonly scans?: boolean } = {}) => reconcileIn(room, changes);
 
 /** A hot wallet that had SOL and tokens before its first reconciliation. */
 async function fundedBefore(): Promise<Keypair> {

@@ -5,23 +5,23 @@ import { afterEach, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
-import { handOn, startNodeProxy } from '../support/node-proxy.ts';
+import { sendAnswer, startNodeProxy } from '../support/node-proxy.ts';
 import { isWholeBlock, type Json, LyingProxy } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const open: { close(): Promise<unknown> | void }[] = [];
 afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await one.close();
 });
 
 /** Token accounts that a transaction names through lookup tables; 1,600 such transactions make 64 MiB for 0.008 SOL, these 10. */
-const [NAMED, CROWD] = [63, 250];
+const [NAMED, STRANGERS] = [63, 250];
 /** The longest answer that is held in memory, below the default. */
 const HELD_BYTES = 8 * 1_024 * 1_024;
 
 /** Transactions that name many accounts and move nothing: any sender can make them, and each adds 43 kB to an answer. */
-function crowd(wallet: string): readonly Json[] {
+function strangers(wallet: string): readonly Json[] {
   const [payer, mint, owner] = [newAddress(), newAddress(), newAddress()];
   const keys = [wallet, ...Array.from({ length: NAMED - 1 }, newAddress)];
   const accountKeys = [payer, ...keys].map((pubkey, index) => ({
@@ -48,7 +48,7 @@ function crowd(wallet: string): readonly Json[] {
     preTokenBalances: holdings,
     postTokenBalances: holdings,
   };
-  return Array.from({ length: CROWD }, (_, index) => {
+  return Array.from({ length: STRANGERS }, (_, index) => {
     const signature = new Uint8Array(64).fill(index % 256).fill(Math.floor(index / 256), 0, 8);
     return { meta, transaction: { accountKeys, signatures: [base58.encode(signature)] }, version: 0 };
   });
@@ -60,7 +60,7 @@ it('a block that any sender can make too long does not stop the scan, does not b
   await room.localnet.airdrop(wallet, 7_000_000n);
   room.finalize();
   const { slot: last } = await room.ledger.scan.cursor().then((cursor) => cursor ?? { slot: 0n });
-  const others = crowd(wallet);
+  const others = strangers(wallet);
   const proxies = room.localnet.rpcUrls.map((url) => new LyingProxy(url));
   for (const proxy of proxies)
     proxy.edit = (method, params, answer) => {
@@ -96,7 +96,7 @@ async function endlessNode(target: string): Promise<string> {
   };
   const proxy = await startNodeProxy(target, async ({ method, params, forward, response }) => {
     if (isWholeBlock(method, params)) return never(response);
-    handOn(await forward(), response);
+    sendAnswer(await forward(), response);
   });
   open.push(proxy);
   return proxy.url;

@@ -2,9 +2,9 @@ import { beforeEach, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { codeOf } from '../ledger/support.ts';
 import { auditIn, dueAuditsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 
 beforeEach(() => room.ledger.scanPauses.end({ actor: 'ops', reason: 'a new test' }));
 

@@ -1,13 +1,13 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
 import type { AuditOrder } from '../../src/domain/audit.ts';
+import { runActivity } from '../support/activity.ts';
 import { auditIn, dueAuditsIn, openAlertsIn } from './audit-support.ts';
 import { useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const lies = useLiar(room);
 
 /** Two addresses that are imported with a past; one of them was paid between the slots `from` and `to`. */
@@ -103,7 +103,7 @@ it('an address with a past is not released by a node that has lost blocks it ret
   const audit = async (address: string) => {
     const order = orders.find((each): each is AuditOrder => each.address === address);
     if (order === undefined) throw new Error('an audit is due');
-    return new MockActivityEnvironment().run(async () => {
+    return runActivity(async () => {
       const report = await activities.auditPage(order);
       await activities.closeAudit(order, report);
       return report;

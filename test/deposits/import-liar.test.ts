@@ -3,10 +3,10 @@ import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { codeOf } from '../ledger/support.ts';
 import { auditIn, dueAuditsIn, openAlertsIn } from './audit-support.ts';
-import { askFirst, isWholeBlock, useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { isWholeBlock, makeFirstNodeFastest, useLiar } from './lying-proxy.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const nodes = useLiar(room);
 const PAID = 8_000_000n;
 afterEach(() => nodes.liar.beHonest());
@@ -15,7 +15,7 @@ const tip = () => BigInt(room.localnet.controls.chain.at('finalized').slot);
 
 /** Scans to the tip in a process that asks one lying node of three first; the node names another receiver. */
 async function scanWithout(wallet: string): Promise<void> {
-  await askFirst(room, nodes.pool);
+  await makeFirstNodeFastest(room, nodes.pool);
   const other = newAddress();
   nodes.liar.edit = (method, params, answer) =>
     isWholeBlock(method, params) ? JSON.parse(JSON.stringify(answer).replaceAll(wallet, other)) : answer;

@@ -1,4 +1,3 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { BlockCopies } from '../../src/deposits/backfill/block-copies.ts';
@@ -9,9 +8,10 @@ import type { WatchedBlock } from '../../src/deposits/scan/matcher.ts';
 import { DepositScanner, openReader } from '../../src/deposits/scan/scanner.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { finalizedTip } from '../../src/solana/scan/frontier.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { runActivity } from '../support/activity.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(2);
+const room = useScanFixture(2);
 const AMOUNTS = [2_000_000n, 3_000_000n, 4_000_000n];
 /** Shorter than a block with one transaction, and longer than its list of signatures. */
 const HELD_BYTES = 900;
@@ -24,8 +24,6 @@ beforeAll(async () => {
   narrow = await openNodePool(room.localnet.rpcUrls, { maxBytes: HELD_BYTES });
 });
 afterAll(() => narrow.close());
-
-const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
 
 /** A wallet of ours that was paid these amounts, each in a block of its own. */
 async function paidWallet(amounts = AMOUNTS): Promise<string> {
@@ -71,10 +69,10 @@ describe('a block that is too long to hold in memory brings its deposits', () =>
   it('to a scan that catches up', async () => {
     const wallet = await paidWallet();
     const ranges = createDepositRanges({ ...room.deps(narrow), catchUpSlots: 1n, rangeBlocks: 2 });
-    const plan = await run(() => ranges.planCatchUp());
+    const plan = await runActivity(() => ranges.planCatchUp());
     for (const range of plan.ranges)
-      expect(await run(() => ranges.scanRange(range))).toMatchObject({ complete: true });
-    await run(() => ranges.joinRanges());
+      expect(await runActivity(() => ranges.scanRange(range))).toMatchObject({ complete: true });
+    await runActivity(() => ranges.joinRanges());
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
@@ -94,7 +92,7 @@ describe('a block that is too long to hold in memory brings its deposits', () =>
     await room.lose(deposits);
     const slots = deposits.map(({ slot }) => slot).toSorted((a, b) => Number(a - b));
     const order = { from: String(slots[0]), to: String(slots.at(-1)), actor: 'ops', reason: 'to see' };
-    await run(() => createDepositRescan(room.deps(narrow)).rescan(order));
+    await runActivity(() => createDepositRescan(room.deps(narrow)).rescan(order));
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 });
@@ -124,7 +122,7 @@ describe('a wallet that is added while a long block is read', () => {
     [
       'by a rescan',
       async (deps: Deps, { header }: WatchedBlock) => {
-        const [block] = (await run(() => new BlockCopies(deps).first([header]))).flat();
+        const [block] = (await runActivity(() => new BlockCopies(deps).first([header]))).flat();
         if (block === undefined) throw new Error('the block is shown');
         return block;
       },

@@ -1,15 +1,12 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
-import { createReconciliation } from '../../src/activities/reconciliation.ts';
-import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
-import { openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { openAlertsIn, reconcileIn } from './audit-support.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const HOT = newAddress();
 let wallet = '';
 let account = '';
@@ -28,67 +25,64 @@ beforeAll(async () => {
 beforeEach(() => room.localnet.controls.clearFaults());
 
 /** The indexes of the nodes in the order in which passes ask them. */
-function inTurn(): readonly number[] {
+function nodeOrder(): readonly number[] {
   const names = room.pool.nodes.map(({ name }) => name);
   return names.toSorted().map((name) => names.indexOf(name));
 }
 
 /** The index of the node that the next pass asks first. */
-async function asked(passes = 0): Promise<number> {
+async function nextNode(passes = 0): Promise<number> {
   const begun = await room.ledger.reconciliations.begin();
-  const order = inTurn();
+  const order = nodeOrder();
   return order[(Number(begun.passes) + passes) % order.length] ?? 0;
 }
 
-function reconcile(): Promise<ReconciledPage> {
-  const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
-  return new MockActivityEnvironment().run(() => activities.reconcilePage());
-}
+const reconcile = () => reconcileIn(room);
 
 /** The answers of all nodes for the wallet and its token account now. */
-function shown(of: readonly string[] = [wallet, account]): Promise<Answer> {
+function accountAnswers(of: readonly string[] = [wallet, account]): Promise<Answer> {
   const config = { encoding: 'base64', commitment: 'finalized' };
   return rpc(room.localnet.rpcUrls[0] ?? '', 'getMultipleAccounts', [of, config]);
 }
 
 /** Makes the node return these accounts at the current slot, no nested account, and no token account of the wallet. */
-async function lies(node: number, { value }: Pick<Answer, 'value'>, ahead = 0): Promise<void> {
-  const { context } = await shown();
+async function falsifyAccounts(node: number, { value }: Pick<Answer, 'value'>, ahead = 0): Promise<void> {
+  const { context } = await accountAnswers();
   const { controls } = room.localnet;
   const result = { context: { ...context, slot: context.slot + ahead }, value: [...value, null] };
   controls.setFault(node, 'getMultipleAccounts', { kind: 'result', result });
   controls.setFault(node, 'getTokenAccountsByOwner', { kind: 'result', result: { context, value: [] } });
 }
 
-const told = () => openAlertsIn(room, 'balance_difference');
+const differences = () => openAlertsIn(room, 'balance_difference');
 const EMPTY = { value: [null, null] };
 
 describe('a node that lies about the balances of deposit addresses', () => {
   it('invents a difference for one pass only', async () => {
-    const before = await shown();
+    const before = await accountAnswers();
     await room.localnet.airdrop(wallet, 3_000_000n);
     await room.localnet.mintTo(room.localnet.mint.address, wallet, 7n);
     room.finalize();
     await room.scanAll(room.scanner());
-    await lies(await asked(), before);
+    await falsifyAccounts(await nextNode(), before);
     expect(await reconcile()).toMatchObject({ wallets: 1, differences: 2, unread: 0 });
     expect(await reconcile()).toMatchObject({ wallets: 1, accounts: 2, differences: 0, unread: 0 });
-    expect(await told()).toEqual([]);
+    expect(await differences()).toEqual([]);
   });
 
   it('hides a missed deposit for one pass only, and the next pass finds it', async () => {
     // As if a node had returned the block without the changes of the wallet.
     await room.ledger.db.deleteFrom('depositEvent').execute();
     await room.ledger.db.deleteFrom('deposit').execute();
-    await lies(await asked(), EMPTY);
+    await falsifyAccounts(await nextNode(), EMPTY);
     expect(await reconcile()).toMatchObject({ differences: 0, unread: 0 });
     expect(await reconcile()).toMatchObject({ differences: 2, unread: 0 });
     const both = [`${wallet}/SOL`, `${account}/${room.localnet.mint.address}`];
-    expect((await told()).toSorted()).toEqual(both.toSorted());
+    expect((await differences()).toSorted()).toEqual(both.toSorted());
   });
 
   it('does not delay a pass with a slot that no quorum has finalized', async () => {
-    await lies(await asked(), await shown(), 1_000_000);
+    await falsifyAccounts(await nextNode(), await accountAnswers(), 1_000_000);
     expect(await reconcile()).toMatchObject({ complete: true, wallets: 0, unread: 1 });
     expect(await reconcile()).toMatchObject({ complete: true, wallets: 1, unread: 0 });
   });
@@ -96,11 +90,11 @@ describe('a node that lies about the balances of deposit addresses', () => {
   it('is replaced by the next node where it does not answer', async () => {
     const { controls } = room.localnet;
     for (const passes of [0, 1])
-      controls.setFault(await asked(passes), 'getMultipleAccounts', { kind: 'http', status: 503 });
+      controls.setFault(await nextNode(passes), 'getMultipleAccounts', { kind: 'http', status: 503 });
     expect(await reconcile()).toMatchObject({ wallets: 1, differences: 2, unread: 0 });
-    controls.setFault(await asked(1), 'getMultipleAccounts', { kind: 'http', status: 503 });
+    controls.setFault(await nextNode(1), 'getMultipleAccounts', { kind: 'http', status: 503 });
     expect(await reconcile()).toMatchObject({ wallets: 0, unread: 1, next: null });
-    expect(await told()).toHaveLength(2);
+    expect(await differences()).toHaveLength(2);
   });
 });
 
@@ -118,16 +112,16 @@ describe('a node that lies about the balances of a hot wallet', () => {
   });
 
   it('hides no difference from a quorum, and invents none', async () => {
-    await lies(await asked(), EMPTY);
+    await falsifyAccounts(await nextNode(), EMPTY);
     await reconcile();
-    expect(await told()).toContain(`${HOT}/SOL`);
+    expect(await differences()).toContain(`${HOT}/SOL`);
     const baseline = await room.ledger.baselines.of(HOT);
     expect(baseline?.balances).toEqual([{ account: HOT, asset: 'SOL', amount: 5_000_000n }]);
   });
 
   it('leaves the wallet unread beside one honest node', async () => {
-    const [liar = 0, , away = 0] = inTurn();
-    await lies(liar, EMPTY);
+    const [liar = 0, , away = 0] = nodeOrder();
+    await falsifyAccounts(liar, EMPTY);
     room.localnet.controls.setFault(away, 'getMultipleAccounts', { kind: 'http', status: 503 });
     await reconcile();
     const unread = await room.ledger.db.selectFrom('unreadWallet').select(['wallet', 'reason']).execute();
@@ -136,12 +130,12 @@ describe('a node that lies about the balances of a hot wallet', () => {
   });
 
   it('decides nothing beside a slow honest node, and the pass waits for the honest node', async () => {
-    const [liar = 0, , slow = 0] = inTurn();
-    await lies(liar, EMPTY);
+    const [liar = 0, , slow = 0] = nodeOrder();
+    await falsifyAccounts(liar, EMPTY);
     await room.pool.probe();
     room.localnet.controls.setFault(slow, 'getMultipleAccounts', { kind: 'delay', ms: 1_500 });
     await reconcile();
     expect(await room.ledger.db.selectFrom('unreadWallet').select('wallet').execute()).toEqual([]);
-    expect(await told()).toContain(`${HOT}/SOL`);
+    expect(await differences()).toContain(`${HOT}/SOL`);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 
 async function judgements(
   wallet: string,
@@ -31,8 +31,8 @@ describe('one lying node', () => {
     const before = await mismatches();
     await room.localnet.mintTo(mint.address, wallet, 7n);
     await room.scanWithLie(lie);
-    const [told] = await judgements(wallet);
-    expect(told).toMatchObject({ state: 'pending', reason });
+    const [recorded] = await judgements(wallet);
+    expect(recorded).toMatchObject({ state: 'pending', reason });
     const { events } = await room.ledger.depositFeed.events(0n, 100, { address: wallet });
     expect(events.map(({ kind }) => kind)).toEqual(['pending', 'final']);
     expect(await room.confirm()).toBe(1);

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import type { HttpServer } from '../support/http.ts';
-import { type Asked, handOn, startNodeProxy } from '../support/node-proxy.ts';
-import type { ScanRoom } from './scan-fixture.ts';
+import { type ProxyRequest, sendAnswer, startNodeProxy } from '../support/node-proxy.ts';
+import type { ScanFixture } from './scan-fixture.ts';
 
 /** Any answer of a node. */
 export type Json = ReturnType<typeof JSON.parse>;
@@ -37,12 +37,12 @@ export class LyingProxy {
     await this.#server?.close();
   }
 
-  async #answer({ method, params, forward, response }: Asked): Promise<void> {
+  async #answer({ method, params, forward, response }: ProxyRequest): Promise<void> {
     this.asked.push(method);
     const answer = await forward();
-    if (answer.json === undefined) return handOn(answer, response);
+    if (answer.json === undefined) return sendAnswer(answer, response);
     const edited = JSON.stringify(await this.edit(method, params, answer.json));
-    handOn({ ...answer, body: Buffer.from(edited) }, response);
+    sendAnswer({ ...answer, body: Buffer.from(edited) }, response);
   }
 }
 
@@ -62,20 +62,20 @@ export function isWholeBlock(method: string, params: Json): boolean {
 }
 
 /** Asks each node until the pool knows the fastest. */
-export async function probeOften(pool: NodePool): Promise<void> {
+export async function probeUntilRanked(pool: NodePool): Promise<void> {
   for (let probes = 0; probes < 4; probes += 1) await pool.probe();
 }
 
 /** The first node of the pool was faster than the other two when they were probed, so it is asked first. */
-export async function askFirst(room: ScanRoom, pool: NodePool): Promise<void> {
+export async function makeFirstNodeFastest(room: ScanFixture, pool: NodePool): Promise<void> {
   const { controls } = room.localnet;
   for (const slow of [1, 2]) controls.setFault(slow, '*', { kind: 'delay', ms: 600 });
-  await probeOften(pool);
+  await probeUntilRanked(pool);
   for (const slow of [1, 2]) controls.clearFaults(slow);
 }
 
 /** A pool of the nodes of a room, the first of which lies as `liar.edit` defines, until the end of the test. */
-export function useLiar(room: ScanRoom): { readonly liar: LyingProxy; readonly pool: NodePool } {
+export function useLiar(room: ScanFixture): { readonly liar: LyingProxy; readonly pool: NodePool } {
   let opened: { readonly liar: LyingProxy; readonly pool: NodePool } | undefined;
   const use = () => {
     if (opened === undefined) throw new Error('the liar starts before the first test');
@@ -102,7 +102,7 @@ export function useLiar(room: ScanRoom): { readonly liar: LyingProxy; readonly p
 }
 
 /** A proxy before each node of a room, and a pool of them all; each is honest at the beginning of a test. */
-export function useProxies(room: ScanRoom): {
+export function useProxies(room: ScanFixture): {
   readonly proxies: readonly LyingProxy[];
   readonly pool: NodePool;
 } {

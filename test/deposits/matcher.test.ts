@@ -6,10 +6,10 @@ import { openReader } from '../../src/deposits/scan/scanner.ts';
 import { type WatchDifference, Watched } from '../../src/ledger/scan/watched.ts';
 import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import { finalizedTip } from '../../src/solana/scan/frontier.ts';
-import { lockWaits } from '../ledger/deposit-ledger.ts';
+import { waitForLockWaits } from '../ledger/deposit-ledger.ts';
 import { attempt, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
 /** `freshMs`: the watch set in memory is never used where the database may have more. */
 const OPTIONS = {
@@ -65,7 +65,7 @@ describe('the watch set in memory', () => {
 });
 
 describe('the matcher', () => {
-  const room = useScanRoom();
+  const room = useScanFixture();
 
   /** The searched blocks after the cursor, once this wallet was paid, as a scanner reads them. */
   async function readPaid(matcher: DepositMatcher, wallet: string) {
@@ -94,7 +94,7 @@ describe('the matcher', () => {
       if (address !== undefined) {
         const begun = room.ledger.addresses.import([{ address, path: `m/${address}` }]);
         importing.push(begun);
-        await Promise.race([begun, lockWaits(room.ledger.db)]);
+        await Promise.race([begun, waitForLockWaits(room.ledger.db)]);
       }
       const result = await room.ledger.scan.commit({ expected, ...matched });
       results.push(result);

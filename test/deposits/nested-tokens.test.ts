@@ -4,15 +4,13 @@ import {
   createTransferCheckedInstruction,
 } from '@solana/spl-token';
 import { Connection, Keypair, PublicKey, Transaction, type TransactionInstruction } from '@solana/web3.js';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
-import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
-import { auditIn, openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { auditIn, openAlertsIn, reconcileIn } from './audit-support.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 const NESTED = 'nested_token_account';
 
 interface Paid {
@@ -68,12 +66,9 @@ async function paidToTheAccount(control: bigint): Promise<Paid> {
   return { owner, wallet, ata, nested };
 }
 
-function reconcile() {
-  const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
-  return new MockActivityEnvironment().run(() => activities.reconcilePage());
-}
+const reconcile = () => reconcileIn(room);
 
-async function onRecord(wallet: string) {
+async function recordedDeposits(wallet: string) {
   const rows = await room.depositsOf(wallet);
   const all = rows.map(({ account, amount, state, reason }) => ({ account, amount, state, reason }));
   return all.toSorted((a, b) => Number(a.amount - b.amount));
@@ -89,11 +84,15 @@ const notCredited = (account: string, amount: bigint) => ({
 it('the reconciliation lists tokens in an account of our token account, and the wallet can recover them', async () => {
   const { owner, wallet, ata, nested } = await paidToTheAccount(7n);
   const credited = { account: ata, amount: 7n, state: 'final', reason: null };
-  expect(await onRecord(wallet)).toEqual([credited]);
+  expect(await recordedDeposits(wallet)).toEqual([credited]);
   expect(await reconcile()).toMatchObject({ differences: 0, unread: 0 });
   expect(await openAlertsIn(room, 'nested_tokens')).toEqual([nested]);
   await room.confirm();
-  expect(await onRecord(wallet)).toEqual([credited, notCredited(nested, 30n), notCredited(nested, 900n)]);
+  expect(await recordedDeposits(wallet)).toEqual([
+    credited,
+    notCredited(nested, 30n),
+    notCredited(nested, 900n),
+  ]);
   const { events } = await room.ledger.depositFeed.events(0n, 100, { address: wallet });
   expect(events.map(({ kind }) => kind)).toEqual(['pending', 'final', 'not_credited', 'not_credited']);
   expect(await openAlertsIn(room, 'deposit_mismatch')).toEqual([]);
@@ -103,18 +102,23 @@ it('the reconciliation lists tokens in an account of our token account, and the 
   if (mint === undefined || to === undefined || from === undefined) throw new Error('three addresses');
   await land(payer, [owner], [createRecoverNestedInstruction(from, mint, to, to, mint, owner.publicKey)]);
   await room.confirm();
-  expect(await onRecord(wallet)).toContainEqual({ account: ata, amount: 930n, state: 'final', reason: null });
+  expect(await recordedDeposits(wallet)).toContainEqual({
+    account: ata,
+    amount: 930n,
+    state: 'final',
+    reason: null,
+  });
   expect(await reconcile()).toMatchObject({ differences: 0, unread: 0 });
   expect(await openAlertsIn(room, 'nested_tokens')).toEqual([]);
 });
 
 it('an audit lists tokens in a nested account, also where the token account of the wallet does not exist', async () => {
   const { wallet, nested } = await paidToTheAccount(0n);
-  expect(await onRecord(wallet)).toEqual([]);
+  expect(await recordedDeposits(wallet)).toEqual([]);
   const to = `${(await room.ledger.scan.cursor())?.slot}`;
   const order = { address: wallet, from: '1', to, repair: true, cause: 'operator' } as const;
   expect(await auditIn(room, order)).toMatchObject({ found: 2, remaining: 0, unread: 0 });
   await room.confirm();
-  expect(await onRecord(wallet)).toEqual([notCredited(nested, 30n), notCredited(nested, 900n)]);
+  expect(await recordedDeposits(wallet)).toEqual([notCredited(nested, 30n), notCredited(nested, 900n)]);
   expect(await auditIn(room, order)).toMatchObject({ found: 0, unread: 0 });
 });

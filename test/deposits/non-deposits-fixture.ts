@@ -180,7 +180,7 @@ class Exchange {
   async finding(slot: bigint, policy: Partial<Ours> = {}): Promise<BlockFinding> {
     const bytes = await this.#bytes(slot);
     const scan = scanBlockBytes(bytes, this.#watched);
-    if (scan.mustParse) throw new Error(`the bytes of block ${slot} do not tell what it holds`);
+    if (scan.mustParse) throw new Error(`the bytes of block ${slot} do not show its content`);
     const transactions = readTransactionsAt(bytes, scan.hitTransactions, slot, { node: this.node.name });
     return findingOf({ transactions }, { ...this.#ours(), ...policy });
   }
@@ -259,13 +259,13 @@ export function ataOf(mint: string, owner: PublicKey, program: PublicKey = TOKEN
 }
 
 /** The {@link Exchange.inflows} of a SOL deposit. */
-export function sol(key: PublicKey, amount: bigint, reason: string | null = null) {
+export function solInflow(key: PublicKey, amount: bigint, reason: string | null = null) {
   const wallet = key.toBase58();
   return { account: wallet, wallet, asset: 'SOL', amount, reason };
 }
 
 /** The {@link Exchange.inflows} of a token deposit. */
-export function token(
+export function tokenInflow(
   wallet: PublicKey,
   asset: string,
   amount: bigint,

@@ -11,7 +11,7 @@ import {
 import { Keypair, PublicKey } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
 import { TOKEN_2022_PROGRAM } from '../../src/solana/tx/programs.ts';
-import { ataOf, pay, sol, token, useExchange } from './non-deposits-fixture.ts';
+import { ataOf, pay, solInflow, tokenInflow, useExchange } from './non-deposits-fixture.ts';
 
 const LAMPORTS = 5_000_000n;
 
@@ -48,7 +48,7 @@ describe('the scanner credits nothing for', () => {
     );
     const account = ataOf(fake, exchange.alice.publicKey, TOKEN_2022_PROGRAM_ID);
     expect(await exchange.inflows(slot)).toEqual([
-      token(exchange.alice.publicKey, fake, 1_000_000n, 'unknown_mint', account),
+      tokenInflow(exchange.alice.publicKey, fake, 1_000_000n, 'unknown_mint', account),
     ]);
   });
 
@@ -60,7 +60,7 @@ describe('the scanner credits nothing for', () => {
       { signers: [account] },
     );
     expect(await exchange.inflows(slot)).toEqual([
-      token(publicKey, exchange.mint, 50n, 'not_associated_account', account.publicKey),
+      tokenInflow(publicKey, exchange.mint, 50n, 'not_associated_account', account.publicKey),
     ]);
   });
 
@@ -76,7 +76,7 @@ describe('the scanner credits nothing for', () => {
       },
     );
     const over = await exchange.land([hand(stranger, wallet)]);
-    const handed = token(wallet, exchange.mint, 50n, 'owner_changed', account.publicKey);
+    const handed = tokenInflow(wallet, exchange.mint, 50n, 'owner_changed', account.publicKey);
     expect(await exchange.inflows(over)).toEqual([handed]);
     expect(await exchange.inflows(over, { ownerChangeAllowed: true })).toEqual([{ ...handed, reason: null }]);
 
@@ -128,7 +128,7 @@ describe('the scanner credits nothing for', () => {
     const whole = await exchange.land([open, exchange.give(seized, account, 500n, program), takeBack(500n)]);
     expect(await exchange.inflows(whole)).toEqual([]);
     const part = await exchange.land([exchange.give(seized, account, 500n, program), takeBack(400n)]);
-    expect(await exchange.inflows(part)).toEqual([token(owner, seized, 100n, null, account)]);
+    expect(await exchange.inflows(part)).toEqual([tokenInflow(owner, seized, 100n, null, account)]);
     const later = await exchange.finding(await exchange.land([takeBack(100n)]));
     expect(later).toMatchObject({
       inflows: [],
@@ -145,7 +145,7 @@ describe('the scanner credits nothing for', () => {
       pay(exchange.stranger, account, LAMPORTS),
       createSyncNativeInstruction(account),
     ]);
-    expect(await exchange.inflows(slot)).toEqual([token(owner, wrapped, LAMPORTS, 'unknown_mint')]);
+    expect(await exchange.inflows(slot)).toEqual([tokenInflow(owner, wrapped, LAMPORTS, 'unknown_mint')]);
   });
 
   it('a transfer of a wallet to itself, of SOL or of tokens', async () => {
@@ -180,7 +180,7 @@ describe('the scanner credits nothing for', () => {
       outflows: [{ wallet: exchange.bob.publicKey.toBase58(), amount: LAMPORTS }],
     });
     const refill = await exchange.land([pay(exchange.stranger, hot, LAMPORTS)]);
-    expect(await exchange.inflows(refill)).toEqual([sol(hot, LAMPORTS, 'hot_wallet')]);
+    expect(await exchange.inflows(refill)).toEqual([solInflow(hot, LAMPORTS, 'hot_wallet')]);
   });
 });
 

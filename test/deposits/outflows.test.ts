@@ -1,13 +1,11 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
-import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { rangeOf } from '../../src/domain/scan.ts';
-import { openAlertsIn } from './audit-support.ts';
-import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { environmentOfRun } from '../support/activity.ts';
+import { openAlertsIn, reconcileIn } from './audit-support.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 /** The recorded outflows of a transfer of 9,000,000 whose sender pays the fee. */
 const SWEPT = 9_005_000n;
 
@@ -21,8 +19,7 @@ async function outflowsOf(wallet: string): Promise<readonly bigint[]> {
 }
 
 async function differences(): Promise<readonly string[]> {
-  const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
-  await new MockActivityEnvironment().run(() => activities.reconcilePage());
+  await reconcileIn(room);
   return openAlertsIn(room, 'balance_difference');
 }
 
@@ -38,7 +35,7 @@ it('an outflow that one node invents is a difference of balances until a rescan 
   const range = { from: before + 1n, to: (await room.ledger.scan.cursor())?.slot ?? 0n };
   const note = { actor: 'ops', reason: 'balance_difference' };
   const order = { ...rangeOf(range), ...note };
-  await runOf().run(() => createDepositRescan(room.deps()).rescan(order));
+  await environmentOfRun().run(() => createDepositRescan(room.deps()).rescan(order));
   expect([await outflowsOf(from), await outflowsOf(to)]).toEqual([[SWEPT], []]);
   const [invented] = await room.depositsOf(from);
   if (invented === undefined) throw new Error('the lie leaves no deposit');

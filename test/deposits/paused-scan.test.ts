@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { useScanRoom } from './scan-fixture.ts';
-import { hasState, turnUntil } from './scan-steps.ts';
+import { useScanFixture } from './scan-fixture.ts';
+import { hasState, scanUntil } from './scan-steps.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 
-const turn = (until: 'tail' | 'paused' | 'waiting') => turnUntil(room.deps(), hasState(until));
+const turn = (until: 'tail' | 'paused' | 'waiting') => scanUntil(room.deps(), hasState(until));
 
 function takeNodesAway(): void {
   for (const node of room.localnet.rpcUrls.keys())

@@ -1,10 +1,10 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import { DepositMatcher } from '../../src/deposits/scan/matcher.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { LedgerCompleteness } from '../../src/solana/history/ledger-completeness.ts';
 import { WalletLists } from '../../src/solana/history/wallet-signatures.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { runActivity } from '../support/activity.ts';
 
 // Compares wallets page by page, and kills itself right before or after the commit of its second page: <database> <before|after> <nodes…>
 const [url = '', side = '', ...rpcUrls] = process.argv.slice(2);
@@ -30,4 +30,4 @@ reconciliations.commit = async (...page) => {
 const [lists, held] = [new WalletLists(), new LedgerCompleteness()];
 const deps = { ledger, pool, matcher, lists, held };
 const activities = createReconciliation({ ...deps, patienceMs: 0, pageSize: 5 });
-for (;;) await new MockActivityEnvironment().run(() => activities.reconcilePage());
+for (;;) await runActivity(() => activities.reconcilePage());

@@ -1,16 +1,13 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { nodeProgram } from '../../devkit/localstack/program.ts';
-import { createReconciliation } from '../../src/activities/reconciliation.ts';
-import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
 import { COMPILED } from '../support/compiled.ts';
-import { openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { openAlertsIn, reconcileIn } from './audit-support.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 const run = promisify(execFile);
 const PAGE = 5;
 let wallets: readonly string[] = [];
@@ -40,9 +37,8 @@ async function crash(side: 'before' | 'after'): Promise<void> {
 }
 
 /** The number of wallets that another process still has to compare. */
-async function left(): Promise<number> {
-  const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
-  const page: ReconciledPage = await new MockActivityEnvironment().run(() => activities.reconcilePage());
+async function walletsLeft(): Promise<number> {
+  const page = await reconcileIn(room);
   expect(page).toMatchObject({ next: null, complete: true, unread: 0 });
   return page.wallets;
 }
@@ -52,7 +48,7 @@ describe('a reconciliation pass whose process dies', () => {
     await crash('before');
     expect(await room.ledger.reconciliations.begin()).toMatchObject({ after: wallets[PAGE - 1], pages: 1n });
     expect(await openAlertsIn(room, 'balance_difference')).toEqual([]);
-    expect(await left()).toBe(2 * PAGE);
+    expect(await walletsLeft()).toBe(2 * PAGE);
     expect(await openAlertsIn(room, 'balance_difference')).toEqual([`${wallets[PAGE]}/SOL`]);
   });
 
@@ -60,7 +56,7 @@ describe('a reconciliation pass whose process dies', () => {
     await room.ledger.alerts.close('balance_difference', `${wallets[PAGE]}/SOL`);
     await crash('after');
     expect(await openAlertsIn(room, 'balance_difference')).toEqual([`${wallets[PAGE]}/SOL`]);
-    expect(await left()).toBe(PAGE);
+    expect(await walletsLeft()).toBe(PAGE);
     const { last, open } = await room.ledger.reconciliations.passes(1);
     expect([last?.wallets, last?.differences, open]).toEqual([wallets.length, 1, null]);
   });

@@ -1,24 +1,17 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
-import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
 import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
-import { auditIn, openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { auditIn, openAlertsIn, reconcileIn } from './audit-support.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 const openAlerts = (kind: AlertKind) => openAlertsIn(room, kind);
 
-/** One page, of all wallets where they are no more than `pageSize`. */
-function reconcile(pageSize?: number): Promise<ReconciledPage> {
-  const size = pageSize === undefined ? {} : { pageSize };
-  const activities = createReconciliation({ ...room.deps(), patienceMs: 0, ...size });
-  return new MockActivityEnvironment().run(() => activities.reconcilePage());
-}
+const reconcile = (pageSize?: number) => reconcileIn(room, pageSize === undefined ? {} : { pageSize });
 
 /** Audits a wallet with repair, which records its deleted deposits again. */
 async function repair(address: string): Promise<void> {

@@ -6,9 +6,9 @@ import { denyingNodes } from '../../src/solana/history/transaction.ts';
 import { codeOf } from '../ledger/support.ts';
 import { quickChain } from '../support/quick-chain.ts';
 import { auditIn, newSignature, openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const NOTE = { actor: 'ops', reason: 'seen in no explorer' };
 
 function reject(row: DepositRow): Promise<DepositRow> {

@@ -6,12 +6,12 @@ import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import type { RescanResult } from '../../src/domain/backfill.ts';
 import { rangeOf } from '../../src/domain/scan.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { environmentOfRun } from '../support/activity.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { type Edit, isWholeBlock, type Json, useLiar } from './lying-proxy.ts';
-import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const nodes = useLiar(room);
 const BY = { actor: 'ops', reason: 'a user misses it' };
 const PAID = 7_000_000n;
@@ -37,7 +37,7 @@ async function poolWithLiarAt(place: number, count = 3, maxBytes = HELD_BYTES): 
 async function rescan(pool: NodePool, from: bigint, deps = room.deps(pool)): Promise<RescanResult> {
   const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
   const order = { ...rangeOf({ from, to }), ...BY };
-  return runOf().run(() => createDepositRescan(deps).rescan(order));
+  return environmentOfRun().run(() => createDepositRescan(deps).rescan(order));
 }
 
 /** The node returns every transaction of a block with unchanged balances of this wallet. */

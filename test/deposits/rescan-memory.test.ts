@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, expect, it } from 'vitest';
 import { BlockCopies } from '../../src/deposits/backfill/block-copies.ts';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { runActivity } from '../support/activity.ts';
 import { isWholeBlock, LyingProxy } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
 const MIB = 1_024 * 1_024;
 const BLOCKS = 6;
-const room = useScanRoom(2);
+const room = useScanFixture(2);
 const open: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await one.close();
@@ -40,7 +40,7 @@ async function mostAtOnce(bytes: number, maxBytes = 64 * MIB): Promise<number> {
   const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
   const order = { from: `${from + 1n}`, to: `${to}`, actor: 'ops', reason: 'to see' };
   const rescan = () => createDepositRescan(room.deps(pool)).rescan(order);
-  expect(await new MockActivityEnvironment().run(rescan)).toMatchObject({ blocks: Number(to - from) });
+  expect(await runActivity(rescan)).toMatchObject({ blocks: Number(to - from) });
   return most;
 }
 
@@ -64,7 +64,7 @@ it('a rescan holds four blocks at most, however small earlier blocks were, as th
   const headers = await room.ledger.scan.headersBetween(from + 1n, from + 9n);
   expect(headers).toHaveLength(9);
   const batches = new BlockCopies(room.deps());
-  const first = () => new MockActivityEnvironment().run(() => batches.first(headers));
+  const first = () => runActivity(() => batches.first(headers));
   expect(await first()).toHaveLength(1);
   expect(await first()).toHaveLength(4);
 });

@@ -4,10 +4,10 @@ import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import type { ScanRange } from '../../src/domain/scan.ts';
 import { presentBackfill } from '../../src/http/deposits/backfills.ts';
 import type { BackfillRow } from '../../src/ledger/scan/backfills.ts';
-import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { environmentOfRun } from '../support/activity.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(2);
+const room = useScanFixture(2);
 const BY = { actor: 'ops', reason: 'to see' };
 const PAID = 4_000_000n;
 
@@ -32,14 +32,14 @@ async function missedIn(): Promise<Slots & { readonly wallet: string }> {
 async function rescan({ from, to }: Slots, meanwhile?: () => Promise<unknown>): Promise<unknown> {
   const { backfills } = room.ledger;
   const record = backfills.record.bind(backfills);
-  let heard = 0;
+  let progressCount = 0;
   backfills.record = async (of, matched, progress) => {
-    if (heard === 1) await meanwhile?.();
-    if (heard > 0 || progress !== undefined) heard += 1;
+    if (progressCount === 1) await meanwhile?.();
+    if (progressCount > 0 || progress !== undefined) progressCount += 1;
     return record(of, matched, progress);
   };
   try {
-    return await runOf().run(() =>
+    return await environmentOfRun().run(() =>
       createDepositRescan(room.deps()).rescan({ ...inWords({ from, to }), ...BY }),
     );
   } finally {

@@ -5,10 +5,10 @@ import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import type { RescanResult } from '../../src/domain/backfill.ts';
 import { rangeOf } from '../../src/domain/scan.ts';
 import type { BackfillRow } from '../../src/ledger/scan/backfills.ts';
-import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { environmentOfRun } from '../support/activity.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const NODES = [0, 1, 2];
 const BY = { actor: 'ops', reason: 'to see' };
 
@@ -18,7 +18,7 @@ async function newestRescan(): Promise<BackfillRow | undefined> {
 
 async function rescan(
   range: { readonly from: bigint; readonly to: bigint },
-  environment = runOf(),
+  environment = environmentOfRun(),
 ): Promise<number> {
   const order = { from: range.from.toString(), to: range.to.toString(), ...BY };
   const activities = createDepositRescan(room.deps());
@@ -96,7 +96,7 @@ describe('a rescan', () => {
 
   it('does not report blocks as read where its run ends before them', async () => {
     const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
-    const environment = runOf();
+    const environment = environmentOfRun();
     environment.cancel();
     await expect(rescan({ from: to - 3n, to }, environment)).rejects.toThrow(CancelledFailure);
   });
@@ -132,7 +132,7 @@ describe('a rescan', () => {
     await room.lose(await room.depositsOf(wallet));
     const order = { ...rangeOf({ from, to }), ...BY };
     const tryOnce = (): Promise<RescanResult> =>
-      runOf('one run').run(() => createDepositRescan(room.deps()).rescan(order));
+      environmentOfRun('one run').run(() => createDepositRescan(room.deps()).rescan(order));
     const first = await tryOnce();
     expect(first).toMatchObject({ found: AMOUNTS.length });
     const before = await newestRescan();

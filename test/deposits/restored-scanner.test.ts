@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 afterEach(() => vi.restoreAllMocks());
 
 describe('a scanner that runs during a restore of its database', () => {

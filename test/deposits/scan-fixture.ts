@@ -23,7 +23,7 @@ import { useLedger } from '../ledger/support.ts';
 export const FINALITY_LAG = 2;
 
 /** A chain that makes blocks only on request, a database and scanners, for the tests of one file. */
-export class ScanRoom {
+export class ScanFixture {
   readonly #use: { readonly ledger: Ledger; readonly url: string };
   #localnet: Localnet | undefined;
   #pool: NodePool | undefined;
@@ -98,7 +98,7 @@ export class ScanRoom {
     this.finalize();
     await this.scanAll(this.scanner());
     const [row] = await this.depositsOf(wallet);
-    if (row === undefined) throw new Error('it is on record');
+    if (row === undefined) throw new Error('the scan recorded no deposit');
     return row;
   }
 
@@ -164,7 +164,7 @@ export class ScanRoom {
   /** An operator closes the gap at the cursor of the scan. */
   async closeGap(): Promise<Slots> {
     const gap = await this.openGap();
-    if (gap === undefined) throw new Error('the scan stands at no gap');
+    if (gap === undefined) throw new Error('the scan is at no gap');
     const slots = { from: gap.fromSlot, to: gap.toSlot };
     await this.ledger.gaps.close({ ...slots, actor: 'operator', reason: 'lost' });
     return slots;
@@ -198,9 +198,9 @@ export class ScanRoom {
   }
 }
 
-/** {@link ScanRoom} for the tests of one file. */
-export function useScanRoom(nodes = 2): ScanRoom {
-  const room = new ScanRoom(useLedger());
+/** {@link ScanFixture} for the tests of one file. */
+export function useScanFixture(nodes = 2): ScanFixture {
+  const room = new ScanFixture(useLedger());
   beforeAll(() => room.start(nodes));
   afterEach(() => room.localnet.controls.clearFaults());
   afterAll(() => room.close());

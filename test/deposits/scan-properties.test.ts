@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 import type { Fault } from '../../devkit/localnet/faults.ts';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { DepositScanner } from '../../src/deposits/scan/scanner.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 
 /** One fault of a node, for slots near those that are read. */
 type Wrong = (base: number) => { readonly method: string; readonly fault: Fault };

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { startBlock } from '../../src/solana/scan/start.ts';
 import { useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const nodes = useLiar(room);
 
 it.each([

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { createDepositScan, type DepositScanDeps } from '../../src/deposits/scan/tail.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
+import { runActivity } from '../support/activity.ts';
 
 /** Longer than any machine needs for the awaited state. */
 const LONG_SECONDS = 45;
 const PAUSES = { pollMs: 50, waitMs: 50 };
 
-/** For {@link turnUntil}: the scan has this state. */
+/** For {@link scanUntil}: the scan has this state. */
 export function hasState(state: ScanStatus['state']): (status: ScanStatus) => boolean {
   return (status) => status.state === state;
 }
@@ -17,7 +17,7 @@ export function hasState(state: ScanStatus['state']): (status: ScanStatus) => bo
  * Runs a turn of the scan until `isOver` accepts a status that the turn stored. Returns that status, or the last one.
  * A turn of some seconds would do less on a slow machine.
  */
-export async function turnUntil(
+export async function scanUntil(
   deps: DepositScanDeps,
   isOver: (status: ScanStatus) => boolean | Promise<boolean>,
 ): Promise<ScanStatus> {
@@ -26,11 +26,9 @@ export async function turnUntil(
   const { at: before } = await scanStatus.read();
   const scan = createDepositScan({ ...PAUSES, ...deps, stop: stop.signal });
   let hasEnded = false;
-  const turn = new MockActivityEnvironment()
-    .run(() => scan.scanTail({ seconds: LONG_SECONDS }))
-    .finally(() => {
-      hasEnded = true;
-    });
+  const turn = runActivity(() => scan.scanTail({ seconds: LONG_SECONDS })).finally(() => {
+    hasEnded = true;
+  });
   try {
     for (;;) {
       const status = await scanStatus.read();
@@ -44,6 +42,6 @@ export async function turnUntil(
 }
 
 /** Sets the start of the standstill to this time. */
-export async function haltSince({ db }: Ledger, since: Date): Promise<void> {
+export async function setStandstillStart({ db }: Ledger, since: Date): Promise<void> {
   await db.updateTable('scanStatus').set({ since }).where('since', 'is not', null).execute();
 }

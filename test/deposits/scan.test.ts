@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 
 describe('the scan of a real chain', () => {
   it('credits SOL and tokens once, pending until a second node has confirmed them', async () => {

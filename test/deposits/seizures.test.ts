@@ -11,9 +11,9 @@ import { newWallet, submitSigned, type Wallet } from '../../devkit/localnet/wall
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { TOKEN_2022_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const delegate = newWallet();
 
 beforeAll(async () => {

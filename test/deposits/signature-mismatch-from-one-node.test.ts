@@ -1,4 +1,3 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
@@ -6,11 +5,12 @@ import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { rejectDeposit } from '../../src/http/deposits/deposit-rejection.ts';
 import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { runActivity } from '../support/activity.ts';
 import { auditIn, dueAuditsIn } from './audit-support.ts';
-import { askFirst, useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { makeFirstNodeFastest, useLiar } from './lying-proxy.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const nodes = useLiar(room);
 const OTHER = '5'.repeat(88);
 const opened: NodePool[] = [];
@@ -29,7 +29,7 @@ afterEach(() => vi.restoreAllMocks());
 async function liarFirst(): Promise<NodePool> {
   const pool = await openNodePool(nodes.pool.nodes.map(({ url }) => url));
   opened.push(pool);
-  await askFirst(room, pool);
+  await makeFirstNodeFastest(room, pool);
   nodes.liar.edit = (method, _params, answer) => {
     if (method === 'getTransaction' && answer.result) answer.result.transaction.signatures[0] = OTHER;
     return answer;
@@ -80,7 +80,7 @@ describe('one lying node of three, asked first, that returns a real transaction 
       cause: 'operator',
     } as const;
     const audit = createAddressAudit(room.deps(await liarFirst()));
-    const page = await new MockActivityEnvironment().run(() => audit.auditPage(order));
+    const page = await runActivity(() => audit.auditPage(order));
     expect(page).toMatchObject({ unread: 0 });
     expect((await room.depositsOf(row.wallet)).map(({ signature }) => signature)).toEqual([row.signature]);
   });

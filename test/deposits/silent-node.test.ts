@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 /** Longer than the wait for a node before another one is asked as well. */
 const TIMEOUT_MS = 2_000;
 

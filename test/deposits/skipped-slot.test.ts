@@ -1,4 +1,3 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
@@ -6,11 +5,11 @@ import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { createDepositScan } from '../../src/deposits/scan/tail.ts';
 import { rangeOf } from '../../src/domain/scan.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import { askFirst, isWholeBlock, type Json, LyingProxy } from './lying-proxy.ts';
-import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { environmentOfRun, runActivity } from '../support/activity.ts';
+import { isWholeBlock, type Json, LyingProxy, makeFirstNodeFastest } from './lying-proxy.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const LAMPORTS = 7_000_000n;
 /** Longer than any test here: only the caller ends a request that the lying node leaves open. */
 const NEVER_MS = 600_000;
@@ -23,7 +22,7 @@ beforeAll(async () => {
   const [first = '', ...others] = room.localnet.rpcUrls;
   liar = new LyingProxy(first);
   pool = await openNodePool([await liar.start(), ...others], { timeoutMs: NEVER_MS });
-  await askFirst(room, pool);
+  await makeFirstNodeFastest(room, pool);
 });
 afterEach(() => liar.beHonest());
 afterAll(async () => {
@@ -84,7 +83,7 @@ it('a slot that one node alone has confirmed, and whose block answer never ends,
     ...room.deps(pool),
     announces: true,
   });
-  const status = await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 3 }));
+  const status = await runActivity(() => scan.scanTail({ seconds: 3 }));
   expect(asked).toBeGreaterThan(0);
   expect(status).not.toHaveProperty('reason');
 }, 20_000);
@@ -114,12 +113,11 @@ describe.each([
       room.finalize(16);
       lieAbout(skipped, isOpen);
       const activities = createDepositRanges({ ...room.deps(pool), catchUpSlots: 10n, rangeBlocks: 8 });
-      const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
-      const { ranges } = await run(() => activities.planCatchUp());
+      const { ranges } = await runActivity(() => activities.planCatchUp());
       expect(ranges.length).toBeGreaterThan(1);
-      const ends = await Promise.all(ranges.map((range) => run(() => activities.scanRange(range))));
+      const ends = await Promise.all(ranges.map((range) => runActivity(() => activities.scanRange(range))));
       expect(ends.map(({ complete }) => complete)).toEqual(ranges.map(() => true));
-      await run(() => activities.joinRanges());
+      await runActivity(() => activities.joinRanges());
       expect(await amountsOf(wallet)).toEqual([LAMPORTS]);
     });
 
@@ -139,7 +137,10 @@ describe.each([
       lieAbout(skipped, isOpen);
       const activities = createDepositRescan(room.deps(pool));
       const order = { ...rangeOf(gap), actor: 'ops', reason: 'to see' };
-      expect(await runOf().run(() => activities.rescan(order))).toMatchObject({ found: 1, unread: [] });
+      expect(await environmentOfRun().run(() => activities.rescan(order))).toMatchObject({
+        found: 1,
+        unread: [],
+      });
     });
   },
 );

@@ -1,15 +1,15 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
 import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
+import { runActivity } from '../support/activity.ts';
 import { openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-fixture.ts';
-import { turnUntil } from './scan-steps.ts';
+import { useScanFixture } from './scan-fixture.ts';
+import { scanUntil } from './scan-steps.ts';
 
 const SLOW_MS = 100;
 /** The duration of each block request: several times the limit of a read. */
 const BLOCK_MS = 500;
-const room = useScanRoom();
+const room = useScanFixture();
 
 function delayBlocks(): void {
   for (const node of room.localnet.rpcUrls.keys())
@@ -18,12 +18,12 @@ function delayBlocks(): void {
 
 /** The statuses of a turn until its scan has waited and is at the tip again. */
 async function reportedUntilTail(): Promise<readonly ScanStatus[]> {
-  const told: ScanStatus[] = [];
-  await turnUntil({ ...room.deps(), slowMs: SLOW_MS }, (status) => {
-    told.push(status);
-    return status.state === 'tail' && told.some(({ state }) => state === 'waiting');
+  const reported: ScanStatus[] = [];
+  await scanUntil({ ...room.deps(), slowMs: SLOW_MS }, (status) => {
+    reported.push(status);
+    return status.state === 'tail' && reported.some(({ state }) => state === 'waiting');
   });
-  return told;
+  return reported;
 }
 
 it('the scan reports a slow read while it runs, and clears the report once the blocks are read', async () => {
@@ -31,14 +31,16 @@ it('the scan reports a slow read while it runs, and clears the report once the b
   // One block: the current read ends with it, however long it takes, and no read is left at the end of the turn.
   room.finalize(1);
   delayBlocks();
-  const told = await reportedUntilTail();
+  const reported = await reportedUntilTail();
   const reason = expect.stringContaining('the next blocks have not been read for');
-  expect(told).toContainEqual(expect.objectContaining({ state: 'waiting', reason, blocksPerSecond: null }));
+  expect(reported).toContainEqual(
+    expect.objectContaining({ state: 'waiting', reason, blocksPerSecond: null }),
+  );
   // The time counts from the start of the read, so that a read that ends before its next report also raises an alert.
-  const first = told.find(({ state }) => state === 'waiting');
-  if (first === undefined || !('since' in first)) throw new Error('it was told');
+  const first = reported.find(({ state }) => state === 'waiting');
+  if (first === undefined || !('since' in first)) throw new Error('the scan reported no wait');
   expect(Date.parse(first.at ?? '') - Date.parse(first.since)).toBeGreaterThanOrEqual(SLOW_MS);
-  expect(told.at(-1)).toMatchObject({ state: 'tail', lag: '0' });
+  expect(reported.at(-1)).toMatchObject({ state: 'tail', lag: '0' });
   room.localnet.controls.clearFaults();
 });
 
@@ -59,14 +61,13 @@ it('a slow read of the range that all others of a catch-up wait for raises an al
   await room.scanAll(room.scanner());
   room.finalize(30);
   const ranges = createDepositRanges({ ...room.deps(), catchUpSlots: 10n, rangeBlocks: 8, slowMs: SLOW_MS });
-  const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
-  const [first, second] = (await run(() => ranges.planCatchUp())).ranges;
+  const [first, second] = (await runActivity(() => ranges.planCatchUp())).ranges;
   if (first === undefined || second === undefined) throw new Error('the scan is far behind');
   delayBlocks();
-  await run(() => ranges.scanRange(second));
+  await runActivity(() => ranges.scanRange(second));
   expect(await openAlertsIn(room, 'scan_stopped')).toEqual([]);
-  await run(() => ranges.scanRange(first));
+  await runActivity(() => ranges.scanRange(first));
   expect(await openAlertsIn(room, 'scan_stopped')).toHaveLength(1);
-  await run(() => ranges.joinRanges());
+  await runActivity(() => ranges.joinRanges());
   expect(await openAlertsIn(room, 'scan_stopped')).toEqual([]);
 });

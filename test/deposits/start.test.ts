@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { startBlock } from '../../src/solana/scan/start.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 const NODES = [0, 1];
 /** The gap of a cluster that halted for hours, or of ledgers that begin later. */
 const EMPTY_SLOTS = 30_000;

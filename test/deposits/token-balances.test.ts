@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { groupsOf, holdingsOf, type WalletAccounts } from '../../src/solana/history/balances.ts';
 import { tokenAccountsAt } from '../../src/solana/history/token-accounts.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 
 function walletWith(tokenAccounts: number): WalletAccounts {
   return { wallet: newAddress(), tokenAccounts: Array.from({ length: tokenAccounts }, newAddress) };

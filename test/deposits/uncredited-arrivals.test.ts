@@ -1,14 +1,11 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import { fund } from '../../devkit/localnet/genesis.ts';
-import { createReconciliation } from '../../src/activities/reconciliation.ts';
-import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
-import { openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { openAlertsIn, reconcileIn } from './audit-support.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 
 /** A deposit address with recorded deposits of this much SOL, and of tokens. */
 async function paid(lamports: bigint): Promise<string> {
@@ -26,9 +23,7 @@ async function scanned(): Promise<void> {
 }
 
 async function differences(): Promise<number> {
-  const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
-  const page: ReconciledPage = await new MockActivityEnvironment().run(() => activities.reconcilePage());
-  return page.differences;
+  return (await reconcileIn(room)).differences;
 }
 
 async function amountsOf(wallet: string): Promise<readonly bigint[]> {

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
@@ -9,11 +8,12 @@ import { createDepositScan } from '../../src/deposits/scan/tail.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
 import { RpcError } from '../../src/solana/rpc/errors.ts';
+import { runActivity } from '../support/activity.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-fixture.ts';
-import { haltSince, hasState, turnUntil } from './scan-steps.ts';
+import { useScanFixture } from './scan-fixture.ts';
+import { hasState, scanUntil, setStandstillStart } from './scan-steps.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 
 async function stateOf(wallet: string): Promise<string | undefined> {
   return (await room.depositsOf(wallet))[0]?.state;
@@ -48,16 +48,16 @@ describe('a step that fails by a defect', () => {
     await newBlocks();
     const deps = room.deps();
     const match = vi.spyOn(deps.matcher, 'match').mockRejectedValue(new TypeError('boom'));
-    expect(await turnUntil(deps, hasState('waiting'))).toMatchObject({
+    expect(await scanUntil(deps, hasState('waiting'))).toMatchObject({
       state: 'waiting',
       reason: expect.stringMatching(note),
     });
     expect(await openAlerts()).toEqual([]);
-    await haltSince(room.ledger, new Date(Date.now() - 120_000));
-    expect((await turnUntil(deps, hasState('waiting'))).state).toBe('waiting');
+    await setStandstillStart(room.ledger, new Date(Date.now() - 120_000));
+    expect((await scanUntil(deps, hasState('waiting'))).state).toBe('waiting');
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
     match.mockRestore();
-    expect((await turnUntil(deps, hasState('tail'))).state).toBe('tail');
+    expect((await scanUntil(deps, hasState('tail'))).state).toBe('tail');
     expect(await openAlerts()).toEqual([]);
   });
 
@@ -65,16 +65,16 @@ describe('a step that fails by a defect', () => {
     const wallet = await newBlocks();
     const deps = room.deps();
     const asked = vi.spyOn(deps.ledger.deposits, 'unconfirmed').mockRejectedValue(new TypeError('boom'));
-    const isTold = async (status: ScanStatus): Promise<boolean> =>
+    const isReported = async (status: ScanStatus): Promise<boolean> =>
       isStillFor(status, /^confirming deposits: .*boom/) &&
       (await stateOf(wallet)) !== undefined &&
       (await isAlarmed(/confirming deposits/));
     // Longer than a step on a slow machine: a scan that waits for its block raises the same alert, and closes it.
-    expect((await turnUntil({ ...deps, slowMs: 3_000 }, isTold)).state).toBe('waiting');
+    expect((await scanUntil({ ...deps, slowMs: 3_000 }, isReported)).state).toBe('waiting');
     expect(await stateOf(wallet)).toBe('pending');
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
     asked.mockRestore();
-    await turnUntil(deps, async () => (await stateOf(wallet)) === 'final');
+    await scanUntil(deps, async () => (await stateOf(wallet)) === 'final');
     expect([await stateOf(wallet), await openAlerts()]).toEqual(['final', []]);
   });
 
@@ -86,10 +86,10 @@ describe('a step that fails by a defect', () => {
     });
     const scan = createDepositScan({ ...deps, pollMs: 20, slowMs: 2_000 });
     for (let turn = 0; turn < 20 && (await openAlerts()).length === 0; turn += 1)
-      await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 1 }));
+      await runActivity(() => scan.scanTail({ seconds: 1 }));
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
     asked.mockRestore();
-    expect((await turnUntil(deps, hasState('tail'))).state).toBe('tail');
+    expect((await scanUntil(deps, hasState('tail'))).state).toBe('tail');
     expect(await openAlerts()).toEqual([]);
   });
 
@@ -104,12 +104,12 @@ describe('a step that fails by a defect', () => {
   it('that keeps the alerts is reported in the status, as no alert can report it', async () => {
     const deps = room.deps();
     const kept = vi.spyOn(deps.ledger.alerts, 'keepOnly').mockRejectedValue(new TypeError('boom'));
-    expect(await turnUntil(deps, hasState('waiting'))).toMatchObject({
+    expect(await scanUntil(deps, hasState('waiting'))).toMatchObject({
       state: 'waiting',
       reason: expect.stringMatching(/^keeping alerts: .*boom/),
     });
     kept.mockRestore();
-    expect((await turnUntil(deps, hasState('tail'))).state).toBe('tail');
+    expect((await scanUntil(deps, hasState('tail'))).state).toBe('tail');
   });
 });
 

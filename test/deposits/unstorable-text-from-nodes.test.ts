@@ -3,11 +3,11 @@ import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { DepositAnnouncer } from '../../src/deposits/credits/announce.ts';
 import { haltAfter, ScanAlarms } from '../../src/deposits/scan/failure-alerts.ts';
 import { RpcError } from '../../src/solana/rpc/errors.ts';
-import { askFirst, isWholeBlock, probeOften, useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
-import { turnUntil } from './scan-steps.ts';
+import { isWholeBlock, makeFirstNodeFastest, probeUntilRanked, useLiar } from './lying-proxy.ts';
+import { useScanFixture } from './scan-fixture.ts';
+import { scanUntil } from './scan-steps.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const nodes = useLiar(room);
 
 describe('one lying node of three, asked first, that sends text PostgreSQL cannot store', () => {
@@ -25,7 +25,7 @@ describe('one lying node of three, asked first, that sends text PostgreSQL canno
       room.finalize();
       await room.localnet.airdrop(wallet, 3_000_000n);
       room.finalize();
-      await askFirst(room, nodes.pool);
+      await makeFirstNodeFastest(room, nodes.pool);
       nodes.liar.edit = (method, params, answer) => {
         if (!isWholeBlock(method, params)) return answer;
         for (const { transaction, meta } of answer.result?.transactions ?? []) {
@@ -36,7 +36,7 @@ describe('one lying node of three, asked first, that sends text PostgreSQL canno
         }
         return answer;
       };
-      const status = await turnUntil(
+      const status = await scanUntil(
         room.deps(nodes.pool),
         async ({ state }) => state === 'tail' && (await room.depositsOf(wallet)).length > 0,
       );
@@ -53,7 +53,7 @@ describe('one lying node of three, asked first, that sends text PostgreSQL canno
     const stuck = controls.chain.at('finalized').slot;
     for (const node of [0, 1, 2]) controls.setFault(node, '*', { kind: 'stuck-finality', slot: stuck });
     await room.localnet.airdrop(wallet, 7_000_000n);
-    await probeOften(nodes.pool);
+    await probeUntilRanked(nodes.pool);
     nodes.liar.edit = (method, params, answer) => {
       if (isWholeBlock(method, params) && answer.result) answer.result.blockhash = '\0';
       return answer;

@@ -28,7 +28,7 @@ function endsOf(chain: readonly BlockHeader[]): { cursor: BlockHeader; anchor: B
 }
 
 /** What nodes return: some blocks are missing, some are forged. */
-function shown(chain: readonly BlockHeader[], choices: readonly number[]): Map<bigint, BlockHeader> {
+function returnedBlocks(chain: readonly BlockHeader[], choices: readonly number[]): Map<bigint, BlockHeader> {
   const blocks = new Map<bigint, BlockHeader>();
   for (const [index, block] of chain.entries()) {
     const choice = choices[index % choices.length] ?? 0;
@@ -52,7 +52,7 @@ describe('the walk from an agreed block back to the scan cursor', () => {
     fc.assert(
       fc.property(chains, fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 1 }), (chain, choices) => {
         const { cursor, anchor } = endsOf(chain);
-        const known = shown(chain, choices);
+        const known = returnedBlocks(chain, choices);
         const asked: bigint[] = [];
         for (;;) {
           const walk = walkBack(cursor, anchor, ({ slot }) => known.get(slot));

@@ -12,7 +12,7 @@ import type { AssetTerms } from '../../src/domain/deposit-asset.ts';
 export const TOKEN = 'token-program';
 export const TOKEN_2022 = 'token-2022-program';
 
-/** In these tests the name of a token account says whose it is. */
+/** The name of a token account in these tests: its owner, its mint and its program. */
 export const ata = (wallet: string, mint: string, program = TOKEN): string => `${wallet}/${mint}/${program}`;
 
 export function terms(asset: string, changes: Partial<AssetTerms> = {}): AssetTerms {

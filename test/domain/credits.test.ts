@@ -140,8 +140,8 @@ describe('a change of owner', () => {
   });
 
   it('is detected when an early ledger omits the previous owner', () => {
-    const untold = { ...handed, before: { owner: null, program: null, decimals: null, amount: 30n } };
-    expect(inflowsOf({ tokens: [untold] })).toMatchObject([{ amount: 100n, reason: 'owner_changed' }]);
+    const omitted = { ...handed, before: { owner: null, program: null, decimals: null, amount: 30n } };
+    expect(inflowsOf({ tokens: [omitted] })).toMatchObject([{ amount: 100n, reason: 'owner_changed' }]);
   });
 });
 
@@ -228,9 +228,9 @@ describe('a token account', () => {
   });
 
   it('is derived with the program of the asset when an early ledger omits the program', () => {
-    const untold = { ...tokens('dep1', 'usd', null, null), after: holding('dep1', 9n, null) };
-    expect(inflowsOf({ tokens: [untold] })).toEqual([usd('dep1', 9n)]);
-    const unknown = { ...untold, mint: 'fake' };
+    const omitted = { ...tokens('dep1', 'usd', null, null), after: holding('dep1', 9n, null) };
+    expect(inflowsOf({ tokens: [omitted] })).toEqual([usd('dep1', 9n)]);
+    const unknown = { ...omitted, mint: 'fake' };
     expect(inflowsOf({ tokens: [unknown] })).toMatchObject([{ reason: 'unknown_mint' }]);
   });
 });
@@ -258,7 +258,7 @@ describe('a mint that was closed and created again', () => {
 
 // Each defect is removed in turn, and the next reason must follow.
 it('the reason returned is the first in the order of precedence', () => {
-  const told: (string | null)[] = [];
+  const reasons: (string | null)[] = [];
   const all = {
     hot: true,
     changed: true,
@@ -268,7 +268,7 @@ it('the reason returned is the first in the order of precedence', () => {
     off: true,
     little: true,
   };
-  const tell = (wrong: typeof all, attempt = false): void => {
+  const addReasons = (wrong: typeof all, attempt = false): void => {
     const wallet = wrong.hot ? 'hot1' : 'dep1';
     const change = {
       account: wrong.elsewhere ? 'elsewhere' : ata(wallet, 'usd'),
@@ -282,16 +282,16 @@ it('the reason returned is the first in the order of precedence', () => {
       minimumDeposit: wrong.little ? 10n : 9n,
     });
     const known = ours({ assets: wrong.unknown ? [] : [asset], isAttempt: () => attempt });
-    told.push(...inflowsOf({ tokens: [change] }, known).map(({ reason }) => reason));
+    reasons.push(...inflowsOf({ tokens: [change] }, known).map(({ reason }) => reason));
   };
-  tell(all, true);
+  addReasons(all, true);
   const wrong = { ...all };
-  tell(wrong);
-  for (const thing of ['hot', 'changed', 'elsewhere', 'unknown', 'remade', 'off', 'little'] as const) {
-    wrong[thing] = false;
-    tell(wrong);
+  addReasons(wrong);
+  for (const defect of ['hot', 'changed', 'elsewhere', 'unknown', 'remade', 'off', 'little'] as const) {
+    wrong[defect] = false;
+    addReasons(wrong);
   }
-  expect(told).toEqual([
+  expect(reasons).toEqual([
     'internal',
     'hot_wallet',
     'owner_changed',

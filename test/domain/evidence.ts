@@ -39,7 +39,7 @@ export function seen(
   return { kind: 'seen', commitment, slot: 2000n, error, atSlot: 4_000n };
 }
 
-export function said<T>(node: string, sequence: number, answer: T): NodeAnswer<T> {
+export function nodeAnswer<T>(node: string, sequence: number, answer: T): NodeAnswer<T> {
   return { node, sequence, answer };
 }
 
@@ -74,12 +74,12 @@ export function coverage(
 export function deathEvidence(changes: Partial<Evidence> = {}): Evidence {
   return {
     quorum: 2,
-    finalizedHeights: [said('a', 1, 1151n), said('b', 2, 1160n)],
+    finalizedHeights: [nodeAnswer('a', 1, 1151n), nodeAnswer('b', 2, 1160n)],
     stillTaking: [],
     origin: agreed(),
     displacement: null,
     coverage: coverage(),
-    statuses: [said('a', 30, ABSENT), said('b', 31, ABSENT)],
+    statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('b', 31, ABSENT)],
     outcomeConfirmedBy: [],
     chargedBy: [],
     ...changes,
@@ -96,7 +96,7 @@ export const node = fc.constantFrom('a', 'b', 'c');
 export const sequence = fc.integer({ min: 0, max: 40 });
 
 /** Mostly null, sometimes anything else. */
-export const anySighting: fc.Arbitrary<StatusObservation> = fc.oneof(
+export const anyObservation: fc.Arbitrary<StatusObservation> = fc.oneof(
   { weight: 6, arbitrary: fc.constant(ABSENT) },
   {
     weight: 1,
@@ -121,7 +121,7 @@ export const anySighting: fc.Arbitrary<StatusObservation> = fc.oneof(
 );
 
 /** Answers of any nodes in any order. */
-export function testimonies<T>(answer: fc.Arbitrary<T>): fc.Arbitrary<NodeAnswer<T>[]> {
+export function anyNodeAnswers<T>(answer: fc.Arbitrary<T>): fc.Arbitrary<NodeAnswer<T>[]> {
   return fc.array(fc.record({ node, sequence, answer }), { maxLength: 8 });
 }
 
@@ -171,9 +171,9 @@ function mostly<T>(usual: T, other: T): fc.Arbitrary<T> {
 /** Evidence of every sort, with a fair share that proves death. */
 export const anyEvidence: fc.Arbitrary<Evidence> = fc.record({
   quorum: fc.constantFrom(1, 2, 2, 3),
-  finalizedHeights: testimonies(fc.bigInt({ min: 1100n, max: 1300n })),
+  finalizedHeights: anyNodeAnswers(fc.bigInt({ min: 1100n, max: 1300n })),
   stillTaking: mostly([], ['c']),
-  statuses: testimonies(anySighting),
+  statuses: anyNodeAnswers(anyObservation),
   outcomeConfirmedBy: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, fc.array(node, { maxLength: 2 })),
   chargedBy: fc.array(node, { maxLength: 1 }),
   origin: fc.option(anyOrigin, { freq: 9 }),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AttemptFacts, Evidence } from '../../src/domain/attempt.ts';
 import { adoptedLastHeight, BLOCKHASH_LIFE } from '../../src/solana/proof/judge.ts';
-import { agreed, anyEvidence, coverage, deathEvidence, kindOf, RUNS, said } from './evidence.ts';
+import { agreed, anyEvidence, coverage, deathEvidence, kindOf, nodeAnswer, RUNS } from './evidence.ts';
 
 /** Adopted after the finalized block of height 1000, with a blockhash of unknown height. L is 1200. */
 const ADOPTED: AttemptFacts = {
@@ -16,7 +16,7 @@ const ADOPTED: AttemptFacts = {
 
 const proof = (changes: Partial<Evidence> = {}) =>
   deathEvidence({
-    finalizedHeights: [said('a', 1, 1201n), said('b', 2, 1210n)],
+    finalizedHeights: [nodeAnswer('a', 1, 1201n), nodeAnswer('b', 2, 1210n)],
     coverage: coverage({ last: { height: 1201n, blockhash: 'hash-1201' } }),
     ...changes,
   });
@@ -33,7 +33,11 @@ describe('an adopted attempt is dead', () => {
     fc.assert(
       fc.property(anyEvidence, heights, last, (evidence, [one = 0n, other = 0n], height) => {
         const { coverage: read } = evidence;
-        const finalizedHeights = [said('a', 1, one), said('b', 2, other), said('c', 3, one)];
+        const finalizedHeights = [
+          nodeAnswer('a', 1, one),
+          nodeAnswer('b', 2, other),
+          nodeAnswer('c', 3, one),
+        ];
         const blocks = read === null ? null : { ...read, last: { ...read.last, height } };
         const changed = { ...evidence, finalizedHeights, coverage: blocks };
         if (kindOf(changed, ADOPTED) !== 'dead') return;
@@ -52,7 +56,7 @@ describe('an adopted attempt is dead', () => {
     ['the blocks end below L, even if above one lifetime after its adoption', { coverage: coverage() }],
     ['its first block is not shown', { origin: null }],
     ['another block is shown in its place', { origin: agreed({ blockhash: ADOPTED.blockhash }) }],
-    ['no quorum is above L', { finalizedHeights: [said('a', 1, 1200n), said('b', 2, 1200n)] }],
+    ['no quorum is above L', { finalizedHeights: [nodeAnswer('a', 1, 1200n), nodeAnswer('b', 2, 1200n)] }],
     ['a finalized bank still accepts its blockhash', { stillTaking: ['a', 'b'] }],
   ])('not when %s', (_, changes) => {
     expect(kindOf(proof(changes), ADOPTED)).not.toBe('dead');

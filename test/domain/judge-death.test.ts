@@ -12,8 +12,8 @@ import {
   deathEvidence,
   kindOf,
   mentions,
+  nodeAnswer,
   RUNS,
-  said,
   seen,
   UNREADABLE,
 } from './evidence.ts';
@@ -87,12 +87,18 @@ describe('an attempt whose blockhash was dropped by a fork', () => {
     ],
     [
       'a null comes from below its last height',
-      { statuses: [said('a', 30, ABSENT), said('b', 31, { ...ABSENT, atSlot: 2_650n })] },
+      { statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('b', 31, { ...ABSENT, atSlot: 2_650n })] },
     ],
-    ['the nulls came before', { statuses: [said('a', 3, ABSENT), said('b', 4, ABSENT)] }],
-    ['a node reports it finalized', { statuses: [said('a', 30, seen('finalized')), said('b', 31, ABSENT)] }],
+    ['the nulls came before', { statuses: [nodeAnswer('a', 3, ABSENT), nodeAnswer('b', 4, ABSENT)] }],
+    [
+      'a node reports it finalized',
+      { statuses: [nodeAnswer('a', 30, seen('finalized')), nodeAnswer('b', 31, ABSENT)] },
+    ],
     ['a finalized bank of the quorum still takes its blockhash', { stillTaking: ['a'] }],
-    ['no quorum is past its last height', { finalizedHeights: [said('a', 1, 1151n), said('b', 2, 1150n)] }],
+    [
+      'no quorum is past its last height',
+      { finalizedHeights: [nodeAnswer('a', 1, 1151n), nodeAnswer('b', 2, 1150n)] },
+    ],
   ])('is not dead when %s', (_, changes) => {
     expect(kindOf(gone(changes))).not.toBe('dead');
   });
@@ -102,7 +108,11 @@ describe('an attempt whose blockhash was dropped by a fork', () => {
   });
 
   it('is not kept alive by a node that still returns it on the dead fork', () => {
-    const statuses = [said('a', 30, ABSENT), said('b', 31, ABSENT), said('c', 32, seen('confirmed'))];
+    const statuses = [
+      nodeAnswer('a', 30, ABSENT),
+      nodeAnswer('b', 31, ABSENT),
+      nodeAnswer('c', 32, seen('confirmed')),
+    ];
     expect(kindOf(gone({ statuses }))).toBe('dead');
   });
 });
@@ -113,7 +123,7 @@ describe('an attempt is dead', () => {
   });
 
   it('although a node once saw it on a fork that the coverage refutes', () => {
-    const statuses = [said('a', 3, seen('confirmed')), ...deathEvidence().statuses];
+    const statuses = [nodeAnswer('a', 3, seen('confirmed')), ...deathEvidence().statuses];
     expect(kindOf(deathEvidence({ statuses }))).toBe('dead');
   });
 
@@ -136,8 +146,8 @@ describe('an attempt is dead', () => {
         const before = evidence.finalizedHeights.filter(
           (one) => one.answer > last && one.sequence < sequence && !evidence.stillTaking.includes(one.node),
         );
-        const witnesses = new Set(before.map((one) => one.node));
-        return answer.kind === 'absent' && sequence > provedAt && witnesses.size >= evidence.quorum;
+        const confirming = new Set(before.map((one) => one.node));
+        return answer.kind === 'absent' && sequence > provedAt && confirming.size >= evidence.quorum;
       });
       expect(new Set(silent.map((one) => one.node)).size).toBeGreaterThanOrEqual(evidence.quorum);
     });
@@ -149,9 +159,9 @@ describe('an attempt is dead', () => {
       { quorum: 0 },
       { quorum: Number.NaN },
       { finalizedHeights: [] },
-      { finalizedHeights: [said('a', 1, 1151n), said('a', 2, 1151n)] },
-      { finalizedHeights: [said('a', 1, 1151n), said('b', 2, 1150n)] },
-      { finalizedHeights: [said('a', 1, 1151n), said('b', 32, 1151n)] },
+      { finalizedHeights: [nodeAnswer('a', 1, 1151n), nodeAnswer('a', 2, 1151n)] },
+      { finalizedHeights: [nodeAnswer('a', 1, 1151n), nodeAnswer('b', 2, 1150n)] },
+      { finalizedHeights: [nodeAnswer('a', 1, 1151n), nodeAnswer('b', 32, 1151n)] },
       { stillTaking: ['b'] },
       { coverage: null },
       { coverage: coverage({ sequence: 31 }) },
@@ -167,16 +177,22 @@ describe('an attempt is dead', () => {
       { coverage: coverage({ containsSignature: true }) },
       { coverage: coverage({ minAgreeingNodes: 1 }) },
       { statuses: [] },
-      { statuses: [said('a', 30, ABSENT), said('a', 31, ABSENT)] },
-      { statuses: [said('a', 30, ABSENT), said('b', 20, ABSENT)] },
-      { statuses: [said('a', 30, ABSENT), said('c', 31, ABSENT)] },
-      { statuses: [said('a', 30, ABSENT), said('b', 31, UNREADABLE)] },
-      { statuses: [said('a', 30, ABSENT), said('b', 31, { ...ABSENT, atSlot: 2_999n })] },
-      { statuses: [said('a', 30, ABSENT), said('b', 31, { ...ABSENT, atSlot: null })] },
-      { statuses: [said('a', 30, ABSENT), said('b', 31, { ...ABSENT, historyFrom: 2_501n })] },
-      { statuses: [said('a', 30, ABSENT), said('b', 31, { ...ABSENT, historyFrom: null })] },
-      { statuses: [said('a', 30, ABSENT), said('b', 31, ABSENT), said('b', 33, seen('confirmed'))] },
-      { statuses: [...deathEvidence().statuses, said('c', 3, seen('finalized'))] },
+      { statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('a', 31, ABSENT)] },
+      { statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('b', 20, ABSENT)] },
+      { statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('c', 31, ABSENT)] },
+      { statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('b', 31, UNREADABLE)] },
+      { statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('b', 31, { ...ABSENT, atSlot: 2_999n })] },
+      { statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('b', 31, { ...ABSENT, atSlot: null })] },
+      { statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('b', 31, { ...ABSENT, historyFrom: 2_501n })] },
+      { statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('b', 31, { ...ABSENT, historyFrom: null })] },
+      {
+        statuses: [
+          nodeAnswer('a', 30, ABSENT),
+          nodeAnswer('b', 31, ABSENT),
+          nodeAnswer('b', 33, seen('confirmed')),
+        ],
+      },
+      { statuses: [...deathEvidence().statuses, nodeAnswer('c', 3, seen('finalized'))] },
       { outcomeConfirmedBy: ['a'] },
     ];
     for (const changes of spoilt)

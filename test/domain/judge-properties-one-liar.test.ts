@@ -8,7 +8,7 @@ import type {
   StatusObservation,
 } from '../../src/domain/attempt.ts';
 import { judgeAttempt } from '../../src/solana/proof/judge.ts';
-import { ABSENT, anySighting, said } from './evidence.ts';
+import { ABSENT, anyObservation, nodeAnswer } from './evidence.ts';
 
 const LIAR = 'liar';
 const ORIGIN = { slot: 2500n, blockhash: 'hash-1000', height: 1000n };
@@ -58,7 +58,7 @@ const inventedDisplacement: fc.Arbitrary<Displacement> = fc.record({
   sequence: fc.constant(20),
 });
 
-function honestSighting({ landedAt }: Truth, tip: bigint): StatusObservation {
+function honestObservation({ landedAt }: Truth, tip: bigint): StatusObservation {
   const landed = landedAt !== null && landedAt <= tip;
   return landed
     ? { kind: 'seen', commitment: 'finalized', slot: LANDED_SLOT, error: null, atSlot: null }
@@ -71,14 +71,13 @@ function confirmers(
   statuses: readonly NodeAnswer<StatusObservation>[],
   isLiarFirst: boolean,
 ): string[] {
-  const witness = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');
-  if (witness === undefined || witness.answer.kind !== 'seen') return [];
-  const isTrue =
-    truth.landedAt !== null && witness.answer.slot === LANDED_SLOT && witness.answer.error === null;
+  const first = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');
+  if (first === undefined || first.answer.kind !== 'seen') return [];
+  const isTrue = truth.landedAt !== null && first.answer.slot === LANDED_SLOT && first.answer.error === null;
   const others = statuses.filter(
-    ({ node, answer }) => node !== witness.node && node !== LIAR && isTrue && answer.kind === 'seen',
+    ({ node, answer }) => node !== first.node && node !== LIAR && isTrue && answer.kind === 'seen',
   );
-  return [...others.map(({ node }) => node), ...(isLiarFirst && witness.node !== LIAR ? [LIAR] : [])].slice(
+  return [...others.map(({ node }) => node), ...(isLiarFirst && first.node !== LIAR ? [LIAR] : [])].slice(
     0,
     1,
   );
@@ -102,7 +101,7 @@ function evidenceOf(truth: Truth): fc.Arbitrary<Evidence> {
   return fc
     .record({
       liarHeight: wildHeight,
-      liarSighting: anySighting,
+      liarObservation: anyObservation,
       isLiarFirst: fc.boolean(),
       isLiarTaking: fc.boolean(),
       forgets: fc.boolean(),
@@ -110,16 +109,20 @@ function evidenceOf(truth: Truth): fc.Arbitrary<Evidence> {
       coverage: fc.option(coverage, { freq: 9 }),
       displacement: fc.option(inventedDisplacement, { freq: 2 }),
     })
-    .map(({ liarHeight, liarSighting, isLiarFirst, isLiarTaking, forgets, ...blocks }) => {
-      const heights = truth.tips.map((tip, index) => said(honest(index), 1 + index, tip));
-      const sightings = truth.tips.map((tip, index) =>
-        said(honest(index), 30 + index, forgets && index === 0 ? ABSENT : honestSighting(truth, tip)),
+    .map(({ liarHeight, liarObservation, isLiarFirst, isLiarTaking, forgets, ...blocks }) => {
+      const heights = truth.tips.map((tip, index) => nodeAnswer(honest(index), 1 + index, tip));
+      const observations = truth.tips.map((tip, index) =>
+        nodeAnswer(
+          honest(index),
+          30 + index,
+          forgets && index === 0 ? ABSENT : honestObservation(truth, tip),
+        ),
       );
-      const lie = said(LIAR, 40, liarSighting);
-      const statuses = isLiarFirst ? [lie, ...sightings] : [...sightings, lie];
+      const lie = nodeAnswer(LIAR, 40, liarObservation);
+      const statuses = isLiarFirst ? [lie, ...observations] : [...observations, lie];
       return {
         quorum: Math.floor((truth.tips.length + 1) / 2) + 1,
-        finalizedHeights: [...heights, said(LIAR, 10, liarHeight)],
+        finalizedHeights: [...heights, nodeAnswer(LIAR, 10, liarHeight)],
         stillTaking: isLiarTaking ? [LIAR] : [],
         statuses,
         outcomeConfirmedBy: confirmers(truth, statuses, isLiarFirst),

@@ -1,3 +1,4 @@
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 // Records the histories that `test/workflows/replay.test.ts` replays: npx tsx test/histories/record.ts [of what, such as deposits]
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,10 +22,11 @@ import { startBackfill, startSettlement } from '../../src/platform/temporal/star
 import { nonceAddress, nonceSeed } from '../../src/solana/nonces/account.ts';
 import { startHttp } from '../support/http.ts';
 import { flapUntilContinued, LONG_FROM_40 } from '../support/long-histories.ts';
-import { newWallet, SLOT_MS, testStack } from '../support/stack.ts';
+import { SLOT_MS, testStack } from '../support/stack.ts';
 import { temporalClient } from '../support/temporal.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
-import { ChainHand, listed, reaches, until } from '../withdrawals/outcomes-support.ts';
+import { until } from '../support/until.ts';
+import { ChainControls, listed, waitForStatus } from '../withdrawals/outcomes-support.ts';
 import { Customer, requirementsOf } from '../x402/gateway/customer.ts';
 
 const { stack, sluice, close } = await testStack(
@@ -32,11 +34,11 @@ const { stack, sluice, close } = await testStack(
   { SLUICE_WEBHOOK_ALLOW_PRIVATE: 'true', SLUICE_WEBHOOK_ATTEMPTS: '1' },
   'own',
 );
-const hand = new ChainHand(stack);
+const hand = new ChainControls(stack);
 const temporal = temporalClient(stack.temporal);
 
 function sol(id: string, changes: Partial<WithdrawalTerms> = {}): WithdrawalTerms {
-  return { id, asset: 'SOL', amount: '1000000', destination: newWallet(), acceptEmptyWallet: true, ...changes };
+  return { id, asset: 'SOL', amount: '1000000', destination: newAddress(), acceptEmptyWallet: true, ...changes };
 }
 
 /** The second run of a withdrawal whose first run continued as new, and which continues as new itself. */
@@ -47,9 +49,9 @@ async function continued(): Promise<void> {
   const other = await testStack(SLOT_MS, env, 'own');
   const client = temporalClient(server);
   const workflowId = withdrawalWorkflowId('continued');
-  await new ChainHand(other.stack).swallowSends();
+  await new ChainControls(other.stack).swallowSends();
   await other.sluice.withdraw(sol('continued'));
-  await reaches(other.sluice, 'continued', 'sending');
+  await waitForStatus(other.sluice, 'continued', 'sending');
   await flapUntilContinued(client, workflowId);
   await keep('continued', client.workflow.getHandle(workflowId, await flapUntilContinued(client, workflowId)));
   await other.close();
@@ -114,9 +116,9 @@ async function customers(): Promise<void> {
   await sluice.withdraw(sol('confirmed-by-customer', { acceptEmptyWallet: false }));
   await sluice.withdraw(sol('cancelled', { acceptEmptyWallet: false }));
   await sluice.withdraw(sol('rejected', { destination: stack.hotWallet }));
-  await reaches(sluice, 'confirmed-by-customer', 'awaiting_confirmation');
+  await waitForStatus(sluice, 'confirmed-by-customer', 'awaiting_confirmation');
   await sluice.confirm('confirmed-by-customer');
-  await reaches(sluice, 'cancelled', 'awaiting_confirmation');
+  await waitForStatus(sluice, 'cancelled', 'awaiting_confirmation');
   await sluice.cancel('cancelled');
   for (const id of ['confirmed-by-customer', 'cancelled', 'rejected']) await ends(id);
 }
@@ -136,7 +138,7 @@ async function deaths(): Promise<void> {
 
   await hand.swallowSends();
   await sluice.withdraw(sol('held'));
-  await reaches(sluice, 'held', 'sending');
+  await waitForStatus(sluice, 'held', 'sending');
   await hand.disturb('getBlocksWithLimit', { kind: 'http', status: 503 });
   await until(async () => (await listed(stack, 'sluiceStatus = "held"')).length > 0);
   await hand.heal();
@@ -145,7 +147,7 @@ async function deaths(): Promise<void> {
 
 async function funding(): Promise<void> {
   await sluice.withdraw(sol('waited-for-funds', { amount: '5000000000000' }));
-  await reaches(sluice, 'waited-for-funds', 'awaiting_funds');
+  await waitForStatus(sluice, 'waited-for-funds', 'awaiting_funds');
   await hand.airdrop(stack.hotWallet, 6_000_000_000_000);
   await ends('waited-for-funds');
 }
@@ -159,7 +161,7 @@ async function failure(): Promise<void> {
   const freeze = (frozen: boolean) => rpc(hand.url, 'localnet_setFrozen', [asset, stack.hotWallet, frozen]);
   await hand.swallowSends();
   await sluice.withdraw(sol('failed-attempt', { asset }));
-  await reaches(sluice, 'failed-attempt', 'sending');
+  await waitForStatus(sluice, 'failed-attempt', 'sending');
   await freeze(true);
   await hand.heal();
   await until(async () => (await sluice.get('failed-attempt')).attempts[0]?.state === 'failed');
@@ -171,11 +173,11 @@ async function failure(): Promise<void> {
 async function webhook(): Promise<void> {
   const receiver = await startReceiver((response, _received, n) => response.writeHead(n === 1 ? 500 : 204).end());
   const { id: endpoint } = await sluice.webhooks.put(`http://127.0.0.1:${receiver.port}/`, ['withdrawal.*']);
-  await sluice.withdraw(sol('told', { acceptEmptyWallet: false }));
-  await reaches(sluice, 'told', 'awaiting_confirmation');
-  await sluice.cancel('told');
+  await sluice.withdraw(sol('notified', { acceptEmptyWallet: false }));
+  await waitForStatus(sluice, 'notified', 'awaiting_confirmation');
+  await sluice.cancel('notified');
   await until(async () => receiver.received.length === 2);
-  await save('webhook', webhookWorkflowId({ endpoint, entity: 'withdrawal/told' }));
+  await save('webhook', webhookWorkflowId({ endpoint, entity: 'withdrawal/notified' }));
   await sluice.webhooks.remove(endpoint);
   await receiver.close();
 }
@@ -196,7 +198,7 @@ async function deposits(): Promise<void> {
   const blocks = { ...range, actor: 'recorder', reason: 'to see' };
   await startBackfill(temporal, blocks);
   await save('backfill-blocks', backfillWorkflowId(blocks));
-  const order = { ...blocks, address: newWallet(), repair: false };
+  const order = { ...blocks, address: newAddress(), repair: false };
   await startBackfill(temporal, order);
   const options = { workflowId: 'reconciliation-recorded', taskQueue: WORKFLOW_TASK_QUEUE };
   await temporal.workflow.start('reconciliation', options);

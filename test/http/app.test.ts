@@ -195,7 +195,7 @@ test('the API counts and times requests by route, not by path', async () => {
     explorer: EXPLORER,
     metrics,
   });
-  for (const id of ['none', 'nobody'])
+  for (const id of ['none', 'no-such-id'])
     await app.inject({ url: `/v1/withdrawals/${id}`, headers: { authorization } });
   await app.close();
   const page = await metrics.metrics();

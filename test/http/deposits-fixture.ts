@@ -9,7 +9,7 @@ import { quickChain } from '../support/quick-chain.ts';
 import { authorization, EXPLORER, openService, type Service } from './service.ts';
 
 /** The API with a chain of two nodes whose blocks are made by hand, and the offline keys of its deposit addresses. */
-export class DepositDesk {
+export class DepositsApi {
   readonly service: Service;
   readonly localnet: Localnet;
   readonly keys = new DepositKeys(new Uint8Array(64).fill(3));
@@ -32,7 +32,7 @@ export class DepositDesk {
     this.chain = chain;
   }
 
-  static async open(changes: Partial<AppDeps> = {}): Promise<DepositDesk> {
+  static async open(changes: Partial<AppDeps> = {}): Promise<DepositsApi> {
     const [service, localnet] = await Promise.all([
       openService(),
       startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 2 }),
@@ -49,7 +49,7 @@ export class DepositDesk {
       addresses: { lowWater: 2 },
       ...changes,
     });
-    return new DepositDesk(service, localnet, pool, app, chain);
+    return new DepositsApi(service, localnet, pool, app, chain);
   }
 
   get ledger(): Ledger {

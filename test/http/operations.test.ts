@@ -103,7 +103,7 @@ test.each([
   ['post', '/v1/withdrawals', { ...TERMS, amount: '18446744073709551616' }],
   ['post', '/v1/withdrawals', { ...TERMS, amount: '0' }],
   ['post', '/v1/withdrawals', { ...TERMS, asset: 'USDC' }],
-  ['post', '/v1/withdrawals', { ...TERMS, destination: 'somebody' }],
+  ['post', '/v1/withdrawals', { ...TERMS, destination: 'not-an-address' }],
   ['post', '/v1/withdrawals', { ...TERMS, memo: '' }],
   ['post', '/v1/withdrawals', { ...TERMS, memo: 'a\0b' }],
   ['post', '/v1/withdrawals', { ...TERMS, memo: 'x'.repeat(201) }],

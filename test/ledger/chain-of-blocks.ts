@@ -3,7 +3,7 @@ import { base58 } from '@scure/base';
 import type { BlockFinding, BlockHeader, Inflow, Outflow } from '../../src/domain/deposit.ts';
 import type { MatchedBlock } from '../../src/ledger/scan/scan.ts';
 
-export const NOTHING: BlockFinding = { inflows: [], outflows: [], spends: [] };
+export const EMPTY_FINDING: BlockFinding = { inflows: [], outflows: [], spends: [] };
 
 /** A well-formed address for a name. */
 export function address(name: string): string {
@@ -37,7 +37,7 @@ export function chain(parent: BlockHeader, ...inflows: readonly (readonly Inflow
   let last = parent;
   return inflows.map((found) => {
     last = childOf(last);
-    return { header: last, finding: { ...NOTHING, inflows: found } };
+    return { header: last, finding: { ...EMPTY_FINDING, inflows: found } };
   });
 }
 

@@ -22,7 +22,7 @@ async function shownLanded(signed: boolean): Promise<void> {
   await resume(use.ledger);
 }
 
-async function stands(): Promise<void> {
+async function expectUnchanged(): Promise<void> {
   expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status: 'held', reason: ALARM });
 }
 
@@ -37,7 +37,7 @@ describe('a withdrawal whose dead attempt landed', () => {
     const row = await attempts.storeSignature(id, 2, `second-${id}`);
     expect(row).toMatchObject({ n: 2, state: 'prepared', signature: null });
     expect(await attempts.prepare(attempt(id, 2), PLENTY)).toEqual({ kind: 'stopped', reason: ALARM });
-    await stands();
+    await expectUnchanged();
   });
 
   it('has its unsigned attempt settled as refused by the signer', async () => {
@@ -45,7 +45,7 @@ describe('a withdrawal whose dead attempt landed', () => {
     const refused = await use.ledger.attempts.unsigned(200);
     expect(refused.map(({ settlementId, n }) => `${settlementId} ${n}`)).toContain(`${id} 2`);
     await use.ledger.attempts.settle(id, 2, { ...DEAD, signature: null });
-    await stands();
+    await expectUnchanged();
     const note = { actor: 'ops', reason: 'the first has paid' };
     expect(await use.ledger.settlements.endAsPaid(id, note)).toMatchObject({ status: 'cancelled' });
   });
@@ -55,18 +55,18 @@ describe('a withdrawal whose dead attempt landed', () => {
     const { settlements, pauses } = use.ledger;
     for (const to of ['sending', 'confirmed', 'held'] as const)
       expect(await settlements.note(id, to, to === 'held' ? REASON : null)).toBe(false);
-    await stands();
+    await expectUnchanged();
     for (const to of ['held', 'awaiting_funds', 'rejected'] as const)
       expect(await settlements.move(id, to, REASON)).toMatchObject({ status: 'held', reason: ALARM });
     await pauses.pauseWithAlert({ kind: 'record_lost', subject: id, message: 'later' }, id);
     await resume(use.ledger);
-    await stands();
+    await expectUnchanged();
   });
 
   it.each([LANDED, FAILED, DEAD])('keeps its reason when the signed attempt ends: %o', async (outcome) => {
     await shownLanded(true);
     expect(await use.ledger.attempts.settle(id, 2, outcome)).toMatchObject({ state: outcome.state });
-    await stands();
+    await expectUnchanged();
     const signatures = (await use.ledger.attempts.of(id)).map(({ signature }) => signature);
     expect(signatures).toEqual([`first-${id}`, `second-${id}`]);
   });
@@ -83,7 +83,7 @@ describe('a withdrawal whose dead attempt landed', () => {
       await shownLanded(signed);
       const { settlements, attempts, alerts } = use.ledger;
       if (outcome !== undefined) await attempts.settle(id, 2, outcome);
-      await stands();
+      await expectUnchanged();
       const note = { actor: 'ops', reason: 'no second node shows it' };
       expect(await settlements.continueUnpaid(id, note)).toBe(true);
       expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status });

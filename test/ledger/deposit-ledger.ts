@@ -22,7 +22,7 @@ export function useDepositLedgers(): {
     other = await openLedger(use.url);
   });
   beforeEach(async () => {
-    await forgetDeposits(use.ledger.db);
+    await deleteDeposits(use.ledger.db);
     await use.ledger.scan.start(START);
   });
   afterAll(() => other?.close());
@@ -41,19 +41,19 @@ export function useDepositLedgers(): {
 }
 
 /** Tables with the rows of deposits and of the scan, each before those that it references. */
-const FORGOTTEN =
+const DELETED_TABLES =
   `deposit_event deposit_rejection deposit outflow spend deposit_address watched_wallet scan_cursor block scan_gap
   scan_pause scan_status backfill staged_range alert asset`.split(/\s+/);
 
 /** Uses DELETE, as a TRUNCATE of so many tables takes longer than most tests. */
-export async function forgetDeposits(db: Database): Promise<void> {
-  await sql`${sql.raw(FORGOTTEN.map((table) => `delete from ${table};`).join(''))}
+export async function deleteDeposits(db: Database): Promise<void> {
+  await sql`${sql.raw(DELETED_TABLES.map((table) => `delete from ${table};`).join(''))}
     update deposit_feed set last_sequence = 0;
     update watch_version set version = 0`.execute(db);
 }
 
 /** Imports wallets, each under a path of its own. */
-export async function imported(ledger: Ledger, ...addresses: readonly string[]): Promise<void> {
+export async function importWallets(ledger: Ledger, ...addresses: readonly string[]): Promise<void> {
   await ledger.addresses.import(addresses.map((address, index) => ({ address, path: `m/${index}` })));
 }
 
@@ -68,7 +68,7 @@ export async function commit(
 }
 
 /** A quorum result for a deposit: its recorded data, or other data. */
-export function shown(row: Confirmation['row'], verdict: Partial<InflowVerdict> = {}): Confirmation {
+export function confirmationOf(row: Confirmation['row'], verdict: Partial<InflowVerdict> = {}): Confirmation {
   const { wallet, amount, reason } = row;
   return { row, verdict: { wallet, amount, reason, by: ['first', 'second'], ...verdict } };
 }
@@ -76,7 +76,7 @@ export function shown(row: Confirmation['row'], verdict: Partial<InflowVerdict> 
 /** A quorum confirms every deposit as recorded. */
 export async function confirmAll(ledger: Ledger): Promise<void> {
   const rows = await ledger.deposits.unconfirmed(100);
-  await ledger.deposits.confirm(rows.map((row) => shown(row)));
+  await ledger.deposits.confirm(rows.map((row) => confirmationOf(row)));
 }
 
 /** The deposit of a database that has one. */
@@ -88,7 +88,7 @@ export async function onlyDeposit({ deposits }: Pick<Ledger, 'deposits'>): Promi
 }
 
 /** Resolves when `count` statements wait for locks of others. */
-export async function lockWaits(db: Database, count = 1): Promise<void> {
+export async function waitForLockWaits(db: Database, count = 1): Promise<void> {
   for (;;) {
     const { rows } = await sql<{ n: bigint }>`select count(*) as n from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`.execute(db);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
-import { address, chain, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
-import { commit, confirmAll, imported, shown, useDepositLedgers } from './deposit-ledger.ts';
+import { address, chain, childOf, EMPTY_FINDING, inflow, START } from './chain-of-blocks.ts';
+import { commit, confirmAll, confirmationOf, importWallets, useDepositLedgers } from './deposit-ledger.ts';
 
 const use = useDepositLedgers();
 const [ANN, BEN] = [address('ann'), address('ben')];
@@ -12,7 +12,7 @@ interface News {
 }
 
 /** The events that an endpoint receives, in order. */
-async function heard(endpoint: string): Promise<readonly News[]> {
+async function newsOf(endpoint: string): Promise<readonly News[]> {
   const rows = await use.ledger.db
     .selectFrom('webhookDelivery as delivery')
     .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
@@ -26,15 +26,18 @@ async function heard(endpoint: string): Promise<readonly News[]> {
 it('an endpoint receives every event of the feed in its order', async () => {
   const all = (await use.ledger.webhooks.put('https://all.example/', ['deposit.*'])).row.id;
   const last = (await use.ledger.webhooks.put('https://final.example/', ['deposit.final'])).row.id;
-  await imported(use.ledger, ANN, BEN);
+  await importWallets(use.ledger, ANN, BEN);
   await use.ledger.addresses.assign('user-1');
-  const fork = { header: childOf(START, { fork: 'x' }), finding: { ...NOTHING, inflows: [inflow(BEN, 9n)] } };
+  const fork = {
+    header: childOf(START, { fork: 'x' }),
+    finding: { ...EMPTY_FINDING, inflows: [inflow(BEN, 9n)] },
+  };
   await use.ledger.deposits.announce([fork]);
   const low = inflow(BEN, 1n, { reason: 'below_minimum' });
   await commit(use.ledger, chain(START, [inflow(ANN, 2n ** 63n), low, inflow(ANN, 6n)]));
   const [first] = await use.ledger.deposits.unconfirmed(1);
   if (first === undefined) throw new Error('one deposit');
-  await use.ledger.deposits.confirm([shown(first)]);
+  await use.ledger.deposits.confirm([confirmationOf(first)]);
 
   const final = {
     type: 'deposit.final',
@@ -53,8 +56,8 @@ it('an endpoint receives every event of the feed in its order', async () => {
       state: 'final',
     },
   };
-  expect(await heard(last)).toMatchObject([final]);
-  expect((await heard(all)).map(({ type, data }) => [data['sequence'], type, data['amount']])).toEqual([
+  expect(await newsOf(last)).toMatchObject([final]);
+  expect((await newsOf(all)).map(({ type, data }) => [data['sequence'], type, data['amount']])).toEqual([
     ['1', 'deposit.pending', '9'],
     ['2', 'deposit.pending', '9223372036854775808'],
     ['3', 'deposit.pending', '6'],
@@ -64,20 +67,20 @@ it('an endpoint receives every event of the feed in its order', async () => {
 });
 
 it('an endpoint receives the reason of a deposit that is not credited, whether or not it received the pending event', async () => {
-  const told = (await use.ledger.webhooks.put('https://told.example/', ['deposit.*'])).row.id;
-  await imported(use.ledger, ANN);
+  const endpoint = (await use.ledger.webhooks.put('https://late.example/', ['deposit.*'])).row.id;
+  await importWallets(use.ledger, ANN);
   const header = childOf(START);
   const found = (reason: 'deposits_off' | null) => ({
     header,
     finding: {
-      ...NOTHING,
+      ...EMPTY_FINDING,
       inflows: [inflow(ANN, 7n, { reason }), inflow(ANN, 8n, { reason: 'unknown_mint', asset: BEN })],
     },
   });
   await use.ledger.deposits.announce([found(null)]);
   await commit(use.ledger, [found('deposits_off')]);
   await confirmAll(use.ledger);
-  const events = (await heard(told)).map(({ type, data }) => [
+  const events = (await newsOf(endpoint)).map(({ type, data }) => [
     type,
     data['amount'],
     data['state'],

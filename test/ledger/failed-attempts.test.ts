@@ -10,7 +10,7 @@ import {
   preparation,
   REASON,
   signed,
-  sol,
+  solNeed,
   useLedger,
 } from './support.ts';
 import { terms } from './terms.ts';
@@ -67,7 +67,7 @@ describe('an attempt that failed for a temporary cause', () => {
     const wallet = 'pays-twice';
     const [id, other] = [newId(), newId()];
     for (const one of [id, other]) await use.ledger.withdrawals.reserve(terms(one));
-    const at = (amount: bigint, slot: bigint) => sol(amount, 100n, { wallet, slot });
+    const at = (amount: bigint, slot: bigint) => solNeed(amount, 100n, { wallet, slot });
     const prepare = async (of: string, n: number, amount: bigint, slot: bigint) => {
       const input = attempt(of, n, { signers: [wallet] });
       const result = await use.ledger.attempts.prepare(input, at(amount, slot));

@@ -5,7 +5,7 @@ import { DepositFeed } from '../../src/ledger/deposits/deposit-feed.ts';
 import { Deposits } from '../../src/ledger/deposits/deposits.ts';
 import { Scan } from '../../src/ledger/scan/scan.ts';
 import { address, chain, childOf, inflow, outflow, START } from './chain-of-blocks.ts';
-import { commit, imported, useDepositLedgers } from './deposit-ledger.ts';
+import { commit, importWallets, useDepositLedgers } from './deposit-ledger.ts';
 
 const use = useDepositLedgers();
 const [ANN, BEN] = [address('ann'), address('ben')];
@@ -58,7 +58,7 @@ async function scansOfDeposits(trx: Transaction<Tables>): Promise<{ all: bigint;
 
 describe('a block with very many deposits', () => {
   it('is committed by statements of a bounded number of rows, in the order of its payments', async () => {
-    await imported(use.ledger, ANN, BEN);
+    await importWallets(use.ledger, ANN, BEN);
     const rows = new Rows();
     const [block] = chain(START, inflows);
     if (block === undefined) throw new Error('no block');
@@ -75,7 +75,7 @@ describe('a block with very many deposits', () => {
   });
 
   it('is announced and dropped by such statements', async () => {
-    await imported(use.ledger, ANN, BEN);
+    await importWallets(use.ledger, ANN, BEN);
     const rows = new Rows();
     const db = use.ledger.db.withPlugin(rows);
     const fork = childOf(START, { fork: 'x' });
@@ -89,7 +89,7 @@ describe('a block with very many deposits', () => {
   });
 
   it('is read from the feed deposit by deposit, also where statistics were taken during its commit', async () => {
-    await imported(use.ledger, ANN, BEN);
+    await importWallets(use.ledger, ANN, BEN);
     await commit(use.ledger, chain(START, inflows));
     await sql`analyze deposit, deposit_event`.execute(use.ledger.db);
     // The result of an ANALYZE while none of the rows is committed.

@@ -97,6 +97,6 @@ describe('the order of an operator that a settlement is paid', () => {
     await use.ledger.settlements.cancel(cancelled, CANCELLED);
     await use.ledger.alerts.raise({ kind: 'maybe_paid', subject: cancelled, message: 'look' });
     expect(await codeOf(use.ledger.settlements.endAsPaid(cancelled, OPERATOR))).toBe('NotCancellable');
-    expect(await codeOf(use.ledger.settlements.endAsPaid('nobody', OPERATOR))).toBe('NotFound');
+    expect(await codeOf(use.ledger.settlements.endAsPaid('no-such-id', OPERATOR))).toBe('NotFound');
   });
 });

@@ -13,7 +13,7 @@ import {
   type TestDatabase,
   withStatementTimeout,
 } from '../support/postgres.ts';
-import { lockWaits } from './deposit-ledger.ts';
+import { waitForLockWaits } from './deposit-ledger.ts';
 
 /** The advisory lock that the migrator holds. */
 const MIGRATOR = '3853314791062309107';
@@ -73,7 +73,7 @@ describe('migrations of a later release', () => {
     await older.query('begin');
     await older.query(first);
     const migrating = migrate(database.url, LATER);
-    await Promise.race([lockWaits(looking), migrating]);
+    await Promise.race([waitForLockWaits(looking), migrating]);
     try {
       await older.query(next);
     } finally {

@@ -3,7 +3,7 @@ import { paymentId } from '../../src/domain/payment.ts';
 import type { NewPayment } from '../../src/ledger/x402/payments.ts';
 
 const NETWORK = 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
-export const NOBODY = { identifier: null, authorization: null, cookie: null, address: null };
+export const ANONYMOUS = { identifier: null, authorization: null, cookie: null, address: null };
 
 export function hex(): string {
   return randomBytes(32).toString('hex');
@@ -37,7 +37,7 @@ export function newPayment(change: Partial<NewPayment> = {}): NewPayment {
     requestHash: hex(),
     request: { method: 'GET', url: 'http://upstream/reports', headers: {}, body: '', isRepeatable: true },
     answer: null,
-    caller: NOBODY,
+    caller: ANONYMOUS,
     lease: { holder: 'me', ms: 60_000 },
     ...change,
   };

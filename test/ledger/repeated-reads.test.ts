@@ -3,7 +3,7 @@ import { verdictOn } from '../../src/deposits/credits/confirm.ts';
 import type { Inflow } from '../../src/domain/deposit.ts';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import { address, chain, inflow, START } from './chain-of-blocks.ts';
-import { commit, imported, useDepositLedgers } from './deposit-ledger.ts';
+import { commit, importWallets, useDepositLedgers } from './deposit-ledger.ts';
 
 const use = useDepositLedgers();
 const [ANN, BOB] = [address('ann'), address('bob')];
@@ -27,7 +27,7 @@ it.each([
 ] as const satisfies readonly (readonly [string, Inflow, Inflow])[])(
   'a deposit that one node returned as %s is judged by its real content, also where it is read again before a quorum is asked',
   async (_name, lie, truth) => {
-    await imported(use.ledger, ANN, BOB);
+    await importWallets(use.ledger, ANN, BOB);
     const [block] = chain(START, [lie]);
     if (block === undefined) throw new Error('there is one block');
     await commit(use.ledger, [block]);
@@ -37,8 +37,8 @@ it.each([
     const { rows: alerts } = await use.ledger.alerts.list({ open: true, limit: 10 });
     expect(alerts.map(({ kind, subject }) => [kind, subject])).toEqual([['deposit_mismatch', 's']]);
     const row = await onlyRow();
-    const witnesses = ['first', 'second'].map((node) => ({ node, answer: truth }));
-    const verdict = verdictOn(row, witnesses, 2);
+    const answers = ['first', 'second'].map((node) => ({ node, answer: truth }));
+    const verdict = verdictOn(row, answers, 2);
     if (verdict === null) throw new Error('a quorum shows it');
     expect(await use.ledger.deposits.confirm([{ row, verdict }])).toHaveLength(1);
     const { wallet, amount, reason } = truth;

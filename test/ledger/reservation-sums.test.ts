@@ -6,8 +6,8 @@ import { expect, it } from 'vitest';
 import { Capture, rowsRead } from '../../bench/scale/capture.ts';
 import { connect } from '../../src/ledger/connection.ts';
 import type { Database } from '../../src/ledger/database.ts';
-import { lockWaits } from './deposit-ledger.ts';
-import { attempt, codeOf, DEAD, newId, openReservations, REASON, sol, useLedger } from './support.ts';
+import { waitForLockWaits } from './deposit-ledger.ts';
+import { attempt, codeOf, DEAD, newId, openReservations, REASON, solNeed, useLedger } from './support.ts';
 import { terms } from './terms.ts';
 
 const use = useLedger();
@@ -116,10 +116,10 @@ it('a preparation reads as many rows with a thousand open reservations as with n
   const wallet = 'crowded';
   const before = await readsOfOne(wallet);
   await sql`insert into settlement (id, kind, subject_id, status)
-    select 'crowd-' || i, 'withdrawal', 'crowd-' || i, 'preparing' from generate_series(1, 1000) as i`.execute(
+    select 'reserved-' || i, 'withdrawal', 'reserved-' || i, 'preparing' from generate_series(1, 1000) as i`.execute(
     use.ledger.db,
   );
-  await sql`insert into reservation select 'crowd-' || i, ${wallet}, 'SOL', 1, 'open', null
+  await sql`insert into reservation select 'reserved-' || i, ${wallet}, 'SOL', 1, 'open', null
     from generate_series(1, 1000) as i`.execute(use.ledger.db);
   await sql`analyze reservation`.execute(use.ledger.db);
   expect(await openReservations(use.ledger, wallet, 'SOL')).toBe(1_002n);
@@ -135,7 +135,7 @@ async function readsOfOne(wallet: string): Promise<{ rows: number; underLock: nu
   const capture = new Capture(1);
   const ledger = capture.ledger(use.ledger, () => '');
   await capture.during(async () => {
-    await ledger.attempts.prepare(attempt(id, 1, { signers: [wallet] }), sol(2n, 10n ** 15n, { wallet }));
+    await ledger.attempts.prepare(attempt(id, 1, { signers: [wallet] }), solNeed(2n, 10n ** 15n, { wallet }));
   });
   const statements = capture.queries.map((query) => query.sql);
   const lock = statements.findIndex((text) => text.includes('sluice/wallet'));
@@ -160,7 +160,7 @@ it('two settlements over the same wallets in opposite orders wait for each other
       use.ledger.attempts.prepare(attempt(ids[index] ?? '', 1, { signers: wallets }), needs(wallets, 3n)),
     ),
   );
-  await lockWaits(looking, 2);
+  await waitForLockWaits(looking, 2);
   await holder.query('commit');
   expect((await both).map(({ kind }) => kind)).toEqual(['prepared', 'prepared']);
   expect(await openReservations(use.ledger, 'left', 'mint')).toBe(6n);

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { address, chain, inflow, START } from './chain-of-blocks.ts';
-import { commit, confirmAll, forgetDeposits, imported, useDepositLedgers } from './deposit-ledger.ts';
+import { commit, confirmAll, deleteDeposits, importWallets, useDepositLedgers } from './deposit-ledger.ts';
 import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();
@@ -46,7 +46,7 @@ afterEach(async () => {
 describe('after a restore of the database', () => {
   it('no address that a user may have is assigned to another user, while the database is uncertain or later', async () => {
     const { addresses } = use.ledger;
-    await imported(use.ledger, ANN, BEN);
+    await importWallets(use.ledger, ANN, BEN);
     const { address: given } = await addresses.assign('user-1');
     await restore();
     // The rows that a backup from before that assignment restores.
@@ -58,12 +58,12 @@ describe('after a restore of the database', () => {
     expect(await codeOf(addresses.assign('user-2'))).toBe('NoFreeAddress');
     expect(await addresses.byAddress(given)).toMatchObject({ state: 'withheld', userRef: null });
     expect(await openAlerts()).toEqual(['addresses_withheld']);
-    await imported(use.ledger, CAT);
+    await importWallets(use.ledger, CAT);
     expect(await addresses.assign('user-2')).toMatchObject({ address: CAT });
   });
 
   it('a user keeps the address that the backup has', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const known = await use.ledger.addresses.assign('user-1');
     await restore();
     expect(await use.ledger.addresses.assign('user-1')).toEqual(known);
@@ -94,7 +94,7 @@ describe('after a restore of the database', () => {
   ])(
     'and a silence of four minutes, with the server running for %s, addresses are %s',
     async (ranFor, one, other) => {
-      await imported(use.ledger, ANN, BEN);
+      await importWallets(use.ledger, ANN, BEN);
       const ledger = await afterSilence(ranFor, use);
       try {
         expect(await codeOf(ledger.addresses.assign('user-1'))).toBe(
@@ -113,7 +113,7 @@ describe('after a restore of the database', () => {
   );
 
   it('a deposit to a withheld address is recorded', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     await restore();
     await heal();
     await commit(use.ledger, chain(START, [inflow(ANN)]));
@@ -127,7 +127,7 @@ describe('the feed of a restored database', () => {
 
   it('continues from a far higher sequence, once for each restore, so that no reader misses an event', async () => {
     const { depositFeed, scan, db } = use.ledger;
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     await commit(use.ledger, deposits.slice(0, 1));
     await restore();
     const { header } = deposits[0] ?? { header: START };
@@ -155,16 +155,16 @@ describe('the feed of a restored database', () => {
   });
 
   it('shows a deposit under its former id, whatever else is recorded', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const ids = async () => {
       await commit(use.ledger, deposits);
       const { rows } = await use.ledger.deposits.list({ limit: 10 });
       return { public: rows.map(depositId), own: rows.map(({ id }) => id) };
     };
     const before = await ids();
-    await forgetDeposits(use.ledger.db);
+    await deleteDeposits(use.ledger.db);
     await use.ledger.scan.start(START);
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const after = await ids();
     expect(after.public).toEqual(before.public);
     expect(after.own).not.toEqual(before.own);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { address, chain, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
-import { commit, confirmAll, imported, onlyDeposit, useDepositLedgers } from './deposit-ledger.ts';
+import { address, chain, childOf, EMPTY_FINDING, inflow, START } from './chain-of-blocks.ts';
+import { commit, confirmAll, importWallets, onlyDeposit, useDepositLedgers } from './deposit-ledger.ts';
 import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();
@@ -39,9 +39,9 @@ describe('a gap', () => {
   });
 
   it('is closed by order of an operator, and the scan continues after its last block with linked blocks', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     await use.ledger.deposits.announce([
-      { header: childOf(START), finding: { ...NOTHING, inflows: [inflow(ANN)] } },
+      { header: childOf(START), finding: { ...EMPTY_FINDING, inflows: [inflow(ANN)] } },
     ]);
     await use.ledger.gaps.open(START, child);
     expect(await codeOf(use.ledger.gaps.close({ from: 101n, to: 108n, ...NOTE }))).toBe('NotFound');
@@ -51,7 +51,7 @@ describe('a gap', () => {
     expect(await use.ledger.gaps.close({ ...close, actor: 'another' })).toEqual(last);
     expect(await use.ledger.scan.cursor()).toEqual(last);
     expect(await kinds()).toEqual(['pending', 'dropped']);
-    const next = { header: child, finding: NOTHING };
+    const next = { header: child, finding: EMPTY_FINDING };
     const { scan, watched } = use.ledger;
     const batch = { blocks: [next], watchVersion: await watched.version() };
     expect(await scan.commit({ ...batch, expected: START })).toBe('overtaken');
@@ -59,10 +59,10 @@ describe('a gap', () => {
   });
 
   it('that was closed is due for a rescan, which records its deposits without a hash', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     await use.ledger.gaps.open(START, child);
     await use.ledger.gaps.close({ from: 101n, to: 109n, ...NOTE });
-    await commit(use.ledger, [{ header: child, finding: NOTHING }], {
+    await commit(use.ledger, [{ header: child, finding: EMPTY_FINDING }], {
       ...START,
       slot: 109n,
       blockhash: 'b109',
@@ -71,7 +71,7 @@ describe('a gap', () => {
     expect(await use.ledger.backfills.due(10)).toMatchObject([{ fromSlot: 101n, toSlot: 109n, ...NOTE }]);
     const found = {
       header: { slot: 104n, blockhash: null, time: null },
-      finding: { ...NOTHING, inflows: [inflow(ANN)] },
+      finding: { ...EMPTY_FINDING, inflows: [inflow(ANN)] },
     };
     const blocks = [found, found];
     const upsert = { blocks, watchVersion: await use.ledger.watched.version() };
@@ -84,8 +84,8 @@ describe('a gap', () => {
 
 describe('a deposit that was announced in a closed gap', () => {
   it('is found by the audit under its former id', async () => {
-    await imported(use.ledger, ANN);
-    const finding = { ...NOTHING, inflows: [inflow(ANN)] };
+    await importWallets(use.ledger, ANN);
+    const finding = { ...EMPTY_FINDING, inflows: [inflow(ANN)] };
     await use.ledger.deposits.announce([{ header: childOf(START), finding }]);
     const child = { ...childOf(START, { skipped: 9 }), parentSlot: 109n, height: 99n };
     await use.ledger.gaps.open(START, child);
@@ -109,7 +109,7 @@ describe('staged ranges', () => {
   }
 
   it('are joined in the order of their links, staged in any order, and deleted then', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     await stage(104n, 106n, range(3, 5));
     expect(await use.ledger.stagedRanges.join(START)).toEqual({ kind: 'nothing' });
     await stage(101n, 101n, range(0, 1));
@@ -142,19 +142,19 @@ describe('staged ranges', () => {
 
   it('wait where they do not link, and are staged anew', async () => {
     const forged = childOf(START, { fork: 'x' });
-    const child = { header: childOf(forged), finding: NOTHING };
+    const child = { header: childOf(forged), finding: EMPTY_FINDING };
     await stage(102n, 102n, [child]);
     expect(await use.ledger.stagedRanges.join(START)).toEqual({ kind: 'nothing' });
     await stage(102n, 102n, []);
     expect(await use.ledger.stagedRanges.list()).toEqual([]);
-    await stage(101n, 102n, [{ header: childOf(START), finding: NOTHING }, child]);
+    await stage(101n, 102n, [{ header: childOf(START), finding: EMPTY_FINDING }, child]);
     expect(await codeOf(use.ledger.stagedRanges.join(START))).toBe('IllegalTransition');
     await stage(101n, 102n, range(0, 1));
     expect(await use.ledger.stagedRanges.join(START)).toMatchObject({ kind: 'committed' });
   });
 
   it('are matched with the newest watch set when they are staged', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const late = { from: 101n, to: 102n, blocks: chain(START, [], []), watchVersion: 0n };
     const found = range(0, 2);
     const { stagedRanges, watched } = use.ledger;

@@ -13,8 +13,8 @@ import { Scan } from '../../src/ledger/scan/scan.ts';
 import type { Cursor } from '../../src/ledger/scan/scan-cursor.ts';
 import { StagedRanges } from '../../src/ledger/scan/staged-ranges.ts';
 import type { Matched } from '../../src/ledger/scan/watched.ts';
-import { address, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
-import { Crash, confirmAll, forgetDeposits, shown, useDepositLedgers } from './deposit-ledger.ts';
+import { address, childOf, EMPTY_FINDING, inflow, START } from './chain-of-blocks.ts';
+import { Crash, confirmAll, confirmationOf, deleteDeposits, useDepositLedgers } from './deposit-ledger.ts';
 
 const use = useDepositLedgers();
 const WALLETS = Array.from({ length: 5 }, (_, index) => address(`wallet-${index}`));
@@ -37,7 +37,7 @@ const anyStep = fc.oneof(
       actor,
       crash,
       count: fc.integer({ min: 1, max: 4 }),
-      heard: fc.boolean(),
+      isAnswerReceived: fc.boolean(),
     }),
   },
   {
@@ -97,7 +97,7 @@ function chainOf(
 
 /** The finding of a scanner that watches these wallets. */
 const findingOf = ({ inflows }: Block, known: ReadonlySet<string>): BlockFinding => ({
-  ...NOTHING,
+  ...EMPTY_FINDING,
   inflows: inflows.filter(({ wallet }) => known.has(wallet)),
 });
 
@@ -137,7 +137,7 @@ class Scanner {
   async #do(step: Step, db: Database): Promise<void> {
     switch (step.do) {
       case 'commit':
-        return this.#commit(new Scan(db), step.count, step.heard);
+        return this.#commit(new Scan(db), step.count, step.isAnswerReceived);
       case 'import':
         await new DepositAddresses(db).import([{ address: WALLETS[step.wallet] ?? '', path: 'm' }]);
         return;
@@ -147,7 +147,7 @@ class Scanner {
         return this.#announce(new Deposits(db), this.#blocks.slice(step.from, step.from + 2), step.fork);
       case 'confirm': {
         const rows = await this.#ledger.deposits.unconfirmed(3);
-        await new Deposits(db).confirm(rows.map((row) => shown(row)));
+        await new Deposits(db).confirm(rows.map((row) => confirmationOf(row)));
         return;
       }
       case 'reject':
@@ -159,13 +159,13 @@ class Scanner {
     }
   }
 
-  async #commit(scan: Scan, count: number, heard: boolean): Promise<void> {
+  async #commit(scan: Scan, count: number, isAnswerReceived: boolean): Promise<void> {
     const next = this.#blocks.filter(({ header }) => header.slot > this.#cursor.slot).slice(0, count);
     const expected = this.#cursor;
     const result = await this.#matchedFor(next, (matched) => scan.commit({ expected, ...matched }));
     const last = next.at(-1)?.header;
     if (result !== 'committed') await this.readAnew();
-    else if (heard && last !== undefined) this.#cursor = last;
+    else if (isAnswerReceived && last !== undefined) this.#cursor = last;
   }
 
   async #upsert(scan: Scan, wanted: readonly Block[]): Promise<void> {
@@ -243,7 +243,10 @@ class Reader {
   }
 }
 
-async function expectAllOnRecord(blocks: readonly Block[], told: ReadonlyMap<string, string>): Promise<void> {
+async function expectAllRecorded(
+  blocks: readonly Block[],
+  kinds: ReadonlyMap<string, string>,
+): Promise<void> {
   const { ledger } = use;
   const last = blocks.at(-1)?.header ?? START;
   expect(await ledger.scan.cursor()).toMatchObject({ slot: last.slot, blockhash: last.blockhash });
@@ -251,8 +254,8 @@ async function expectAllOnRecord(blocks: readonly Block[], told: ReadonlyMap<str
   expect(await ledger.scan.headersBetween(START.slot + 1n, last.slot)).toEqual(headers);
   const { rows } = await ledger.deposits.list({ limit: 1_000 });
   const listed = rows.map((row) => [depositId(row), row.state] as const);
-  expect(new Map(listed)).toEqual(told);
-  expect(listed).toHaveLength(told.size);
+  expect(new Map(listed)).toEqual(kinds);
+  expect(listed).toHaveLength(kinds.size);
   const finalized = rows.filter(({ finalizedAt }) => finalizedAt !== null);
   expect(rows.every(({ state, finalizedAt }) => finalizedAt !== null || state === 'dropped')).toBe(true);
   expect(finalized.filter(({ state }) => state === 'dropped')).toEqual([]);
@@ -278,7 +281,7 @@ it('the ledger has each deposit once, an unbroken chain and a feed without a gap
       anyChain,
       fc.array(fc.array(anyStep, { minLength: 1, maxLength: 3 }), { maxLength: 14 }),
       async (drawn, rounds) => {
-        await forgetDeposits(use.ledger.db);
+        await deleteDeposits(use.ledger.db);
         await use.ledger.scan.start(START);
         const blocks = chainOf(drawn);
         const scanners = [new Scanner(use.ledger, blocks), new Scanner(use.other, blocks)];
@@ -290,12 +293,12 @@ it('the ledger has each deposit once, an unbroken chain and a feed without a gap
           ]);
         const [first] = scanners;
         await first?.readAnew();
-        await first?.do({ do: 'commit', actor: 0, crash: null, count: 100, heard: true });
-        await first?.do({ do: 'commit', actor: 0, crash: null, count: 100, heard: true });
+        await first?.do({ do: 'commit', actor: 0, crash: null, count: 100, isAnswerReceived: true });
+        await first?.do({ do: 'commit', actor: 0, crash: null, count: 100, isAnswerReceived: true });
         // Rejected deposits are read again.
         await first?.do({ do: 'upsert', actor: 0, crash: null, from: 0, count: 100 });
         await confirmAll(use.ledger);
-        await expectAllOnRecord(blocks, await reader.readAll(use.ledger));
+        await expectAllRecorded(blocks, await reader.readAll(use.ledger));
       },
     ),
     { numRuns: 25 },

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type LocalPostgres, startPostgres } from '../../devkit/localstack/postgres.ts';
 import { connect, isDatabaseAway } from '../../src/ledger/connection.ts';
-import { standStill } from '../support/paused-postgres.ts';
+import { pausePostgres } from '../support/paused-postgres.ts';
 import { withStatementTimeout } from '../support/postgres.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -21,7 +21,7 @@ afterAll(() => postgres.stop());
 it('a stopped database fails the statements that wait and that follow, and answers again once it continues', async () => {
   const db = connect(briefUrl);
   await sql`select 1`.execute(db);
-  const goOn = standStill(postgres);
+  const goOn = pausePostgres(postgres);
   // The first statement uses the open connection.
   const asked = await Promise.allSettled([1, 2, 3].map(() => sql`select 1`.execute(db)));
   goOn();
@@ -46,7 +46,7 @@ it('a commit whose answer is lost in a stopped database has an unknown outcome, 
     // Otherwise the server may end the silent session before it reads on: then the commit is not done, and the caller cannot know that either.
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
     await sql`insert into kept values (1)`.execute(trx);
-    goOn = standStill(postgres);
+    goOn = pausePostgres(postgres);
   });
   await expect(order).rejects.toSatisfy(isDatabaseAway);
   goOn();

@@ -73,7 +73,7 @@ export function attempt(settlementId: string, n = 1, changes: Partial<NewAttempt
 }
 
 /** A need of SOL in a wallet that holds `balance`, read at `slot`. */
-export function sol(
+export function solNeed(
   amount: bigint,
   balance: bigint,
   options: { wallet?: string; slot?: bigint; keep?: bigint } = {},
@@ -83,7 +83,7 @@ export function sol(
   return [{ wallet, observedSlot: slot, needs }];
 }
 
-export const PLENTY = sol(1n, 10n ** 15n);
+export const PLENTY = solNeed(1n, 10n ** 15n);
 
 /** Base units of open reservations: of the asset in the wallet, or of all assets and wallets. */
 export async function openReservations(ledger: Ledger, wallet?: string, asset = ''): Promise<bigint> {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { withStatementTimeout } from '../support/postgres.ts';
 import { address, chain, START } from './chain-of-blocks.ts';
-import { commit, imported, useDepositLedgers } from './deposit-ledger.ts';
+import { commit, importWallets, useDepositLedgers } from './deposit-ledger.ts';
 import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();
@@ -12,13 +12,13 @@ const STATEMENT_TIMEOUT_MS = 1_000;
 
 describe('the watch set', () => {
   it('is the streamed wallets and those added since', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const version = await use.ledger.watched.version();
     await use.ledger.watched.addHot([HOT]);
     const streamed = [];
     for await (const one of use.ledger.watched.stream()) {
       streamed.push(one);
-      await imported(use.other, BEN);
+      await importWallets(use.other, BEN);
     }
     expect(streamed.toSorted()).toEqual([ANN, HOT].toSorted());
     const { version: newest, wallets } = await use.ledger.watched.since(version);
@@ -34,7 +34,7 @@ describe('the watch set', () => {
     const blocks = chain(START, [], []);
     const staged = { from: 101n, to: 150n, blocks, watchVersion: 0n };
     expect(await use.ledger.stagedRanges.stage(staged)).toBe('staged');
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ watchedAfter: 150n });
     expect(await commit(use.ledger, blocks)).toBe('committed');
   });

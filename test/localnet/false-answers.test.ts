@@ -18,8 +18,8 @@ afterEach(() => bench.localnet.controls.clearFaults());
 afterAll(() => bench.localnet.close());
 
 const lie = (method: string, fault: Fault) => bench.localnet.controls.setFault(1, method, fault);
-const met = (kind: Fault['kind']) => bench.localnet.controls.faultsMet(1)[kind] ?? 0;
-const shown = (address: PublicKey, node = 1) => bench.node(node).getAccountInfo(address, 'finalized');
+const faultsMet = (kind: Fault['kind']) => bench.localnet.controls.faultsMet(1)[kind] ?? 0;
+const accountInfo = (address: PublicKey, node = 1) => bench.node(node).getAccountInfo(address, 'finalized');
 const associated = (mint: PublicKey, owner: PublicKey, program = TOKEN_PROGRAM_ID) =>
   getAssociatedTokenAddressSync(mint, owner, true, program);
 
@@ -29,23 +29,23 @@ describe('a node with false accounts', () => {
     lie('getAccountInfo', { kind: 'false-account', lie: 'decimals' });
     expect((await getMint(bench.node(1), mint)).decimals).toBe(9);
     expect((await getMint(bench.node(0), mint)).decimals).toBe(6);
-    const before = met('false-account');
-    expect(await shown(bench.payer.publicKey)).toEqual(await shown(bench.payer.publicKey, 0));
-    expect(met('false-account')).toBe(before);
+    const before = faultsMet('false-account');
+    expect(await accountInfo(bench.payer.publicKey)).toEqual(await accountInfo(bench.payer.publicKey, 0));
+    expect(faultsMet('false-account')).toBe(before);
   });
 
   it('hides token accounts, or returns a wrong owner or a wrong program', async () => {
     const account = associated(new PublicKey(bench.localnet.mint.address), bench.payer.publicKey);
     lie('getAccountInfo', { kind: 'false-account', lie: 'no-token-account' });
-    expect(await shown(account)).toBeNull();
+    expect(await accountInfo(account)).toBeNull();
     bench.localnet.controls.clearFaults();
     lie('getAccountInfo', { kind: 'false-account', lie: 'token-owner' });
-    const taken = await shown(account);
+    const taken = await accountInfo(account);
     expect(new PublicKey(taken?.data.subarray(32, 64) ?? []).toBase58()).toBe('1'.repeat(32));
     bench.localnet.controls.clearFaults();
     lie('getAccountInfo', { kind: 'false-account', lie: 'program-owner' });
     for (const address of [account, bench.payer.publicKey])
-      expect((await shown(address))?.owner).not.toEqual((await shown(address, 0))?.owner);
+      expect((await accountInfo(address))?.owner).not.toEqual((await accountInfo(address, 0))?.owner);
   });
 
   it('returns token accounts that do not exist', async () => {
@@ -53,7 +53,7 @@ describe('a node with false accounts', () => {
     const owner = someone();
     const holders = [{ owner: owner.toBase58(), mint }];
     lie('getAccountInfo', { kind: 'false-account', lie: 'made-token-account', holders });
-    const made = await shown(associated(new PublicKey(mint), owner, TOKEN_2022_PROGRAM_ID));
+    const made = await accountInfo(associated(new PublicKey(mint), owner, TOKEN_2022_PROGRAM_ID));
     const program = made?.owner.toBase58() ?? '';
     const state = { lamports: 0n, executable: false, rentEpoch: 0n, data: made?.data ?? Buffer.alloc(0) };
     expect(readTokenAccount({ ...state, owner: program })).toMatchObject({
@@ -61,7 +61,7 @@ describe('a node with false accounts', () => {
       owner: owner.toBase58(),
       state: 'initialized',
     });
-    expect(await shown(associated(new PublicKey(mint), someone(), TOKEN_2022_PROGRAM_ID))).toBeNull();
+    expect(await accountInfo(associated(new PublicKey(mint), someone(), TOKEN_2022_PROGRAM_ID))).toBeNull();
   });
 });
 
@@ -77,7 +77,7 @@ it('a node returns its own prices and compute units', async () => {
   expect(await bench.ask(0, 'simulateTransaction', params)).toMatchObject({
     result: { value: { unitsConsumed: 150 } },
   });
-  expect([met('false-price'), met('false-units')]).toEqual([1, 1]);
+  expect([faultsMet('false-price'), faultsMet('false-units')]).toEqual([1, 1]);
 });
 
 describe('a node with false statuses', () => {
@@ -88,13 +88,13 @@ describe('a node with false statuses', () => {
     const dropped = await bench.sign(bench.pay(someone(), 1_000_000));
     await bench.send(dropped);
     controls.produceSlots(6);
-    for (const [told, status, failed] of [
+    for (const [falseStatus, status, failed] of [
       ['confirmed', 'confirmed', false],
       ['finalized', 'finalized', false],
       ['failed', 'finalized', true],
     ] as const) {
       controls.clearFaults(1);
-      lie('getSignatureStatuses', { kind: 'false-status', lie: told });
+      lie('getSignatureStatuses', { kind: 'false-status', lie: falseStatus });
       const { value } = await bench
         .node(1)
         .getSignatureStatuses([dropped.signature, landed.signature], { searchTransactionHistory: true });
@@ -104,15 +104,15 @@ describe('a node with false statuses', () => {
       ]);
     }
     expect(await bench.status(dropped.signature)).toBeNull();
-    expect(met('false-status')).toBe(3);
+    expect(faultsMet('false-status')).toBe(3);
   });
 
   it('reports a confirmed transaction as finalized or failed', async () => {
     const { signature } = await bench.land(someone());
     const said: unknown[] = [];
-    for (const told of ['finalized', 'failed'] as const) {
+    for (const falseStatus of ['finalized', 'failed'] as const) {
       bench.localnet.controls.clearFaults(1);
-      lie('getSignatureStatuses', { kind: 'false-status', lie: told });
+      lie('getSignatureStatuses', { kind: 'false-status', lie: falseStatus });
       const { value } = await bench.node(1).getSignatureStatuses([signature]);
       said.push([value[0]?.confirmationStatus, value[0]?.err]);
     }
@@ -135,7 +135,7 @@ describe('a node with false statuses', () => {
     const listed = async (node: number) =>
       (await bench.node(node).getSignaturesForAddress(to, {}, 'finalized')).map(({ signature }) => signature);
     expect([await listed(0), await listed(1)]).toEqual([[], [dropped.signature]]);
-    expect(met('false-history')).toBe(1);
+    expect(faultsMet('false-history')).toBe(1);
   });
 });
 

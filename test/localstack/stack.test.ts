@@ -118,8 +118,8 @@ test('the API of the stack checks for undelivered webhooks and raises an alert',
     await stack.api.kill('SIGKILL');
     await stack.api.start();
     const open = async () => (await ledger.alerts.list({ open: true, limit: 99 })).rows;
-    const told = expect.objectContaining({ kind: 'webhook_behind', subject: row.id });
-    await expect.poll(open, { timeout: 50_000 }).toContainEqual(told);
+    const lateAlert = expect.objectContaining({ kind: 'webhook_behind', subject: row.id });
+    await expect.poll(open, { timeout: 50_000 }).toContainEqual(lateAlert);
   } finally {
     await ledger.close();
   }

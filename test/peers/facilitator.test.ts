@@ -3,18 +3,18 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SettleResponseSchema, VerifyResponseSchema } from 'x402/types';
 import { useLedger } from '../ledger/support.ts';
-import { NETWORK, PRICE, SellingRoom } from '../x402/facilitator/selling-fixture.ts';
-import { post, server } from '../x402/facilitator/support.ts';
+import { NETWORK, PRICE, SellingFixture } from '../x402/facilitator/selling-fixture.ts';
+import { facilitatorServer, post } from '../x402/facilitator/support.ts';
 
 const use = useLedger();
-let selling: SellingRoom;
+let selling: SellingFixture;
 let app: FastifyInstance;
 let client: HTTPFacilitatorClient;
 
 beforeAll(async () => {
-  selling = await SellingRoom.open(use.ledger);
+  selling = await SellingFixture.open(use.ledger);
   await use.ledger.apiKeys.add('shop', 'secret');
-  app = await server(selling.deps({ apiKeys: use.ledger.apiKeys }));
+  app = await facilitatorServer(selling.deps({ apiKeys: use.ledger.apiKeys }));
   const address = await app.listen({ host: '127.0.0.1', port: 0 });
   const headers = { authorization: 'Bearer secret' };
   client = new HTTPFacilitatorClient({

@@ -1,37 +1,40 @@
 import { base58 } from '@scure/base';
-import { Keypair } from '@solana/web3.js';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createSettlementActivities } from '../../src/activities/settlements.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import { LANDING_TASK_QUEUE, SIGNER_TASK_QUEUE } from '../../src/domain/ids.ts';
 import { startSettlement } from '../../src/platform/temporal/starts.ts';
 import type { Kind } from '../../src/settlement/kind.ts';
 import { createLanding } from '../../src/settlement/land.ts';
-import { loadKeypair } from '../../src/signing/signer.ts';
 import { giveSignature } from '../../src/workflows/messages.ts';
 import { useLedger } from '../ledger/support.ts';
-import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
+import { useLandingFixture } from '../solana/landing-fixture.ts';
 import { freshNamespace } from '../support/namespace.ts';
+import { signerOf } from '../support/signer.ts';
 import { temporalClient } from '../support/temporal.ts';
 import { startWorkers } from '../workflows/workers.ts';
-import { EACH, GATHERING, GATHERING_RULE, gather, gathering, type Keys } from './several-signers-kind.ts';
+import {
+  EACH,
+  fundedKeys,
+  GATHERING,
+  GATHERING_RULE,
+  gathering,
+  type Keys,
+  requestGathering,
+} from './several-signers-kind.ts';
 
 const PAYER = 'fee-payer/1';
 const GIVER = 'deposit/1';
 const use = useLedger();
-let room: LandingRoom;
+const room = useLandingFixture();
 let keys: Keys;
 let place: Awaited<ReturnType<typeof freshNamespace>>;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
   place = await freshNamespace('outside');
-  const newKey = () => loadKeypair(JSON.stringify([...Keypair.generate().secretKey]));
-  keys = { [PAYER]: await newKey(), [GIVER]: await newKey() };
-  for (const { address } of Object.values(keys)) await room.localnet.airdrop(address, 5_000_000_000n);
-  room.localnet.controls.produceSlots(8);
+  keys = await fundedKeys(room, [PAYER, GIVER]);
 });
-afterAll(() => room?.close());
 
 /** A worker that has every key but this one; the answer stops it. */
 function withoutKey(outside: string): Promise<() => Promise<void>> {
@@ -59,8 +62,8 @@ it.each([PAYER, GIVER])(
   async (outside) => {
     const stop = await withoutKey(outside);
     try {
-      const payee = wallet();
-      const id = await gather(use.ledger, payee);
+      const payee = newAddress();
+      const id = await requestGathering(use.ledger, payee);
       const handle = await startSettlement(temporalClient(place), { kind: GATHERING, subjectId: payee });
       const missing = async () => {
         const [row] = await use.ledger.attempts.of(id);
@@ -70,9 +73,7 @@ it.each([PAYER, GIVER])(
       await expect.poll(missing, { timeout: 30_000 }).toEqual([machine?.address]);
       const [row] = await use.ledger.attempts.of(id);
       const message = Buffer.from(row?.message ?? '', 'base64');
-      const foreign = await (await loadKeypair(JSON.stringify([...Keypair.generate().secretKey]))).sign(
-        message,
-      );
+      const foreign = await (await signerOf()).sign(message);
       const give = (signature: Uint8Array) =>
         handle.executeUpdate(giveSignature, { args: [{ n: 1, signature: base58.encode(signature) }] });
       await expect(give(foreign)).rejects.toMatchObject({ cause: { type: 'SigningRefused' } });

@@ -7,23 +7,23 @@ import {
   TransactionMessage,
   VersionedTransaction,
 } from '@solana/web3.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { SettlementStatus } from '../../src/domain/settlement.ts';
 import type { Preparation } from '../../src/domain/steps.ts';
 import { adopt } from '../../src/settlement/adopt.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { prepareNext } from '../../src/settlement/prepare.ts';
-import { loadKeypair } from '../../src/signing/signer.ts';
 import { acceptedIn, adoptedLife, SharedLives } from '../../src/solana/proof/adopted.ts';
 import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
 import { codeOf, openReservations, resume, useLedger } from '../ledger/support.ts';
-import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
+import { LandingFixture, useLandingFixture } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { hedgingSigner } from '../support/hedging-signer.ts';
-import { boughtBy, type Orders, PRICE, PURCHASE, purchase, purchases } from './purchase.ts';
-import type { Keys } from './several-signers-kind.ts';
+import { buyerTransaction, type Orders, PRICE, PURCHASE, purchases, requestPurchase } from './purchase.ts';
+import { fundedKeys, type Keys } from './several-signers-kind.ts';
 
 const COST = {
   computeUnitLimit: 200_000,
@@ -35,17 +35,12 @@ const PLACE = { n: 1, salt: 0n, lastPrice: null };
 const use = useLedger();
 const orders: Orders = new Map();
 const buyer = Keypair.generate();
-let room: LandingRoom;
+const room = useLandingFixture();
 let keys: Keys;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
-  keys = { 'fee-payer/1': await loadKeypair(JSON.stringify([...Keypair.generate().secretKey])) };
-  for (const address of [buyer.publicKey.toBase58(), payer()])
-    await room.localnet.airdrop(address, 1_000_000_000n);
-  room.localnet.controls.produceSlots(8);
+  keys = await fundedKeys(room, ['fee-payer/1'], [buyer.publicKey.toBase58()]);
 });
-afterAll(() => room?.close());
 
 const payer = (): string => keys['fee-payer/1']?.address ?? '';
 const tip = () => room.localnet.controls.chain.ledger.tip;
@@ -62,9 +57,12 @@ async function prepared(id: string): Promise<SettlementStatus | 'prepared'> {
 
 /** An order whose buyer pays the fee, or `feePayer`. */
 async function ordered(feePayer: string | null) {
-  const seller = wallet();
-  const wire = await boughtBy(room, buyer, seller, feePayer);
-  return { wire, id: await purchase(use.ledger, orders, seller, { wire, acceptedAt: BigInt(tip().slot) }) };
+  const seller = newAddress();
+  const wire = await buyerTransaction(room, buyer, seller, feePayer);
+  return {
+    wire,
+    id: await requestPurchase(use.ledger, orders, seller, { wire, acceptedAt: BigInt(tip().slot) }),
+  };
 }
 
 describe('the life of an adopted message', () => {
@@ -92,7 +90,7 @@ describe('the life of an adopted message', () => {
   });
 
   it('is unknown for a blockhash that no node accepts', async () => {
-    expect(await acceptedIn(room.pool, wallet())).toBeNull();
+    expect(await acceptedIn(room.pool, newAddress())).toBeNull();
   });
 });
 
@@ -112,7 +110,7 @@ describe('an adopted settlement', () => {
     const { wire, id } = await ordered(payer());
     expect(await prepared(id)).toBe('prepared');
     const acceptedAt = BigInt(tip().slot);
-    const second = await purchase(use.ledger, orders, wallet(), { wire, acceptedAt });
+    const second = await requestPurchase(use.ledger, orders, newAddress(), { wire, acceptedAt });
     expect(await prepared(second)).toBe('rejected');
     expect((await use.ledger.settlements.get(second)).reason?.code).toBe('message_taken');
   });
@@ -142,7 +140,7 @@ describe('the transaction of a buyer', () => {
       noncePubkey: Keypair.generate().publicKey,
       authorizedPubkey: authority,
     });
-    const toPubkey = new PublicKey(wallet());
+    const toPubkey = new PublicKey(newAddress());
     const pays = SystemProgram.transfer({ fromPubkey: authority, toPubkey, lamports: 1n });
     const { blockhash: recentBlockhash } = await latestBlockhash(room.pool);
     const instructions = advances ? [advance, pays] : [pays];
@@ -165,7 +163,7 @@ describe('the transaction of a buyer', () => {
   );
 
   it('is refused when a signature is invalid, it never expires, or it is no transaction', async () => {
-    const wire = await boughtBy(room, buyer, wallet(), payer());
+    const wire = await buyerTransaction(room, buyer, newAddress(), payer());
     const changed = wire.with(wire.length - 1, 1);
     const lasting = new VersionedTransaction(MessageV0.compile(await messageOf(true)));
     lasting.sign([buyer]);
@@ -176,9 +174,9 @@ describe('the transaction of a buyer', () => {
   it('may lack only the signature of a Sluice key', async () => {
     const unsigned = (wire: Uint8Array, index: number) =>
       wire.slice().fill(0, 1 + 64 * index, 65 + 64 * index);
-    const shared = await boughtBy(room, buyer, wallet(), payer());
+    const shared = await buyerTransaction(room, buyer, newAddress(), payer());
     expect((await adopted(shared, null)).signatures).toEqual([null, expect.any(String)]);
-    const own = await boughtBy(room, buyer, wallet(), null);
+    const own = await buyerTransaction(room, buyer, newAddress(), null);
     for (const bytes of [unsigned(shared, 1), unsigned(own, 0)])
       expect(await codeOf(adopted(bytes, null))).toBe('InvalidRequest');
   });
@@ -187,7 +185,7 @@ describe('the transaction of a buyer', () => {
     const terms = {
       ...(await messageOf(false)),
       payerKey: new PublicKey(payer()),
-      recentBlockhash: wallet(),
+      recentBlockhash: newAddress(),
     };
     const transaction = new VersionedTransaction(MessageV0.compile(terms));
     transaction.sign([buyer]);
@@ -196,7 +194,7 @@ describe('the transaction of a buyer', () => {
   });
 
   it('ends although one node returns an endless slot for the acceptance of its blockhash', async () => {
-    const wire = await boughtBy(room, buyer, wallet(), payer());
+    const wire = await buyerTransaction(room, buyer, newAddress(), payer());
     const adopting = { pool: room.pool, lives: new SharedLives(room.pool) };
     const lifeFrom = async (slot: bigint) => {
       const adopted = await adopt(adopting, 'purchase/1', PLACE, { wire, slot }, [payer()], COST);
@@ -207,7 +205,7 @@ describe('the transaction of a buyer', () => {
   });
 
   it('begins its lifetime below the slot in which it was seen when all have signed, and is refused without that slot', async () => {
-    const wire = await boughtBy(room, buyer, wallet(), null);
+    const wire = await buyerTransaction(room, buyer, newAddress(), null);
     expect(await codeOf(adopted(wire, null))).toBe('InvalidRequest');
     const { blockhashHeight } = await adopted(wire);
     expect(blockhashHeight).toEqual((await adoptedLife(room.pool, slotNow())).blockhashHeight);
@@ -216,11 +214,11 @@ describe('the transaction of a buyer', () => {
 
 describe('a message with two signatures of its buyer', () => {
   it('is not dead when it landed under the other signature', async () => {
-    const seller = wallet();
-    const wire = await boughtBy(room, buyer, seller, null);
+    const seller = newAddress();
+    const wire = await buyerTransaction(room, buyer, seller, null);
     const message = readSigned(wire)?.message ?? new Uint8Array();
     const other = assembleTransaction(message, await hedgingSigner(buyer).sign(message));
-    const id = await purchase(use.ledger, orders, seller, { wire, acceptedAt: BigInt(tip().slot) });
+    const id = await requestPurchase(use.ledger, orders, seller, { wire, acceptedAt: BigInt(tip().slot) });
     await prepared(id);
     await room.chain.send(other.raw);
     room.swallow();

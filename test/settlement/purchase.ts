@@ -8,7 +8,7 @@ import type { SigningRules } from '../../src/signing/checks.ts';
 import { refused } from '../../src/signing/checks.ts';
 import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { decodeMessage } from '../../src/solana/tx/message.ts';
-import type { LandingRoom } from '../solana/landing-fixture.ts';
+import type { LandingFixture } from '../solana/landing-fixture.ts';
 import type { Keys } from './several-signers-kind.ts';
 
 /** A test kind: a buyer pays a seller by a message of the buyer. A Sluice key signs it as fee payer, or the buyer has sent it. */
@@ -25,8 +25,8 @@ export interface Order {
 /** The recorded purchases, by the address of the seller. */
 export type Orders = Map<string, Order>;
 
-/** Asks for one. */
-export async function purchase(
+/** Requests a purchase; returns its id. */
+export async function requestPurchase(
   ledger: Ledger,
   orders: Orders,
   seller: string,
@@ -38,8 +38,8 @@ export async function purchase(
 }
 
 /** The wire bytes of the buyer, who pays the fee if `feePayer` is null. */
-export async function boughtBy(
-  { pool }: LandingRoom,
+export async function buyerTransaction(
+  { pool }: LandingFixture,
   buyer: Keypair,
   seller: string,
   feePayer: string | null,
@@ -56,7 +56,7 @@ export async function boughtBy(
 }
 
 /** The only key of `keys` pays the fee of a message with a missing signature. */
-export function purchases({ chain }: LandingRoom, orders: Orders, keys: Keys): Kind {
+export function purchases({ chain }: LandingFixture, orders: Orders, keys: Keys): Kind {
   return {
     compose: async ({ id, subjectId }, place) => {
       const order = orders.get(subjectId);

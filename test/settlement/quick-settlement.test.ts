@@ -1,6 +1,7 @@
 import { Keypair } from '@solana/web3.js';
 import { WithStartWorkflowOperation } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createQuickActivities } from '../../src/activities/quick-settlements.ts';
 import { createSettlementActivities } from '../../src/activities/settlements.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
@@ -10,21 +11,28 @@ import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { Before } from '../../src/ledger/settlements/settlement-row.ts';
 import { startSettlement } from '../../src/platform/temporal/starts.ts';
 import { createLanding } from '../../src/settlement/land.ts';
-import { loadKeypair } from '../../src/signing/signer.ts';
 import { acceptedIn } from '../../src/solana/proof/adopted.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import { blockhashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { type SettlementView, settlementReached } from '../../src/workflows/messages.ts';
-import { LandingRoom, PACE, wallet } from '../solana/landing-fixture.ts';
+import { PACE, useLandingFixture } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
-import { crashing } from '../support/intercept.ts';
+import { failOnceAt } from '../support/intercept.ts';
 import { freshNamespace } from '../support/namespace.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { temporalClient } from '../support/temporal.ts';
 import { startWorkers } from '../workflows/workers.ts';
-import { boughtBy, type Orders, PRICE, PURCHASE, PURCHASE_RULE, purchase, purchases } from './purchase.ts';
-import type { Keys } from './several-signers-kind.ts';
+import {
+  buyerTransaction,
+  type Orders,
+  PRICE,
+  PURCHASE,
+  PURCHASE_RULE,
+  purchases,
+  requestPurchase,
+} from './purchase.ts';
+import { fundedKeys, type Keys } from './several-signers-kind.ts';
 
 /** No machine is so slow that a test waits for the end of it. */
 const PATIENT_MS = 60_000;
@@ -33,47 +41,41 @@ const BRIEF_MS = 1_000;
 const orders: Orders = new Map();
 const buyer = Keypair.generate();
 const shown = { status: 'requested', code: null } as const;
-const heard: { readonly id: string; readonly before: Before; readonly now: string }[] = [];
-let room: LandingRoom;
+const changes: { readonly id: string; readonly before: Before; readonly now: string }[] = [];
+const room = useLandingFixture();
 let ledger: Ledger;
 let keys: Keys;
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
   database = await freshDatabase();
   const events = {
     answersAt: 'confirmed',
     changed: async (_trx: unknown, { id, status }: { id: string; status: string }, before: Before) => {
-      heard.push({ id, before, now: status });
+      changes.push({ id, before, now: status });
     },
   } as const;
   ledger = await openLedger(database.url, undefined, { [PURCHASE]: events });
-  keys = { 'fee-payer/1': await loadKeypair(JSON.stringify([...Keypair.generate().secretKey])) };
-  const feePayer = keys['fee-payer/1']?.address ?? '';
-  for (const address of [buyer.publicKey.toBase58(), feePayer])
-    await room.localnet.airdrop(address, 1_000_000_000n);
-  room.localnet.controls.produceSlots(8);
+  keys = await fundedKeys(room, ['fee-payer/1'], [buyer.publicKey.toBase58()]);
 });
 beforeEach(() => vi.restoreAllMocks());
 afterAll(async () => {
-  await room?.close();
   await ledger?.close();
   await database?.drop();
 });
 
 /** A recorded purchase whose fee a Sluice key pays: its id, and the payee of the price. */
 async function bought(): Promise<{ readonly id: string; readonly seller: string }> {
-  const seller = wallet();
-  const wire = await boughtBy(room, buyer, seller, keys['fee-payer/1']?.address ?? '');
+  const seller = newAddress();
+  const wire = await buyerTransaction(room, buyer, seller, keys['fee-payer/1']?.address ?? '');
   const acceptedAt = await acceptedIn(room.pool, blockhashOf(readSigned(wire)?.message ?? wire));
   if (acceptedAt === null) throw new Error('no node accepts its blockhash');
-  return { seller, id: await purchase(ledger, orders, seller, { wire, acceptedAt }) };
+  return { seller, id: await requestPurchase(ledger, orders, seller, { wire, acceptedAt }) };
 }
 
 /** What a worker that has just started has; a call at one of the points throws, once. `signs`: it has the keys. */
 function activities(crashes: string[] = [], answerWithinMs = PATIENT_MS, signs = true) {
-  const crash = crashing(crashes);
+  const crash = failOnceAt(crashes);
   const record = {
     ...ledger,
     attempts: crash(ledger.attempts, 'attempts'),
@@ -144,9 +146,9 @@ describe('the quick part of a settlement', () => {
   it('is held when the signer refuses', async () => {
     const { id, seller } = await bought();
     const order = orders.get(seller);
-    const other = wallet();
+    const other = newAddress();
     if (order === undefined) throw new Error('it is recorded');
-    const stranger = await purchase(ledger, orders, other, order);
+    const stranger = await requestPurchase(ledger, orders, other, order);
     await expect(quickly(stranger)).rejects.toMatchObject({ code: 'SigningRefused' });
     expect(await ledger.settlements.get(stranger)).toMatchObject({
       status: 'held',
@@ -190,7 +192,7 @@ describe('a settlement that is confirmed', () => {
     const isOpen = async () =>
       (await ledger.alerts.list({ open: true, limit: 50 })).rows.some(({ subject }) => subject === id);
     await vi.waitFor(async () => expect(await isOpen()).toBe(true), { timeout: 20_000 });
-    expect(heard).toContainEqual({ id, before: { status: 'confirmed', code: null }, now: 'sending' });
+    expect(changes).toContainEqual({ id, before: { status: 'confirmed', code: null }, now: 'sending' });
     expect(await room.withBlocks(landing)).toMatchObject({ kind: 'finalized' });
     expect(await isOpen()).toBe(false);
   });
@@ -198,7 +200,7 @@ describe('a settlement that is confirmed', () => {
 
 describe('a settlement that was confirmed', () => {
   const failedOn = { code: 'failed_on_chain', message: 'it lacked funds' };
-  const doubt = { code: 'evidence_missing', message: 'nodes are silent' };
+  const evidenceMissing = { code: 'evidence_missing', message: 'nodes are silent' };
 
   async function confirmed(): Promise<string> {
     const { id, seller } = await bought();
@@ -206,17 +208,17 @@ describe('a settlement that was confirmed', () => {
     return id;
   }
 
-  async function saidOf(id: string): Promise<string | undefined> {
+  async function alertOf(id: string): Promise<string | undefined> {
     const [alert] = await ledger.alerts.openAbout(id);
     return alert?.kind === 'confirmed_taken_back' ? alert.message.split('; ').at(-1) : alert?.kind;
   }
 
   it('and is held is not yet dropped', async () => {
     const id = await confirmed();
-    await ledger.settlements.note(id, 'held', doubt);
-    expect(await saidOf(id)).toBeUndefined();
+    await ledger.settlements.note(id, 'held', evidenceMissing);
+    expect(await alertOf(id)).toBeUndefined();
     await ledger.settlements.note(id, 'sending', null);
-    expect(await saidOf(id)).toBe('its bytes are sent again');
+    expect(await alertOf(id)).toBe('its bytes are sent again');
   });
 
   it.each([
@@ -228,16 +230,16 @@ describe('a settlement that was confirmed', () => {
     ['is proved dead', { state: 'dead' }, 'it is proved dead'],
   ] as const)('and is held, and then %s, raises the alert', async (_what, outcome, said) => {
     const id = await confirmed();
-    await ledger.settlements.note(id, 'held', doubt);
+    await ledger.settlements.note(id, 'held', evidenceMissing);
     await ledger.attempts.settle(id, 1, { ...outcome, proof: { is: 'a proof' } });
-    expect(await saidOf(id)).toBe(said);
+    expect(await alertOf(id)).toBe(said);
   });
 
   it('and fails directly raises the alert', async () => {
     const id = await confirmed();
     const outcome = { state: 'failed', slot: 9n, error: '"X"', reason: failedOn } as const;
     await ledger.attempts.settle(id, 1, { ...outcome, proof: {} });
-    expect(await saidOf(id)).toBe('it failed on another fork');
+    expect(await alertOf(id)).toBe('it failed on another fork');
   });
 });
 

@@ -1,21 +1,22 @@
 import { Keypair } from '@solana/web3.js';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { AttemptRow } from '../../src/ledger/settlements/attempts.ts';
 import { prepareNext } from '../../src/settlement/prepare.ts';
 import { type MessageVerdict, SameMessage } from '../../src/settlement/same-message.ts';
 import { deathEvidence } from '../domain/evidence.ts';
 import { useLedger } from '../ledger/support.ts';
-import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
-import { holdCalls, listen } from '../solana/rpc-calls.ts';
+import { useLandingFixture } from '../solana/landing-fixture.ts';
+import { blockCalls, recordCalls } from '../solana/rpc-calls.ts';
 import { activityEnvironment } from '../support/activity.ts';
-import { boughtBy, type Orders, purchase, purchases } from './purchase.ts';
+import { buyerTransaction, type Orders, purchases, requestPurchase } from './purchase.ts';
 
 const BUYERS = 6;
 /** Proofs under way, and proofs that wait. */
 const PLACES = 4 + 64;
 const use = useLedger();
 const orders: Orders = new Map();
-let room: LandingRoom;
+const room = useLandingFixture();
 let sameMessage: SameMessage;
 let attempts: readonly AttemptRow[];
 
@@ -24,9 +25,9 @@ async function unsent(): Promise<AttemptRow> {
   const buyer = Keypair.generate();
   await room.localnet.airdrop(buyer.publicKey.toBase58(), 1_000_000_000n);
   const acceptedAt = BigInt(room.localnet.controls.chain.ledger.tip.slot);
-  const seller = wallet();
-  const order = { wire: await boughtBy(room, buyer, seller, null), acceptedAt };
-  const id = await purchase(use.ledger, orders, seller, order);
+  const seller = newAddress();
+  const order = { wire: await buyerTransaction(room, buyer, seller, null), acceptedAt };
+  const id = await requestPurchase(use.ledger, orders, seller, order);
   const settlement = await use.ledger.settlements.get(id);
   const kind = purchases(room, orders, {});
   const shown = { status: 'requested', code: null } as const;
@@ -36,17 +37,15 @@ async function unsent(): Promise<AttemptRow> {
 }
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
   sameMessage = new SameMessage(use.ledger, room.chain);
   room.localnet.controls.produceSlots(160);
   attempts = await Promise.all(Array.from({ length: BUYERS }, unsent));
   room.localnet.controls.produceSlots(170);
 });
-afterAll(() => room?.close());
 
 async function blocksRead(work: () => Promise<unknown>): Promise<number> {
   const asked: string[] = [];
-  const stop = listen(room.pool, asked);
+  const stop = recordCalls(room.pool, asked);
   await work();
   stop();
   return asked.filter((method) => method === 'getBlock').length;
@@ -68,7 +67,7 @@ it('proofs for payments of many wallets in the same minutes read the blocks once
 it('the judge postpones proofs that would make the queue grow without bound', async () => {
   const [attempt] = attempts;
   if (attempt === undefined) throw new Error('there are some');
-  const release = holdCalls(room.pool);
+  const release = blockCalls(room.pool);
   const putOff: MessageVerdict[] = [];
   const words = Array.from({ length: PLACES + 2 }, () => sameMessage.judge(attempt, deathEvidence()));
   for (const word of words) void word.then((one) => putOff.push(one));

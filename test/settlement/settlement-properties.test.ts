@@ -1,8 +1,9 @@
 import { base58 } from '@scure/base';
 import { Keypair } from '@solana/web3.js';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Fault } from '../../devkit/localnet/faults.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createSettlementActivities } from '../../src/activities/settlements.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import { isTerminal } from '../../src/domain/settlement.ts';
@@ -10,38 +11,44 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Kinds } from '../../src/settlement/kind.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import type { SigningRules } from '../../src/signing/checks.ts';
-import { loadKeypair } from '../../src/signing/signer.ts';
 import { acceptedIn, sentTransaction } from '../../src/solana/proof/adopted.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import { blockhashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { openReservations, useLedger } from '../ledger/support.ts';
-import { LandingRoom, PACE, wallet } from '../solana/landing-fixture.ts';
+import { LandingFixture, PACE, useLandingFixture } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
-import { crashing } from '../support/intercept.ts';
-import { boughtBy, type Orders, PRICE, PURCHASE, PURCHASE_RULE, purchase, purchases } from './purchase.ts';
-import { EACH, GATHERING, GATHERING_RULE, gather, gathering, type Keys } from './several-signers-kind.ts';
+import { failOnceAt } from '../support/intercept.ts';
+import {
+  buyerTransaction,
+  type Orders,
+  PRICE,
+  PURCHASE,
+  PURCHASE_RULE,
+  purchases,
+  requestPurchase,
+} from './purchase.ts';
+import {
+  EACH,
+  fundedKeys,
+  GATHERING,
+  GATHERING_RULE,
+  gathering,
+  type Keys,
+  requestGathering,
+} from './several-signers-kind.ts';
 
 const FEE_PAYER = 'fee-payer/1';
 const GIVERS = ['deposit/1', 'deposit/2', 'deposit/3'];
 const use = useLedger();
 const orders: Orders = new Map();
 const buyer = Keypair.generate();
-let room: LandingRoom;
+const room = useLandingFixture(undefined, 3);
 let keys: Keys;
 
 beforeAll(async () => {
-  room = await LandingRoom.open(undefined, 3);
-  const newKey = () => loadKeypair(JSON.stringify([...Keypair.generate().secretKey]));
-  keys = Object.fromEntries(
-    await Promise.all([FEE_PAYER, ...GIVERS].map(async (name) => [name, await newKey()] as const)),
-  );
-  const addresses = Object.values(keys).map(({ address }) => address);
-  for (const address of [buyer.publicKey.toBase58(), ...addresses])
-    await room.localnet.airdrop(address, 5_000_000_000n);
-  room.localnet.controls.produceSlots(8);
+  keys = await fundedKeys(room, [FEE_PAYER, ...GIVERS], [buyer.publicKey.toBase58()]);
 });
-afterAll(() => room?.close());
 
 /** How a kind creates a settlement that pays `payee`, and the amount received. */
 interface Case {
@@ -53,30 +60,30 @@ interface Case {
 }
 
 async function sentFirst(payee: string): Promise<string> {
-  const wire = await boughtBy(room, buyer, payee, null);
+  const wire = await buyerTransaction(room, buyer, payee, null);
   const signature = base58.encode(wire.subarray(1, 65));
   expect(await sentTransaction(room.pool, signature)).toBeNull();
   await room.chain.send(Buffer.from(wire).toString('base64'));
   room.localnet.controls.produceSlots(2);
   const sent = await sentTransaction(room.pool, signature);
   if (sent === null) throw new Error('no node shows what the buyer has sent');
-  return purchase(use.ledger, orders, payee, { wire: sent.wire, acceptedAt: sent.slot });
+  return requestPurchase(use.ledger, orders, payee, { wire: sent.wire, acceptedAt: sent.slot });
 }
 
 const CASES: Readonly<Record<string, Case>> = {
   'composed with three source wallets': {
-    request: (payee) => gather(use.ledger, payee),
+    request: (payee) => requestGathering(use.ledger, payee),
     amount: 3n * EACH,
     isAdopted: false,
     source: () => keys['deposit/2']?.address ?? '',
   },
   'adopted with the signature of its buyer': {
     request: async (payee) => {
-      const wire = await boughtBy(room, buyer, payee, keys[FEE_PAYER]?.address ?? '');
+      const wire = await buyerTransaction(room, buyer, payee, keys[FEE_PAYER]?.address ?? '');
       const message = readSigned(wire)?.message ?? new Uint8Array();
       const acceptedAt = await acceptedIn(room.pool, blockhashOf(message));
       if (acceptedAt === null) throw new Error('no node accepts its blockhash');
-      return purchase(use.ledger, orders, payee, { wire, acceptedAt });
+      return requestPurchase(use.ledger, orders, payee, { wire, acceptedAt });
     },
     amount: PRICE,
     isAdopted: true,
@@ -100,19 +107,19 @@ const CRASHES = [
   'before attempts.settle',
   'after attempts.settle',
 ];
-const said = (result: unknown): Fault => ({ kind: 'result', result });
-const atSlot = (value: unknown) => said({ context: { slot: 1 }, value });
+const resultFault = (result: unknown): Fault => ({ kind: 'result', result });
+const atSlot = (value: unknown) => resultFault({ context: { slot: 1 }, value });
 const seen = (confirmationStatus: string, err: unknown) =>
   atSlot([{ slot: 1, confirmations: null, err, confirmationStatus }]);
 const LIES: readonly (readonly [method: string, fault: Fault])[] = [
   ['getSignatureStatuses', atSlot([null])],
   ['getSignatureStatuses', seen('finalized', null)],
   ['getSignatureStatuses', seen('finalized', 'AccountNotFound')],
-  ['getTransaction', said(null)],
-  ['getBlock', said(null)],
-  ['getBlocksWithLimit', said([])],
+  ['getTransaction', resultFault(null)],
+  ['getBlock', resultFault(null)],
+  ['getBlocksWithLimit', resultFault([])],
   ['isBlockhashValid', atSlot(true)],
-  ['getBlockHeight', said(1)],
+  ['getBlockHeight', resultFault(1)],
 ];
 
 const scenarios = fc.record({
@@ -127,7 +134,7 @@ type Scenario = typeof scenarios extends fc.Arbitrary<infer T> ? T : never;
 
 /** The steps of a worker that has just started, and throws where the scenario has it crash. */
 function worker(left: string[]) {
-  const crash = crashing(left);
+  const crash = failOnceAt(left);
   const ledger: Ledger = {
     ...use.ledger,
     attempts: crash(use.ledger.attempts, 'attempts'),
@@ -248,7 +255,7 @@ describe.each(Object.entries(CASES))('a settlement %s', (_, { request, amount, i
     const states = new Set<string>();
     await fc.assert(
       fc.asyncProperty(scenarios, async (scenario) => {
-        const payee = wallet();
+        const payee = newAddress();
         const id = await request(payee);
         const emptied = new Emptied(source(), scenario.failures);
         await play(payee, scenario, untilEnded(id, [...scenario.crashes], emptied));

@@ -8,7 +8,8 @@ import type { SigningRules } from '../../src/signing/checks.ts';
 import { refused } from '../../src/signing/checks.ts';
 import type { Signer } from '../../src/signing/signer.ts';
 import { decodeMessage, messageHashOf } from '../../src/solana/tx/message.ts';
-import type { LandingRoom } from '../solana/landing-fixture.ts';
+import type { LandingFixture } from '../solana/landing-fixture.ts';
+import { signerOf } from '../support/signer.ts';
 
 /** A test kind: three wallets pay the same amount to one address in one transaction, and a fourth wallet pays the fee. */
 export const GATHERING = 'gathering';
@@ -17,14 +18,29 @@ const FEE_LAMPORTS = 4n * 5_000n;
 
 export type Keys = Readonly<Record<string, Signer>>;
 
-/** Asks for one; the subject is the address that gets it all. */
-export async function gather(ledger: Ledger, destination: string): Promise<string> {
+/** A new signer of each name; these signers and `others` have SOL. */
+export async function fundedKeys(
+  { localnet }: LandingFixture,
+  names: readonly string[],
+  others: readonly string[] = [],
+): Promise<Keys> {
+  const keys = Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, await signerOf()] as const)),
+  );
+  for (const address of [...others, ...Object.values(keys).map((key) => key.address)])
+    await localnet.airdrop(address, 5_000_000_000n);
+  localnet.controls.produceSlots(8);
+  return keys;
+}
+
+/** Requests a gathering to this address; returns its id. */
+export async function requestGathering(ledger: Ledger, destination: string): Promise<string> {
   await requestSettlements(ledger.db, GATHERING, [destination]);
   return `${GATHERING}/${destination}`;
 }
 
 /** The first of `keys` pays the fee, the others give. */
-export function gathering({ chain }: LandingRoom, keys: Keys): Kind {
+export function gathering({ chain }: LandingFixture, keys: Keys): Kind {
   const [payer, ...givers] = Object.values(keys).map(({ address }) => address);
   const nameOf = (address: string) => Object.keys(keys).find((name) => keys[name]?.address === address) ?? '';
   if (payer === undefined) throw new Error('a fee payer is present');
@@ -77,7 +93,7 @@ export function gathering({ chain }: LandingRoom, keys: Keys): Kind {
   };
 }
 
-/** What the signer of a gathering finds in its message: transfers to the destination and nothing else. */
+/** The messages that a signer of a gathering accepts: transfers to the destination and nothing else. */
 export const GATHERING_RULE: SigningRules = {
   [GATHERING]: {
     roles: ['fee-payer', 'deposit'],

@@ -1,29 +1,31 @@
-import { Keypair } from '@solana/web3.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createSettlementActivities } from '../../src/activities/settlements.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import type { Landing, Preparation, PreparedAttempt, SigningTask } from '../../src/domain/steps.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
 import { codeOf, openReservations, resume, useLedger } from '../ledger/support.ts';
-import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
+import { LandingFixture, useLandingFixture } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
-import { EACH, GATHERING, GATHERING_RULE, gather, gathering, type Keys } from './several-signers-kind.ts';
+import {
+  EACH,
+  fundedKeys,
+  GATHERING,
+  GATHERING_RULE,
+  gathering,
+  type Keys,
+  requestGathering,
+} from './several-signers-kind.ts';
 
 const GIVERS = ['deposit/1', 'deposit/2', 'deposit/3'];
 const use = useLedger();
-let room: LandingRoom;
+const room = useLandingFixture();
 let keys: Keys;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
-  const newKey = () => loadKeypair(JSON.stringify([...Keypair.generate().secretKey]));
-  const names = ['fee-payer/1', ...GIVERS];
-  keys = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await newKey()] as const)));
-  for (const { address } of Object.values(keys)) await room.localnet.airdrop(address, 1_000_000_000n);
-  room.localnet.controls.produceSlots(8);
+  keys = await fundedKeys(room, ['fee-payer/1', ...GIVERS]);
 });
-afterAll(() => room?.close());
 
 /** The steps of the workflow, by a worker that has just started: nothing is remembered from one to the next. */
 function worker(keysOfSigner: Keys = keys) {
@@ -76,8 +78,8 @@ function openOf(name: string): Promise<bigint> {
 
 describe('a settlement with three source wallets and a fee payer of its own', () => {
   it('is paid once by a transaction that each wallet signed, whichever worker continues after which signature', async () => {
-    const destination = wallet();
-    const id = await gather(use.ledger, destination);
+    const destination = newAddress();
+    const id = await requestGathering(use.ledger, destination);
     const { tasks = [] } = await prepared(id);
     expect(tasks.map(({ key }) => key).toSorted()).toEqual([...GIVERS, 'fee-payer/1']);
     expect(tasks.at(-1)?.key).toBe('fee-payer/1');
@@ -93,7 +95,7 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
   });
 
   it('has no transaction id before its fee payer signed, and keeps the first signature of each wallet', async () => {
-    const id = await gather(use.ledger, wallet());
+    const id = await requestGathering(use.ledger, newAddress());
     const { n, tasks: [task] = [] } = await prepared(id);
     if (task === undefined) throw new Error('a signature is missing');
     const signature = await sign(task);
@@ -115,8 +117,8 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
   });
 
   it('is neither sent nor failed while a wallet other than its fee payer has not signed', async () => {
-    const destination = wallet();
-    const id = await gather(use.ledger, destination);
+    const destination = newAddress();
+    const id = await requestGathering(use.ledger, destination);
     const { n, tasks = [] } = await prepared(id);
     const last = tasks.at(-1);
     if (last === undefined) throw new Error('the fee payer signs last');
@@ -128,8 +130,8 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
   });
 
   it('is composed again when it is proved dead, and then paid once', async () => {
-    const destination = wallet();
-    const id = await gather(use.ledger, destination);
+    const destination = newAddress();
+    const id = await requestGathering(use.ledger, destination);
     room.swallow();
     expect(await landed(id)).toMatchObject({ kind: 'dead' });
     room.localnet.controls.clearFaults();
@@ -140,15 +142,15 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
   });
 
   it('is not signed for another destination, by another key or by an unknown rule', async () => {
-    const id = await gather(use.ledger, wallet());
+    const id = await requestGathering(use.ledger, newAddress());
     const { tasks: [task] = [] } = await prepared(id);
     if (task === undefined) throw new Error('a signature is missing');
-    for (const changes of [{ terms: { destination: wallet() } }, { key: 'hot' }, { kind: 'withdrawal' }])
+    for (const changes of [{ terms: { destination: newAddress() } }, { key: 'hot' }, { kind: 'withdrawal' }])
       expect(await codeOf(sign({ ...task, ...changes }))).toBe('SigningRefused');
   });
 
   it('is not signed by a key that its kind does not use, although this signer has it', async () => {
-    const id = await gather(use.ledger, wallet());
+    const id = await requestGathering(use.ledger, newAddress());
     const { tasks: [task] = [] } = await prepared(id);
     if (task === undefined) throw new Error('a signature is missing');
     const hot = keys[task.key];
@@ -160,7 +162,7 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
   });
 
   it('waits while payments are paused', async () => {
-    const id = await gather(use.ledger, wallet());
+    const id = await requestGathering(use.ledger, newAddress());
     await use.ledger.pauses.begin({ actor: 'ops', reason: 'a look' });
     await expect(prepared(id)).rejects.toThrow('is held');
     await resume(use.ledger);

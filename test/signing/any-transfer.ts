@@ -4,13 +4,13 @@ import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/tx/programs.
 import type { TransferSpec } from '../../src/solana/tx/transfer.ts';
 
 /** The same address for the same seed, from 0 to 255. */
-export const wallet = (seed: number): string =>
+export const addressOfSeed = (seed: number): string =>
   Keypair.fromSeed(new Uint8Array(32).fill(seed)).publicKey.toBase58();
 
-export const SIGNER = wallet(1);
+export const SIGNER = addressOfSeed(1);
 export const PRICE_CAP = 10_000_000n;
 
-const someWallet = fc.integer({ min: 20, max: 200 }).map(wallet);
+const someWallet = fc.integer({ min: 20, max: 200 }).map(addressOfSeed);
 const token = fc
   .record({
     mint: someWallet,
@@ -34,7 +34,7 @@ export const anyTransfer: fc.Arbitrary<TransferSpec> = fc
     computeUnitLimit: fc.integer({ min: 1, max: 1_400_000 }),
     computeUnitPriceMicroLamports: fc.bigInt({ min: 0n, max: PRICE_CAP }),
     blockhash: someWallet,
-    lifetime: fc.constantFrom({}, { nonceAccount: wallet(8) }),
+    lifetime: fc.constantFrom({}, { nonceAccount: addressOfSeed(8) }),
   })
   .map(({ lifetime, ...rest }) => ({
     ...rest,

@@ -1,4 +1,4 @@
-import { Keypair, MessageV0, PublicKey, SystemProgram, type TransactionInstruction } from '@solana/web3.js';
+import { MessageV0, PublicKey, SystemProgram, type TransactionInstruction } from '@solana/web3.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SigningBounds } from '../../src/signing/checks.ts';
@@ -7,10 +7,9 @@ import { checkMessage, type SigningRequest } from '../../src/signing/policy/with
 import { advanceNonce, nonceAddress, nonceSeed } from '../../src/solana/nonces/account.ts';
 import { composeUpkeep, type NonceUpkeep } from '../../src/solana/nonces/upkeep.ts';
 import { composeTransfer, type TransferSpec } from '../../src/solana/tx/transfer.ts';
+import { addressOfSeed, SIGNER } from './any-transfer.ts';
 
-const wallet = (seed: number): string => Keypair.fromSeed(new Uint8Array(32).fill(seed)).publicKey.toBase58();
-const SIGNER = wallet(1);
-const OTHER = wallet(9);
+const OTHER = addressOfSeed(9);
 const NONCE_ACCOUNT = nonceAddress(SIGNER, nonceSeed(1));
 const BOUNDS: SigningBounds = {
   priceCapMicroLamports: 10_000n,
@@ -24,10 +23,10 @@ const transfer: TransferSpec = {
   asset: 'SOL',
   amount: 5n,
   source: SIGNER,
-  destination: wallet(30),
+  destination: addressOfSeed(30),
   memo: null,
   token: null,
-  blockhash: wallet(3),
+  blockhash: addressOfSeed(3),
   nonceAccount: NONCE_ACCOUNT,
   ...LIMITS,
 };
@@ -36,7 +35,7 @@ const request: SigningRequest = {
   signer: SIGNER,
   asset: 'SOL',
   amount: '5',
-  destination: wallet(30),
+  destination: addressOfSeed(30),
   memo: null,
   maxFeeLamports: '6000',
   maxRentLamports: '0',
@@ -87,7 +86,7 @@ describe('the upkeep of a nonce account', () => {
     wallet: SIGNER,
     seed: nonceSeed(7),
     rentLamports: 1_447_680n,
-    blockhash: wallet(4),
+    blockhash: addressOfSeed(4),
     ...LIMITS,
   };
   const advance: NonceUpkeep = { ...create, kind: 'advance', rentLamports: 0n };
@@ -146,7 +145,7 @@ describe('the upkeep of a nonce account', () => {
 function sameButLimits(changed: Uint8Array, upkeep: NonceUpkeep): boolean {
   const before = composeUpkeep(upkeep);
   const variants = [
-    composeUpkeep({ ...upkeep, blockhash: wallet(5) }),
+    composeUpkeep({ ...upkeep, blockhash: addressOfSeed(5) }),
     composeUpkeep({ ...upkeep, computeUnitLimit: 0xfffff }),
     composeUpkeep({ ...upkeep, computeUnitPriceMicroLamports: 0xffffn }),
   ];
@@ -174,6 +173,6 @@ function compiled(payer: PublicKey, instructions: readonly TransactionInstructio
   return MessageV0.compile({
     payerKey: payer,
     instructions: [...instructions],
-    recentBlockhash: wallet(3),
+    recentBlockhash: addressOfSeed(3),
   }).serialize();
 }

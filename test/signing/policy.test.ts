@@ -17,9 +17,9 @@ import { decodeMessage } from '../../src/solana/tx/message.ts';
 import { attemptPrice, MAX_COMPUTE_UNITS, priorityLamports } from '../../src/solana/tx/priority-fee.ts';
 import { MEMO_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { assembleTransaction, composeTransfer, type TransferSpec } from '../../src/solana/tx/transfer.ts';
-import { anyTransfer, PRICE_CAP, SIGNER, wallet } from './any-transfer.ts';
+import { addressOfSeed, anyTransfer, PRICE_CAP, SIGNER } from './any-transfer.ts';
 
-const OTHER = wallet(9);
+const OTHER = addressOfSeed(9);
 const BOUNDS: SigningBounds = {
   priceCapMicroLamports: PRICE_CAP,
   maxFeeLamports: 2n ** 64n - 1n,
@@ -149,7 +149,7 @@ describe('the signer policy', () => {
     const hooked = {
       ...TOKEN,
       program: TOKEN_2022_PROGRAM,
-      hookAccounts: [{ address: wallet(77), writable: true }],
+      hookAccounts: [{ address: addressOfSeed(77), writable: true }],
     };
     const transfer: TransferSpec = { ...native(), asset: OTHER, token: hooked };
     const message = composeTransfer(transfer);
@@ -196,7 +196,7 @@ describe('the signer policy', () => {
       ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 1_000 }),
     ];
     const build = (instructions: TransactionInstruction[]): Uint8Array =>
-      MessageV0.compile({ payerKey: payer, instructions, recentBlockhash: wallet(3) }).serialize();
+      MessageV0.compile({ payerKey: payer, instructions, recentBlockhash: addressOfSeed(3) }).serialize();
     const request = requestFor(native());
     const good = [...limits, pay(native().destination)];
     checkMessage(build(good), request, BOUNDS);
@@ -258,12 +258,12 @@ function native(): TransferSpec {
     asset: 'SOL',
     amount: 5n,
     source: SIGNER,
-    destination: wallet(30),
+    destination: addressOfSeed(30),
     memo: null,
     token: null,
     computeUnitLimit: 450,
     computeUnitPriceMicroLamports: 1_000n,
-    blockhash: wallet(3),
+    blockhash: addressOfSeed(3),
   };
 }
 

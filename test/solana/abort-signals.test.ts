@@ -9,9 +9,9 @@ import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import type { ListedBlock } from '../../src/solana/scan/chain-reader.ts';
 import { Prefetch } from '../../src/solana/scan/prefetch.ts';
 import { fetchBlock } from '../../src/solana/scan/searched-block.ts';
-import { closeDrips, Drip, poolWithDrip, readBlock } from './slow-response-server.ts';
+import { closeSlowNodes, poolWithSlowNode, readBlock, SlowNode } from './slow-response-server.ts';
 
-afterEach(closeDrips);
+afterEach(closeSlowNodes);
 
 const MIB = 1_024 * 1_024;
 
@@ -56,48 +56,48 @@ async function heldBytes(): Promise<number> {
 
 describe('a request without a waiting caller is aborted, and its node is not blamed', () => {
   // Before its own deadline of 10 s could end it.
-  const isOpen = (state: Drip) => vi.waitFor(() => expect(state.open).toBe(1), 9_000);
-  const isCutOff = (state: Drip) => vi.waitFor(() => expect(state.open).toBe(0), 9_000);
+  const isOpen = (state: SlowNode) => vi.waitFor(() => expect(state.openRequests).toBe(1), 9_000);
+  const isCutOff = (state: SlowNode) => vi.waitFor(() => expect(state.openRequests).toBe(0), 9_000);
   const causes = (pool: NodePool) => pool.report().map(({ demoted }) => demoted?.cause);
 
   it.each([
     ['held', {}],
     ['read part by part', { maxBytes: MIB }],
   ])('when another node answered while it is %s', async (_name, options) => {
-    const state = new Drip();
-    const pool = await poolWithDrip(state, options);
+    const state = new SlowNode();
+    const pool = await poolWithSlowNode(state, options);
     await readBlock(pool, 2n);
-    expect(state.drips).toBe(1);
+    expect(state.slowAnswers).toBe(1);
     await isCutOff(state);
     expect(causes(pool)).toEqual(['slow', undefined, undefined]);
   });
 
   it('while it waits to be read part by part', async () => {
-    const state = new Drip();
-    const pool = await poolWithDrip(state, { maxBytes: MIB });
+    const state = new SlowNode();
+    const pool = await poolWithSlowNode(state, { maxBytes: MIB });
     await Promise.all([2n, 3n, 4n].map((slot) => readBlock(pool, slot)));
-    expect(state.drips).toBe(3);
+    expect(state.slowAnswers).toBe(3);
     await isCutOff(state);
     // None of them needed an abort of its own.
     expect(pool.report().map(({ errorRate }) => errorRate)).toEqual([0, 0, 0]);
   });
 
   it('while it waits to be sent', async () => {
-    const state = new Drip();
-    const pool = await poolWithDrip(state, { connections: 1 });
+    const state = new SlowNode();
+    const pool = await poolWithSlowNode(state, { connections: 1 });
     const end = new AbortController();
     const reads = [2n, 3n, 4n].map((slot) => readBlock(pool, slot, end.signal));
     await isOpen(state);
     end.abort();
     await Promise.allSettled(reads);
     await isCutOff(state);
-    expect(state.drips).toBe(1);
+    expect(state.slowAnswers).toBe(1);
     expect(causes(pool)).toEqual([undefined, undefined, undefined]);
   });
 
   it('together with its buffered bytes', async () => {
-    const state = new Drip();
-    const [node] = (await poolWithDrip(state)).nodes;
+    const state = new SlowNode();
+    const [node] = (await poolWithSlowNode(state)).nodes;
     if (node === undefined) throw new Error('there is a node');
     const before = await heldBytes();
     const end = new AbortController();
@@ -114,8 +114,8 @@ describe('a request without a waiting caller is aborted, and its node is not bla
   });
 
   it('when its caller has ended', async () => {
-    const state = new Drip();
-    const pool = await poolWithDrip(state);
+    const state = new SlowNode();
+    const pool = await poolWithSlowNode(state);
     const end = new AbortController();
     const read = readBlock(pool, 2n, end.signal);
     await isOpen(state);
@@ -127,8 +127,8 @@ describe('a request without a waiting caller is aborted, and its node is not bla
   });
 
   it('when prefetched blocks are dropped, and when the reader ends', async () => {
-    const state = new Drip();
-    const pool = await poolWithDrip(state);
+    const state = new SlowNode();
+    const pool = await poolWithSlowNode(state);
     const end = new AbortController();
     const ahead = new Prefetch<ListedBlock>((slot, over) => readBlock(pool, slot, over), {
       atOnce: 2,

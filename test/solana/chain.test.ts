@@ -91,15 +91,15 @@ describe('a blockhash to sign with', () => {
 });
 
 it('the base fee is the answer of a quorum, never of one node', async () => {
-  const tell = (node: number, value: number) => {
+  const setFee = (node: number, value: number) => {
     const result = { context: { slot: tip().slot }, value };
     localnet.controls.setFault(node, 'getFeeForMessage', { kind: 'result', result });
   };
-  tell(0, 900_077);
-  tell(1, 5_077);
+  setFee(0, 900_077);
+  setFee(1, 5_077);
   await expect(chain.baseFee('', 77n)).rejects.toMatchObject({ code: 'NoHealthyNode' });
   localnet.controls.clearFaults();
-  for (const node of [0, 1]) tell(node, 5_077);
+  for (const node of [0, 1]) setFee(node, 5_077);
   expect(await chain.baseFee('', 77n)).toBe(5_000n);
 });
 

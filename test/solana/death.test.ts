@@ -1,20 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ears, LandingRoom, until, wallet } from './landing-fixture.ts';
-import { listen } from './rpc-calls.ts';
+import { describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { until } from '../support/until.ts';
+import { recordProgress, useLandingFixture } from './landing-fixture.ts';
+import { recordCalls } from './rpc-calls.ts';
 
-let room: LandingRoom;
-
-beforeAll(async () => {
-  room = await LandingRoom.open();
-});
-afterEach(() => room.localnet.controls.clearFaults());
-afterAll(() => room?.close());
+const room = useLandingFixture();
 
 describe('an attempt that never arrives', () => {
   it('is dead only past its last height, by heights, linked blocks and null answers of a quorum (ckSOL, private-channels #133)', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.swallow();
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
     let dead = false;
     void end.then(() => {
@@ -28,7 +24,7 @@ describe('an attempt that never arrives', () => {
     const { verdict, evidence, spending } = await end;
     expect(verdict).toEqual({ kind: 'dead' });
     expect(spending).toEqual({ feeLamports: null, spentLamports: null, tokenChanges: null });
-    expect(heard).toEqual([]);
+    expect(progress).toEqual([]);
     if ('use' in evidence) throw new Error('the attempt has a blockhash');
     expect(evidence.coverage).toMatchObject({
       first: { slot: sent.blockhashSlot, blockhash: sent.blockhash, height: sent.blockhashHeight },
@@ -45,13 +41,13 @@ describe('an attempt that never arrives', () => {
     ['a block is null', 'getBlock', { kind: 'null' }],
     ['no node lists blocks', 'getBlocksWithLimit', { kind: 'http', status: 503 }],
   ] as const)('is not dead while %s (the-web3 sol-wallet)', async (_title, method, fault) => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.swallow();
     for (const node of [0, 1]) room.localnet.controls.setFault(node, method, fault);
     room.localnet.controls.produceSlots(160);
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
-    await until(() => heard.length > 0);
+    await until(() => progress.length > 0);
     room.localnet.controls.clearFaults();
     const { verdict } = await end;
     expect(verdict).toEqual({ kind: 'dead' });
@@ -67,15 +63,15 @@ describe('an attempt that never arrives', () => {
     ['has a history that begins after it', 'getFirstAvailableBlock', 10 ** 9, 'whole life'],
     ['cannot search for the transaction', 'getTransaction', { slot: 'none' }, 'result.slot'],
   ])('is not dead while one of two nodes %s', async (_title, method, result, reason) => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.swallow();
     room.localnet.controls.setFault(1, method, { kind: 'result', result });
     room.localnet.controls.produceSlots(160);
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
-    await until(() => heard.length > 0);
-    expect(heard[0]).toMatch(/^held: expired, and too few nodes answered null/);
-    expect(heard[0]).toContain(reason);
+    await until(() => progress.length > 0);
+    expect(progress[0]).toMatch(/^held: expired, and too few nodes answered null/);
+    expect(progress[0]).toContain(reason);
     room.localnet.controls.clearFaults();
     const { verdict, evidence } = await end;
     expect(verdict).toEqual({ kind: 'dead' });
@@ -84,29 +80,29 @@ describe('an attempt that never arrives', () => {
   });
 
   it('is not dead while one of two nodes has no status of it but shows the transaction', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.swallow();
     const result = { slot: Number(sent.blockhashSlot) + 1, meta: { err: null, fee: 5_000 } };
     room.localnet.controls.setFault(1, 'getTransaction', { kind: 'result', result });
     room.localnet.controls.produceSlots(160);
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.impatient().watch(sent, hooks);
-    await until(() => heard.length > 0);
+    await until(() => progress.length > 0);
     const liar = room.pool.nodes[1]?.name;
-    expect(heard[0]).toMatch(`held: ${liar} reports it finalized, the linked blocks lack it`);
+    expect(progress[0]).toMatch(`held: ${liar} reports it finalized, the linked blocks lack it`);
     room.localnet.controls.clearFaults();
     expect((await end).verdict).toEqual({ kind: 'dead' });
   });
 
   it('is not dead while one of two nodes does not answer', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.swallow();
     room.localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
     room.localnet.controls.produceSlots(160);
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
-    await until(() => heard.length > 0);
-    expect(heard[0]).toContain(`no height from ${room.pool.nodes[1]?.name}`);
+    await until(() => progress.length > 0);
+    expect(progress[0]).toContain(`no height from ${room.pool.nodes[1]?.name}`);
     room.localnet.controls.clearFaults();
     expect((await end).verdict).toEqual({ kind: 'dead' });
   });
@@ -116,16 +112,16 @@ describe('an attempt that never arrives', () => {
     ['getFeeCalculatorForBlockhash', { feeCalculator: { lamportsPerSignature: 5000 } }],
   ])('is not dead while one of two nodes still accepts its blockhash, by %s', async (method, value) => {
     const { controls } = room.localnet;
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.swallow();
     const gone = { kind: 'error', code: -32601, message: 'Method not found' } as const;
     if (method !== 'isBlockhashValid') controls.setFault(1, 'isBlockhashValid', gone);
     controls.setFault(1, method, { kind: 'result', result: { context: { slot: 1 }, value } });
     controls.produceSlots(160);
     const asked: string[] = [];
-    const stop = listen(room.pool, asked);
+    const stop = recordCalls(room.pool, asked);
     let dead = false;
-    const end = room.watcher.watch(sent, ears().hooks);
+    const end = room.watcher.watch(sent, recordProgress().hooks);
     void end.then(() => (dead = true));
     await until(() => asked.filter((one) => one === method).length >= 4);
     stop();
@@ -136,9 +132,9 @@ describe('an attempt that never arrives', () => {
 
   it('is dead when a fork dropped the block of its blockhash, and its bytes never land', async () => {
     room.localnet.controls.produceSlots(10);
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.localnet.controls.fork(3);
-    const { hooks } = ears();
+    const { hooks } = recordProgress();
     const { verdict, evidence } = await room.withBlocks(room.watcher.watch(sent, hooks), 5);
     expect(verdict).toEqual({ kind: 'dead' });
     if (!('displacement' in evidence)) throw new Error('the attempt has a blockhash');
@@ -149,10 +145,10 @@ describe('an attempt that never arrives', () => {
   });
 
   it('is found in the history long after it landed, when the watcher starts late', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     await room.chain.send(sent.raw);
     room.localnet.controls.produceSlots(500);
-    const { verdict, spending } = await room.watcher.watch(sent, ears().hooks);
+    const { verdict, spending } = await room.watcher.watch(sent, recordProgress().hooks);
     expect(verdict.kind).toBe('landed');
     expect(spending.feeLamports).toBe(sent.feeLamports);
   });

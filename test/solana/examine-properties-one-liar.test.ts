@@ -60,21 +60,27 @@ const lies = fc.record({
 });
 type Lies = typeof lies extends fc.Arbitrary<infer T> ? T : never;
 
-function tell(told: Lies): Lie {
+function lieOf(falseAnswers: Lies): Lie {
   return ({ method }, said) => {
-    if (method === 'getSlot' && told.ahead !== undefined) return Math.max(0, Number(said) + told.ahead);
-    if (method === 'getBlockHeight' && told.higher !== undefined)
-      return Math.max(0, Number(said) + told.higher);
-    if (method === 'getBlock' && said !== null) return blockOf(told, said as BlockAnswer);
-    if (method === 'getBlocksWithLimit' && told.slots !== undefined)
-      return told.slots === 'none' ? [] : [localnet.controls.chain.ledger.below(4).slot];
-    if (method === 'getSignatureStatuses' && told.status !== undefined)
+    if (method === 'getSlot' && falseAnswers.ahead !== undefined)
+      return Math.max(0, Number(said) + falseAnswers.ahead);
+    if (method === 'getBlockHeight' && falseAnswers.higher !== undefined)
+      return Math.max(0, Number(said) + falseAnswers.higher);
+    if (method === 'getBlock' && said !== null) return blockOf(falseAnswers, said as BlockAnswer);
+    if (method === 'getBlocksWithLimit' && falseAnswers.slots !== undefined)
+      return falseAnswers.slots === 'none' ? [] : [localnet.controls.chain.ledger.below(4).slot];
+    if (method === 'getSignatureStatuses' && falseAnswers.status !== undefined)
       return {
         context: { slot: localnet.controls.chain.ledger.tip.slot },
-        value: (said as { value: unknown[] }).value.map(() => told.status),
+        value: (said as { value: unknown[] }).value.map(() => falseAnswers.status),
       };
-    if (method === 'getTransaction' && told.outcome !== undefined)
-      return told.outcome && { slot: told.outcome.slot, meta: { err: told.outcome.err, fee: 5_000 } };
+    if (method === 'getTransaction' && falseAnswers.outcome !== undefined)
+      return (
+        falseAnswers.outcome && {
+          slot: falseAnswers.outcome.slot,
+          meta: { err: falseAnswers.outcome.err, fee: 5_000 },
+        }
+      );
     return undefined;
   };
 }
@@ -95,18 +101,18 @@ function blockOf(
 /** An attempt, sent or not, with the lifetime that a liar reported. */
 async function begin(isSent: boolean, lower: number): Promise<SignedAttempt> {
   const { slot, height, blockhash, lastValidBlockHeight } = await quickChain(honest).latestBlockhash();
-  const nobody = base58.encode(Keypair.generate().secretKey);
+  const unsent = base58.encode(Keypair.generate().secretKey);
   const to = Keypair.generate().publicKey.toBase58();
-  const signature = isSent ? await localnet.airdrop(to, 1_000_000n) : nobody;
+  const signature = isSent ? await localnet.airdrop(to, 1_000_000n) : unsent;
   const shift = BigInt(lower);
-  const [told, last] = [height - shift, lastValidBlockHeight - shift].map((claim) =>
+  const [reportedHeight, last] = [height - shift, lastValidBlockHeight - shift].map((claim) =>
     claim < 0n ? 0n : claim,
   );
   return {
     signature,
     blockhash,
     blockhashSlot: slot,
-    blockhashHeight: told ?? 0n,
+    blockhashHeight: reportedHeight ?? 0n,
     lastValidBlockHeight: last ?? 0n,
     adoptedFrom: null,
   };
@@ -182,21 +188,24 @@ function expectTrue(verdict: AttemptVerdict, signature: string, height: bigint):
 
 it('one lying node in a pool of two to four, beside a node with a hole or a false null, causes no verdict that the chain contradicts', async () => {
   const reached = new Set<string>();
-  const check = fc.asyncProperty(cases, async ({ lies: told, lower, isSent, blocks, others, beside }) => {
-    lie = () => undefined;
-    localnet.controls.clearFaults();
-    const attempt = await begin(isSent, lower);
-    const origin = localnet.controls.chain.ledger.bySlot(Number(attempt.blockhashSlot));
-    localnet.controls.produceSlots(blocks);
-    falter(beside, attempt.signature);
-    lie = tell(told);
-    const pool = await openNodePool([liar.url, ...localnet.rpcUrls.slice(0, others)]);
-    const found = await look(pool, attempt);
-    await pool.close();
-    const verdict = found?.verdict ?? ALIVE;
-    reached.add(verdict.kind);
-    expectTrue(verdict, attempt.signature, BigInt(origin?.height ?? 0));
-  });
+  const check = fc.asyncProperty(
+    cases,
+    async ({ lies: drawnLies, lower, isSent, blocks, others, beside }) => {
+      lie = () => undefined;
+      localnet.controls.clearFaults();
+      const attempt = await begin(isSent, lower);
+      const origin = localnet.controls.chain.ledger.bySlot(Number(attempt.blockhashSlot));
+      localnet.controls.produceSlots(blocks);
+      falter(beside, attempt.signature);
+      lie = lieOf(drawnLies);
+      const pool = await openNodePool([liar.url, ...localnet.rpcUrls.slice(0, others)]);
+      const found = await look(pool, attempt);
+      await pool.close();
+      const verdict = found?.verdict ?? ALIVE;
+      reached.add(verdict.kind);
+      expectTrue(verdict, attempt.signature, BigInt(origin?.height ?? 0));
+    },
+  );
   const old = { lies: HONEST, lower: 145, blocks: 170, others: 2, isSent: false, beside: 'nothing' };
   const hidden = { ...old, lower: 0, isSent: true, lies: { ...HONEST, signatures: [], status: null } };
   const examples = [
@@ -217,12 +226,12 @@ it('one lying node causes no false verdict on the message of a buyer whose lifet
   const check = fc.asyncProperty(
     cases,
     fc.boolean(),
-    async ({ lies: told, isSent, blocks, others, beside }, isWhole) => {
+    async ({ lies: drawnLies, isSent, blocks, others, beside }, isWhole) => {
       localnet.controls.clearFaults();
       const height = BigInt(localnet.controls.chain.ledger.tip.height);
       const pool = await openNodePool([liar.url, ...localnet.rpcUrls.slice(0, others)]);
       try {
-        lie = tell(told);
+        lie = lieOf(drawnLies);
         const attempt = await adopt(pool, isSent, isWhole);
         if (attempt === null) return void reached.add('not adopted');
         localnet.controls.produceSlots(blocks);

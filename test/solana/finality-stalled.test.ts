@@ -1,13 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ears, LandingRoom, until, wallet } from './landing-fixture.ts';
+import { describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { until } from '../support/until.ts';
+import { recordProgress, useLandingFixture } from './landing-fixture.ts';
 
-let room: LandingRoom;
-
-beforeAll(async () => {
-  room = await LandingRoom.open();
-});
-afterEach(() => room.localnet.controls.clearFaults());
-afterAll(() => room?.close());
+const room = useLandingFixture();
 
 describe('an attempt before its last height', () => {
   it.each([
@@ -20,16 +16,16 @@ describe('an attempt before its last height', () => {
   ] as const)(
     'is held while %s, and released once blocks become final again',
     async (_name, fault, reason) => {
-      const sent = await room.attempt(wallet(), 5_000_000n);
+      const sent = await room.attempt(newAddress(), 5_000_000n);
       room.swallow();
       for (const node of [0, 1]) room.localnet.controls.setFault(node, 'getBlockHeight', fault);
-      const { heard, hooks } = ears();
+      const { progress, hooks } = recordProgress();
       const end = room.restless().watch(sent, hooks);
-      await until(() => heard.length > 0);
-      expect(heard[0]).toContain(`held: ${reason}`);
+      await until(() => progress.length > 0);
+      expect(progress[0]).toContain(`held: ${reason}`);
       room.localnet.controls.clearFaults();
       expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
-      expect(heard[1]).toMatch(/^(sending|confirmed)$/);
+      expect(progress[1]).toMatch(/^(sending|confirmed)$/);
     },
   );
 });
@@ -46,14 +42,14 @@ describe('an attempt past its last height', () => {
     'is held while one of two nodes %s, and dead once the node has its history again',
     async (_name, method, faultAt) => {
       const { controls } = room.localnet;
-      const sent = await room.attempt(wallet(), 5_000_000n);
+      const sent = await room.attempt(newAddress(), 5_000_000n);
       room.swallow();
       controls.produceSlots(160);
       controls.setFault(1, method, faultAt(controls.chain.ledger.tip.slot - 50));
-      const { heard, hooks } = ears();
+      const { progress, hooks } = recordProgress();
       const end = room.watcher.watch(sent, hooks);
-      await until(() => heard.length > 0);
-      expect(heard[0]).toMatch(/^held: /);
+      await until(() => progress.length > 0);
+      expect(progress[0]).toMatch(/^held: /);
       controls.clearFaults();
       room.swallow();
       await room.pool.probe();

@@ -1,7 +1,7 @@
 import { base58 } from '@scure/base';
-import { Keypair } from '@solana/web3.js';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
-import { loadKeypair, type Signer } from '../../src/signing/signer.ts';
+import { type Signer } from '../../src/signing/signer.ts';
 import type { Chain } from '../../src/solana/chain.ts';
 import type { SignedAttempt } from '../../src/solana/proof/investigate.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
@@ -10,38 +10,69 @@ import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { FeePlanner } from '../../src/solana/tx/fees.ts';
 import { assembleTransaction, type TokenTransfer } from '../../src/solana/tx/transfer.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
+import { signerOf } from '../support/signer.ts';
 
 export const PACE = { pollMs: 20, resendMs: 100, heightMs: 50 };
 
-/** A chain of two nodes, or more, whose blocks the test makes, a funded hot wallet, and watchers with short intervals. */
-export class LandingRoom {
+/** The parts of a started fixture. */
+interface Parts {
   readonly localnet: Localnet;
   readonly pool: NodePool;
   readonly chain: Chain;
   readonly signer: Signer;
   readonly watcher: LandingWatcher;
-  readonly #fees: FeePlanner;
+  readonly fees: FeePlanner;
+}
+
+/** A chain of two nodes, or more, whose blocks the test makes, a funded hot wallet, and watchers with short intervals. */
+export class LandingFixture {
+  #parts: Parts | undefined;
   #salt = 0n;
 
-  private constructor(localnet: Localnet, pool: NodePool, signer: Signer) {
-    this.localnet = localnet;
-    this.pool = pool;
-    this.signer = signer;
-    this.chain = quickChain(pool);
-    this.watcher = new LandingWatcher(this.chain, PACE);
-    this.#fees = new FeePlanner(this.chain, QUICK_PRICES);
+  static async open(own?: Signer, nodes?: number): Promise<LandingFixture> {
+    const fixture = new LandingFixture();
+    await fixture.start(own, nodes);
+    return fixture;
   }
 
-  static async open(own?: Signer, nodes = 2): Promise<LandingRoom> {
-    const signer = own ?? (await loadKeypair(JSON.stringify([...Keypair.generate().secretKey])));
+  async start(own?: Signer, nodes = 2): Promise<void> {
+    const signer = own ?? (await signerOf());
     const hotWallet = signer.address;
     const localnet = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes, hotWallet });
-    return new LandingRoom(localnet, await openNodePool(localnet.rpcUrls), signer);
+    const pool = await openNodePool(localnet.rpcUrls);
+    const chain = quickChain(pool);
+    const watcher = new LandingWatcher(chain, PACE);
+    this.#parts = { localnet, pool, chain, signer, watcher, fees: new FeePlanner(chain, QUICK_PRICES) };
+  }
+
+  get localnet(): Localnet {
+    return this.#started().localnet;
+  }
+
+  get pool(): NodePool {
+    return this.#started().pool;
+  }
+
+  get chain(): Chain {
+    return this.#started().chain;
+  }
+
+  get signer(): Signer {
+    return this.#started().signer;
+  }
+
+  get watcher(): LandingWatcher {
+    return this.#started().watcher;
+  }
+
+  #started(): Parts {
+    if (this.#parts === undefined) throw new Error('the chain starts before the first test');
+    return this.#parts;
   }
 
   async close(): Promise<void> {
-    await this.pool.close();
-    await this.localnet.close();
+    await this.#parts?.pool.close();
+    await this.#parts?.localnet.close();
   }
 
   /** A watcher that soon holds an attempt while the finalized height does not grow. */
@@ -59,17 +90,18 @@ export class LandingRoom {
     destination: string,
     amount: bigint,
     token: TokenTransfer | null = null,
-  ): Promise<SignedAttempt & { raw: string; feeLamports: bigint }> {
+  ): Promise<SignedAttempt & { raw: string; message: Uint8Array; feeLamports: bigint }> {
     const life = await quickChain(this.pool).latestBlockhash();
     const asset = token?.mint ?? 'SOL';
     const source = this.signer.address;
     const draft = { asset, amount, source, destination, memo: null, token, blockhash: life.blockhash };
     this.#salt += 1n;
-    const { message, feeLamports } = await this.#fees.plan(draft, null, this.#salt);
+    const { message, feeLamports } = await this.#started().fees.plan(draft, null, this.#salt);
     const { raw, signature } = assembleTransaction(message, await this.signer.sign(message));
     return {
       raw,
       signature,
+      message,
       feeLamports,
       blockhash: life.blockhash,
       blockhashSlot: life.slot,
@@ -97,26 +129,22 @@ export class LandingRoom {
   }
 }
 
-/** A fresh address. */
-export function wallet(): string {
-  return Keypair.generate().publicKey.toBase58();
+/** {@link LandingFixture} for the tests of one file. */
+export function useLandingFixture(own?: Signer, nodes?: number): LandingFixture {
+  const fixture = new LandingFixture();
+  beforeAll(() => fixture.start(own, nodes));
+  afterEach(() => fixture.localnet.controls.clearFaults());
+  afterAll(() => fixture.close());
+  return fixture;
 }
 
 /** Hooks of a watch that record their calls. */
-export function ears() {
-  const heard: string[] = [];
+export function recordProgress() {
+  const progress: string[] = [];
   const abort = new AbortController();
   const hooks: LandingHooks = {
     signal: abort.signal,
-    onProgress: ({ status, reason }) => heard.push(reason === null ? status : `${status}: ${reason}`),
+    onProgress: ({ status, reason }) => progress.push(reason === null ? status : `${status}: ${reason}`),
   };
-  return { heard, hooks, abort };
-}
-
-export async function until(met: () => boolean): Promise<void> {
-  const end = performance.now() + 20_000;
-  while (!met()) {
-    if (performance.now() > end) throw new Error('it did not come to pass in 20 s');
-    await new Promise((resolve) => setTimeout(resolve, 15));
-  }
+  return { progress, hooks, abort };
 }

@@ -28,7 +28,7 @@ beforeAll(async () => {
   localnet.controls.produceSlots(40);
   liars = await Promise.all(localnet.rpcUrls.map((url) => startLiar(url, () => lie)));
   pool = await openNodePool(liars.map(({ url }) => url));
-  origin = await shown(FIRST);
+  origin = await agreedBlockAt(FIRST);
 });
 beforeEach(() => {
   cache = blockCache();
@@ -42,7 +42,7 @@ afterAll(async () => {
   await localnet?.close();
 });
 
-async function shown(slot: number): Promise<AgreedBlock> {
+async function agreedBlockAt(slot: number): Promise<AgreedBlock> {
   const block = await agreedBlock(pool, BigInt(slot));
   if (block === null) throw new Error(`no quorum shows the block of slot ${slot}`);
   return block;
@@ -50,7 +50,7 @@ async function shown(slot: number): Promise<AgreedBlock> {
 
 /** Slots of the blocks that are read from `from` to the last one, newest first. */
 async function read(from = origin): Promise<readonly number[]> {
-  const { height } = await shown(LAST - 1);
+  const { height } = await agreedBlockAt(LAST - 1);
   const { blocks } = await linkedRange(pool, from, height, cache);
   return blocks.map(({ slot }) => Number(slot));
 }

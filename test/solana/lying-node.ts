@@ -1,10 +1,10 @@
 import { base58 } from '@scure/base';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
-import { type Asked, resultOf, type ScriptedNode, startScriptedNode } from './rpc-scripted-node.ts';
+import { type RpcRequest, resultOf, type ScriptedNode, startScriptedNode } from './rpc-scripted-node.ts';
 
 /** The answer of a liar, given the answer of an honest node (null if that has none). Undefined: the truth. */
-export type Lie = (asked: Pick<Asked, 'method' | 'params'>, truth: unknown) => unknown;
+export type Lie = (asked: Pick<RpcRequest, 'method' | 'params'>, truth: unknown) => unknown;
 
 /** A node of its own identity that asks the honest one at `url`, and then returns the result of `lie`. */
 export function startLiar(url: string, lie: () => Lie): Promise<ScriptedNode> {
@@ -15,8 +15,8 @@ export function startLiar(url: string, lie: () => Lie): Promise<ScriptedNode> {
       (result) => ({ result }),
       () => ({ result: null }),
     );
-    const told = lie()(asked, answer.result);
-    return resultOf(asked, JSON.stringify(told === undefined ? answer.result : told));
+    const replacement = lie()(asked, answer.result);
+    return resultOf(asked, JSON.stringify(replacement === undefined ? answer.result : replacement));
   });
 }
 

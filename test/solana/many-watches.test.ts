@@ -1,16 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import type { AttemptProgress, WatchedAttempt } from '../../src/solana/proof/watch.ts';
-import { ears, LandingRoom, PACE, until, wallet } from './landing-fixture.ts';
+import { until } from '../support/until.ts';
+import { PACE, recordProgress, useLandingFixture } from './landing-fixture.ts';
 
-let room: LandingRoom;
+const room = useLandingFixture();
 
-beforeAll(async () => {
-  room = await LandingRoom.open();
-});
 afterEach(() => vi.restoreAllMocks());
-afterAll(() => room?.close());
 
 /** The waits for these, each with its own signal, and a function that ends them all. */
 function watchAll(
@@ -18,7 +16,7 @@ function watchAll(
   attempts: readonly WatchedAttempt[],
   start?: AttemptProgress,
 ): [Promise<unknown>[], () => void] {
-  const hearing = attempts.map(() => ears());
+  const hearing = attempts.map(() => recordProgress());
   const waits = hearing.map(({ hooks }, index) =>
     watcher.watch(attempts[index] as WatchedAttempt, hooks, start),
   );
@@ -34,7 +32,9 @@ describe('a watcher of many attempts that no node confirms', () => {
   it('resends a few of them at a time in turn, and new ones at once', async () => {
     const [attempts, resendsPerSecond] = [12, 10];
     const watcher = new LandingWatcher(room.chain, { ...PACE, resendMs: 20, resendsPerSecond });
-    const all = await Promise.all(Array.from({ length: attempts }, () => room.attempt(wallet(), 1_000_000n)));
+    const all = await Promise.all(
+      Array.from({ length: attempts }, () => room.attempt(newAddress(), 1_000_000n)),
+    );
     const rounds: number[][] = [[]];
     vi.spyOn(room.chain, 'send').mockImplementation(async (raw) => {
       rounds.at(-1)?.push(all.findIndex((attempt) => attempt.raw === raw));
@@ -60,7 +60,7 @@ describe('a watcher of many attempts that no node confirms', () => {
 
   it('requests all of them at once, more than fit into the arguments of a function', async () => {
     const watcher = new LandingWatcher(room.chain, PACE);
-    const attempt = await room.attempt(wallet(), 1_000_000n);
+    const attempt = await room.attempt(newAddress(), 1_000_000n);
     let [asked, open, most] = [0, 0, 0];
     vi.spyOn(room.chain, 'recentStatuses').mockImplementation(async (signatures) => {
       asked += signatures.length;
@@ -83,10 +83,10 @@ describe('a watcher of many attempts that no node confirms', () => {
 describe('a watcher', () => {
   it('fails its waits by a defect of Sluice, and watches the next attempts', async () => {
     const watcher = new LandingWatcher(room.chain, PACE);
-    const attempt = await room.attempt(wallet(), 1_000_000n);
+    const attempt = await room.attempt(newAddress(), 1_000_000n);
     vi.spyOn(room.chain, 'recentStatuses').mockRejectedValueOnce(new TypeError('a defect'));
-    await expect(watcher.watch(attempt, ears().hooks)).rejects.toThrow('a defect');
-    const { verdict } = await room.withBlocks(watcher.watch(attempt, ears().hooks));
+    await expect(watcher.watch(attempt, recordProgress().hooks)).rejects.toThrow('a defect');
+    const { verdict } = await room.withBlocks(watcher.watch(attempt, recordProgress().hooks));
     expect(verdict.kind).toBe('landed');
   });
 });

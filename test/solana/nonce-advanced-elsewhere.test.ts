@@ -109,7 +109,7 @@ async function newNonce(): Promise<string> {
 }
 
 /** So many foreign transactions that name the account. */
-async function dust(count: number): Promise<void> {
+async function sendDust(count: number): Promise<void> {
   for (let n = 1; n <= count; n += 1) {
     await localnet.airdrop(ADDRESS, BigInt(n));
     localnet.controls.produceSlots(3);
@@ -167,12 +167,12 @@ describe('an attempt whose nonce was advanced by a transaction that Sluice did n
 
   it('is dead, or landed, in the end when its account is named more often than one run reads', async () => {
     const sent = await attemptNow();
-    await dust(4);
+    await sendDust(4);
     await send(sent.transaction);
     const { facts } = await attemptNow();
-    await dust(3);
+    await sendDust(3);
     const past = await newNonce();
-    await dust(6);
+    await sendDust(6);
 
     const few = blockCache({ pageSize: 3, pagesPerCall: 1 });
     const looks = [];
@@ -204,7 +204,7 @@ describe('an attempt whose nonce was advanced by a transaction that Sluice did n
   it('is dead once a node that lost its history cursor has another one', async () => {
     const { facts } = await attemptNow();
     await newNonce();
-    await dust(4);
+    await sendDust(4);
     const few = blockCache({ pageSize: 3, pagesPerCall: 1 });
     expect((await judged(facts, few)).verdict.kind).toBe('unknown');
     disturb(BOTH, 'getSignaturesForAddress', { kind: 'result', result: [] });
@@ -288,7 +288,7 @@ describe('an attempt whose nonce was advanced by a transaction that Sluice did n
 });
 
 describe('an attempt whose nonce another transaction used, and which one node of three reports below finalized', () => {
-  const sighting = (err: object | null, confirmationStatus: string): Fault => {
+  const statusFault = (err: object | null, confirmationStatus: string): Fault => {
     const status = { slot: 10 ** 12, confirmations: 1, err, confirmationStatus };
     return { kind: 'result', result: { context: { slot: 10 ** 12 }, value: [status] } };
   };
@@ -313,7 +313,7 @@ describe('an attempt whose nonce another transaction used, and which one node of
   it.each(['processed', 'confirmed'])(
     'as a success, %s, is held, the node is distrusted, and the attempt is dead',
     async (seen) => {
-      const { used, verdicts, liar } = await twoLooks(sighting(null, seen));
+      const { used, verdicts, liar } = await twoLooks(statusFault(null, seen));
       const reason = `${liar?.node} reports it ${seen} in slot ${10 ** 12}, but ${used} used up its nonce`;
       expect(verdicts).toEqual([{ kind: 'unknown', reason }, { kind: 'dead' }]);
       expect(liar?.demoted).toMatchObject({ cause: 'false', reason: expect.stringContaining(used) });
@@ -321,7 +321,7 @@ describe('an attempt whose nonce another transaction used, and which one node of
   );
 
   it('as a failure is held with that reason, because a block may include it without executing it', async () => {
-    const { used, verdicts, liar } = await twoLooks(sighting(FAILED, 'confirmed'));
+    const { used, verdicts, liar } = await twoLooks(statusFault(FAILED, 'confirmed'));
     const reason = expect.stringContaining(
       `${liar?.node} reports it confirmed in slot ${10 ** 12}, but ${used}`,
     );

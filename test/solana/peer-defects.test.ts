@@ -1,19 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../devkit/localnet/faults.ts';
-import { ears, LandingRoom, until, wallet } from './landing-fixture.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { until } from '../support/until.ts';
+import { LandingFixture, recordProgress, useLandingFixture } from './landing-fixture.ts';
 
 /** Where other programs paid twice, or would; docs/faults.md has the whole list. */
 const AMOUNT = 5_000_000n;
 const BOTH = [0, 1];
 const BEYOND_LIFE = 160;
 
-let room: LandingRoom;
-
-beforeAll(async () => {
-  room = await LandingRoom.open();
-});
-afterEach(() => room.localnet.controls.clearFaults());
-afterAll(() => room?.close());
+const room = useLandingFixture();
 
 function disturb(nodes: readonly number[], method: string, fault: Fault): void {
   for (const node of nodes) room.localnet.controls.setFault(node, method, fault);
@@ -31,7 +27,7 @@ function refusal(err: string): Fault {
 
 /** An attempt that has landed and is final, and whose life is over, before a watcher starts. */
 async function landedUnseen() {
-  const sent = await room.attempt(wallet(), AMOUNT);
+  const sent = await room.attempt(newAddress(), AMOUNT);
   await room.chain.send(sent.raw);
   const from = room.localnet.controls.chain.ledger.tip.slot + 1;
   room.localnet.controls.produceSlots(BEYOND_LIFE);
@@ -51,17 +47,17 @@ describe('an answer to a send that other programs took as final', () => {
   ];
 
   it.each(kinds)('%s: the attempt is resent, lands, and is paid once', async (_defect, nodes, fault) => {
-    const destination = wallet();
+    const destination = newAddress();
     const sent = await room.attempt(destination, AMOUNT);
     const isTakenNow = nodes !== BOTH || fault.kind === 'lost-answer';
     if (!isTakenNow) await room.chain.send(sent.raw);
     disturb(nodes, 'sendTransaction', fault);
     const met = room.localnet.controls.faultsMet()[fault.kind] ?? 0;
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
     const again = met + 3 * nodes.length;
     await until(() => (room.localnet.controls.faultsMet()[fault.kind] ?? 0) >= again);
-    expect(heard).toEqual([]);
+    expect(progress).toEqual([]);
     expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
     expect(await room.lamportsOf(destination)).toBe(AMOUNT);
   });
@@ -70,18 +66,18 @@ describe('an answer to a send that other programs took as final', () => {
 describe('an attempt whose blockhash a node reports as expired', () => {
   it('thirdweb engine: its transaction lands late, at its last height, and is still watched', async () => {
     const { controls } = room.localnet;
-    const destination = wallet();
+    const destination = newAddress();
     const sent = await room.attempt(destination, AMOUNT);
     room.swallow();
     disturb(BOTH, 'isBlockhashValid', { kind: 'blockhash-age', heights: -1 });
     disturb([1], 'getBlockHeight', { kind: 'height-offset', blocks: 1_000 });
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
     const left = Number(sent.lastValidBlockHeight) - controls.chain.ledger.tip.height - 1;
     controls.produceSlots(left);
     const met = controls.faultsMet()['height-offset'] ?? 0;
     await until(() => (controls.faultsMet()['height-offset'] ?? 0) >= met + 3);
-    expect(heard).toEqual([]);
+    expect(progress).toEqual([]);
     controls.clearFaults();
     await room.chain.send(sent.raw);
     controls.produceSlot();
@@ -104,10 +100,10 @@ describe('an attempt that landed while no node shows it', () => {
     const { sent } = await landedUnseen();
     pin(BOTH, status);
     disturb(BOTH, 'getTransaction', { kind: 'null' });
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
-    await until(() => heard.length > 0);
-    expect(heard).toEqual([expect.stringMatching(/^held: .*finalized blocks contain the signature/)]);
+    await until(() => progress.length > 0);
+    expect(progress).toEqual([expect.stringMatching(/^held: .*finalized blocks contain the signature/)]);
     room.localnet.controls.clearFaults();
     expect((await end).verdict.kind).toBe('landed');
   });
@@ -128,10 +124,10 @@ describe('an attempt that landed while no node shows it', () => {
       const { sent } = await landedUnseen();
       pin(BOTH, status);
       disturb([0], 'getTransaction', { kind: 'null' });
-      const { heard, hooks } = ears();
+      const { progress, hooks } = recordProgress();
       const end = room.watcher.watch(sent, hooks);
-      await until(() => heard.some((word) => word.startsWith('held: ')));
-      expect(heard.at(-1)).toMatch(/^held: .*finalized blocks contain the signature/);
+      await until(() => progress.some((report) => report.startsWith('held: ')));
+      expect(progress.at(-1)).toMatch(/^held: .*finalized blocks contain the signature/);
       room.localnet.controls.clearFaults(0, 'getTransaction');
       const { verdict, evidence, spending } = await end;
       expect(verdict.kind).toBe('landed');
@@ -146,10 +142,10 @@ describe('an attempt that landed while no node shows it', () => {
   it('a hole in every ledger where it landed: null answers of a quorum prove nothing without its blocks', async () => {
     const { sent, from } = await landedUnseen();
     disturb(BOTH, '*', { kind: 'hole', from, to: from + 3 });
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
-    await until(() => heard.length > 0);
-    expect(heard).toEqual([expect.stringMatching(/^held: .*not all linked/)]);
+    await until(() => progress.length > 0);
+    expect(progress).toEqual([expect.stringMatching(/^held: .*not all linked/)]);
     room.localnet.controls.clearFaults();
     expect((await end).verdict.kind).toBe('landed');
   });
@@ -157,14 +153,14 @@ describe('an attempt that landed while no node shows it', () => {
 
 describe('an attempt that never landed', () => {
   it('OpenZeppelin relayer: errors for its status are not a null answer', async () => {
-    const sent = await room.attempt(wallet(), AMOUNT);
+    const sent = await room.attempt(newAddress(), AMOUNT);
     room.swallow();
     disturb(BOTH, 'getSignatureStatuses', { kind: 'error', code: -32603, message: 'Internal error' });
     room.localnet.controls.produceSlots(BEYOND_LIFE);
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
-    await until(() => heard.length > 0);
-    expect(heard).toEqual([expect.stringMatching(/^held: .*no status from .*Internal error/)]);
+    await until(() => progress.length > 0);
+    expect(progress).toEqual([expect.stringMatching(/^held: .*no status from .*Internal error/)]);
     room.localnet.controls.clearFaults();
     expect((await end).verdict.kind).toBe('dead');
   });
@@ -173,19 +169,19 @@ describe('an attempt that never landed', () => {
     ['lands where its bytes can', 0],
     ['is dead where they cannot', BEYOND_LIFE],
   ])('that only the best node reports finalized %s, and the node is distrusted', async (_end, blocks) => {
-    const three = await LandingRoom.open(undefined, 3);
+    const three = await LandingFixture.open(undefined, 3);
     const { controls } = three.localnet;
     try {
-      const sent = await three.attempt(wallet(), AMOUNT);
+      const sent = await three.attempt(newAddress(), AMOUNT);
       three.swallow();
       controls.produceSlots(blocks);
       const slot = Number(sent.blockhashSlot) + 1;
       const status = { slot, confirmations: null, err: null, confirmationStatus: 'finalized' };
       const result = { context: { slot }, value: [status] };
       controls.setFault(0, 'getSignatureStatuses', { kind: 'result', result });
-      const { heard, hooks } = ears();
+      const { progress, hooks } = recordProgress();
       const end = three.impatient().watch(sent, hooks);
-      await until(() => heard.some((word) => word.startsWith('held')));
+      await until(() => progress.some((report) => report.startsWith('held')));
       const [liar] = three.pool.report();
       expect(liar?.demoted).toMatchObject({
         cause: 'false',
@@ -202,17 +198,17 @@ describe('an attempt that never landed', () => {
   it.each(['processed', 'confirmed'])(
     'that only the best node reports %s in a far slot is dead, and the node is distrusted',
     async (seen) => {
-      const three = await LandingRoom.open(undefined, 3);
+      const three = await LandingFixture.open(undefined, 3);
       const { controls } = three.localnet;
       try {
-        const sent = await three.attempt(wallet(), AMOUNT);
+        const sent = await three.attempt(newAddress(), AMOUNT);
         three.swallow();
         controls.produceSlots(BEYOND_LIFE);
         const slot = 10 ** 12;
         const status = { slot, confirmations: 1, err: null, confirmationStatus: seen };
         const result = { context: { slot }, value: [status] };
         controls.setFault(0, 'getSignatureStatuses', { kind: 'result', result });
-        expect((await three.watcher.watch(sent, ears().hooks)).verdict.kind).toBe('dead');
+        expect((await three.watcher.watch(sent, recordProgress().hooks)).verdict.kind).toBe('dead');
         const [liar] = three.pool.report();
         expect(liar?.demoted).toMatchObject({
           cause: 'false',
@@ -226,15 +222,15 @@ describe('an attempt that never landed', () => {
   );
 
   it('that only a node at the end of the ranking reports finalized is dead', async () => {
-    const three = await LandingRoom.open(undefined, 3);
+    const three = await LandingFixture.open(undefined, 3);
     try {
-      const sent = await three.attempt(wallet(), AMOUNT);
+      const sent = await three.attempt(newAddress(), AMOUNT);
       three.swallow();
       three.localnet.controls.produceSlots(BEYOND_LIFE);
       const status = { slot: 1, confirmations: null, err: null, confirmationStatus: 'finalized' };
       const result = { context: { slot: 1 }, value: [status] };
       three.localnet.controls.setFault(2, 'getSignatureStatuses', { kind: 'result', result });
-      expect((await three.watcher.watch(sent, ears().hooks)).verdict.kind).toBe('dead');
+      expect((await three.watcher.watch(sent, recordProgress().hooks)).verdict.kind).toBe('dead');
     } finally {
       await three.close();
     }

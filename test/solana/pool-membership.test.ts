@@ -261,25 +261,29 @@ describe('a probe', () => {
 });
 
 describe('a read from most nodes', () => {
-  const told = async (nodes: NodePool) =>
+  const heights = async (nodes: NodePool) =>
     (await nodes.most((node) => node.call('getBlockHeight', [], z.unknown()))).map(({ result }) => result);
 
   it('returns all answers when all nodes answer, and skips a node that is down', async () => {
     const nodes = await open();
-    expect((await told(nodes)).map(({ status }) => status)).toEqual(Array(3).fill('fulfilled'));
+    expect((await heights(nodes)).map(({ status }) => status)).toEqual(Array(3).fill('fulfilled'));
     localnet.controls.setFault(1, 'getBlockHeight', { kind: 'http', status: 503 });
-    expect((await told(nodes)).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect((await heights(nodes)).map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ]);
   });
 
   it('does not wait for a node with a fault, and names it', async () => {
     const nodes = await open();
     localnet.controls.setFault(1, 'getBlockHeight', { kind: 'http', status: 503 }, 1);
-    await told(nodes);
+    await heights(nodes);
     localnet.controls.setFault(1, 'getBlockHeight', { kind: 'no-answer' });
     // So the half second for late nodes does not end.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
-    expect((await told(nodes))[1]).toMatchObject({
+    expect((await heights(nodes))[1]).toMatchObject({
       reason: { code: 'NodeFault', message: expect.stringContaining('has not answered when a quorum had') },
     });
   });

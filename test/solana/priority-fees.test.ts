@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { type FeeChain, FeePlanner } from '../../src/solana/tx/fees.ts';
 import { type RecentFee, recentPrice } from '../../src/solana/tx/priority-fee.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import type { TransferDraft } from '../../src/solana/tx/transfer.ts';
-import { randomAddress } from '../activities/composition-fixture.ts';
 import { QUICK_PRICES } from '../support/quick-chain.ts';
 
 const FLOOR = QUICK_PRICES.floorMicroLamports;
 const CAP = QUICK_PRICES.capMicroLamports;
-const SOURCE = randomAddress();
-const MINT = randomAddress();
+const SOURCE = newAddress();
+const MINT = newAddress();
 
 function draftTo(destination: string, asset: 'SOL' | 'token' = 'SOL'): TransferDraft {
   const token = { mint: MINT, program: TOKEN_PROGRAM, decimals: 6, createAta: false, expectedFee: null };
@@ -98,7 +98,7 @@ async function pay(
 }
 
 describe('the own payments of a payer', () => {
-  const one = randomAddress();
+  const one = newAddress();
 
   it.each([
     { apart: 10, to: 'one destination', every: false, payouts: 1_000 },
@@ -114,7 +114,7 @@ describe('the own payments of a payer', () => {
       const fees = new FeePlanner(chain, QUICK_PRICES);
       let highest = 0n;
       for (let payout = 0; payout < payouts; payout += 1) {
-        const destination = to === 'many destinations' ? randomAddress() : one;
+        const destination = to === 'many destinations' ? newAddress() : one;
         const price = await pay(
           chain,
           fees,
@@ -150,11 +150,11 @@ describe('a price that others pay', () => {
     await fc.assert(
       fc.asyncProperty(contended, async ({ price, share, asset }) => {
         const chain = new AgaveChain();
-        const draft = draftTo(randomAddress(), asset);
+        const draft = draftTo(newAddress(), asset);
         // A transaction that pays nothing is in each block.
         for (let block = 0; block < 150; block += 1) {
-          const others = block < share ? [{ price, writable: [payeeOf(draft), randomAddress()] }] : [];
-          chain.land({ price: 0n, writable: [randomAddress()] }, ...others);
+          const others = block < share ? [{ price, writable: [payeeOf(draft), newAddress()] }] : [];
+          chain.land({ price: 0n, writable: [newAddress()] }, ...others);
         }
         const offered = await pay(chain, new FeePlanner(chain, QUICK_PRICES), draft);
         if (share < 38) expect(offered).toBeLessThanOrEqual(2n * FLOOR);
@@ -168,18 +168,18 @@ describe('a price that others pay', () => {
   it('is ignored when it only locks Sluice accounts', async () => {
     const chain = new AgaveChain();
     for (let block = 0; block < 150; block += 1)
-      chain.land({ price: 0n, writable: [randomAddress()] }, { price: 90_000n, writable: [SOURCE] });
-    expect(
-      await pay(chain, new FeePlanner(chain, QUICK_PRICES), draftTo(randomAddress())),
-    ).toBeLessThanOrEqual(2n * FLOOR);
+      chain.land({ price: 0n, writable: [newAddress()] }, { price: 90_000n, writable: [SOURCE] });
+    expect(await pay(chain, new FeePlanner(chain, QUICK_PRICES), draftTo(newAddress()))).toBeLessThanOrEqual(
+      2n * FLOOR,
+    );
   });
 
   it('counts while it is recent, however few blocks hold a transaction', async () => {
     const chain = new AgaveChain();
     const fees = new FeePlanner(chain, QUICK_PRICES);
-    for (let block = 0; block < 150; block += 1) chain.land({ price: 90_000n, writable: [randomAddress()] });
-    expect(await pay(chain, fees, draftTo(randomAddress()))).toBeGreaterThan(89_000n);
+    for (let block = 0; block < 150; block += 1) chain.land({ price: 90_000n, writable: [newAddress()] });
+    expect(await pay(chain, fees, draftTo(newAddress()))).toBeGreaterThan(89_000n);
     chain.idle(200);
-    expect(await pay(chain, fees, draftTo(randomAddress()))).toBeLessThanOrEqual(2n * FLOOR);
+    expect(await pay(chain, fees, draftTo(newAddress()))).toBeLessThanOrEqual(2n * FLOOR);
   });
 });

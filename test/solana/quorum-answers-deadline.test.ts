@@ -6,14 +6,14 @@ afterEach(() => void vi.useRealTimers());
 
 /** A node that answers after so long; `avoided` ones are not waited for. */
 function after(ms: number, answer: number | Error, avoided = false): Asked<number> {
-  const told = new Promise<number>((resolve, reject) => {
+  const delayed = new Promise<number>((resolve, reject) => {
     setTimeout(() => (typeof answer === 'number' ? resolve(answer) : reject(answer)), ms);
   });
-  return { answer: told, expected: !avoided };
+  return { answer: delayed, expected: !avoided };
 }
 
 /** The recorded answers, and the milliseconds after which each arrived. */
-async function known(
+async function recordedAnswers(
   asked: readonly Asked<number>[],
   quorum: number,
 ): Promise<{ readonly at: number; readonly answers: readonly (number | string | null)[] }> {
@@ -29,18 +29,18 @@ async function known(
 const FAILED = new Error('down');
 
 it('the answers end with the last one when that comes soon', async () => {
-  expect(await known([after(10, 1), after(20, 2), after(300, 3)], 2)).toEqual({
+  expect(await recordedAnswers([after(10, 1), after(20, 2), after(300, 3)], 2)).toEqual({
     at: 300,
     answers: [1, 2, 3],
   });
-  expect(await known([after(10, 1), after(20, FAILED), after(30, 3)], 2)).toEqual({
+  expect(await recordedAnswers([after(10, 1), after(20, FAILED), after(30, 3)], 2)).toEqual({
     at: 30,
     answers: [1, 'failed', 3],
   });
 });
 
 it('the answers end half a second after a quorum, without the late one', async () => {
-  expect(await known([after(10, 1), after(20_000, 2), after(40, 3)], 2)).toEqual({
+  expect(await recordedAnswers([after(10, 1), after(20_000, 2), after(40, 3)], 2)).toEqual({
     at: 540,
     answers: [1, null, 3],
   });
@@ -48,14 +48,14 @@ it('the answers end half a second after a quorum, without the late one', async (
 
 it('the answers end with a quorum when all other nodes are avoided', async () => {
   const asked = [after(10, 1), after(40, 2), after(20_000, 3, true)];
-  expect(await known(asked, 2)).toEqual({ at: 40, answers: [1, 2, null] });
+  expect(await recordedAnswers(asked, 2)).toEqual({ at: 40, answers: [1, 2, null] });
 });
 
 it('the answers include an avoided node that a quorum needs', async () => {
   const asked = [after(10, 1), after(20, FAILED), after(5_000, 3, true)];
-  expect(await known(asked, 2)).toEqual({ at: 5_000, answers: [1, 'failed', 3] });
+  expect(await recordedAnswers(asked, 2)).toEqual({ at: 5_000, answers: [1, 'failed', 3] });
 });
 
 it('the answers are empty when no node is asked', async () => {
-  expect((await known([], 1)).answers).toEqual([]);
+  expect((await recordedAnswers([], 1)).answers).toEqual([]);
 });

@@ -6,7 +6,7 @@ export function rpcCalls(pool: NodePool): number {
 }
 
 /** Records the method of every call to the nodes, until the returned function is called. */
-export function listen(pool: NodePool, asked: string[]): () => void {
+export function recordCalls(pool: NodePool, asked: string[]): () => void {
   const restore = pool.nodes.map((node) => {
     const call = node.call.bind(node);
     node.call = (method, params, schema) => {
@@ -23,7 +23,7 @@ export function listen(pool: NodePool, asked: string[]): () => void {
 }
 
 /** Blocks every call to a node until the returned function is called. */
-export function holdCalls(pool: NodePool): () => void {
+export function blockCalls(pool: NodePool): () => void {
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => {
     release = resolve;

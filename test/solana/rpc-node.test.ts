@@ -10,7 +10,7 @@ import {
   sendTransaction,
 } from '../../src/solana/rpc/methods.ts';
 import { accountsAnswer, textAnswer, u64 } from '../../src/solana/rpc/schemas.ts';
-import { type Asked, type Reply, resultOf, useScriptedNode } from './rpc-scripted-node.ts';
+import { type Reply, type RpcRequest, resultOf, useScriptedNode } from './rpc-scripted-node.ts';
 
 const scripted = useScriptedNode();
 
@@ -18,7 +18,7 @@ const slot = () => scripted.node.call('getSlot', [], u64);
 const page = '<!DOCTYPE html><html><body>Bad Gateway</body></html>';
 
 describe('a malformed answer', () => {
-  it.each<[string, (asked: Asked) => Reply, string]>([
+  it.each<[string, (asked: RpcRequest) => Reply, string]>([
     ['an HTML page', () => ({ body: page }), 'the answer is not JSON: it begins with "<!DOCTYPE html>'],
     ['JSON cut short', ({ id }) => ({ body: `{"jsonrpc":"2.0","id":${id},"res` }), 'the answer is not JSON'],
     ['nothing', () => ({ body: '' }), 'the answer is not JSON'],
@@ -62,7 +62,7 @@ describe('a malformed answer', () => {
     await expect(answer).rejects.toMatchObject({ code: 'NodeFault' });
   });
 
-  it.each<[string, (asked: Asked) => string]>([
+  it.each<[string, (asked: RpcRequest) => string]>([
     [
       'by the code of a skipped slot',
       ({ id }) => `{"id":${id},"error":{"code":-32007,"message":"100/second request limit reached"}}`,
@@ -113,8 +113,8 @@ describe('a request to a node', () => {
   });
 
   it('reads no more bytes than allowed, packed or not', async () => {
-    const long = (asked: Asked) => `{"id":${asked.id},"result":"${'x'.repeat(5_000)}"}`;
-    const packed = (asked: Asked): Reply => ({
+    const long = (asked: RpcRequest) => `{"id":${asked.id},"result":"${'x'.repeat(5_000)}"}`;
+    const packed = (asked: RpcRequest): Reply => ({
       body: gzipSync(long(asked)),
       headers: { 'content-encoding': 'gzip' },
     });
@@ -136,7 +136,7 @@ describe('a request to a node', () => {
   });
 
   it('accepts gzip, and keeps its connection', async () => {
-    const packed = ({ id }: Asked): Reply => ({
+    const packed = ({ id }: RpcRequest): Reply => ({
       body: gzipSync(`{"id":${id},"result":5}`),
       headers: { 'content-encoding': 'gzip' },
     });
@@ -214,7 +214,7 @@ it.each([
 
 it('the client remembers which methods a node lacks, until the node has them', async () => {
   let old = true;
-  const none = ({ id }: Asked) => ({
+  const none = ({ id }: RpcRequest) => ({
     body: `{"id":${id},"error":{"code":-32601,"message":"Method not found"}}`,
   });
   await scripted.open((asked) => (old ? none(asked) : resultOf(asked, '1')));

@@ -65,25 +65,25 @@ describe('the rules of node operation', () => {
   });
 
   it('require each node to keep up, to answer, and to be of the same cluster', () => {
-    const said = (about: Partial<NodeReport>) =>
+    const warningsAbout = (about: Partial<NodeReport>) =>
       nodeWarnings([report('a'), report('b'), report('c', about)]).map(({ kind, message }) => [
         kind,
         message,
       ]);
     const lag = { cause: 'lag', reason: 'lags 200 slots behind' } as const;
-    expect(said({ demoted: lag })).toEqual([['node_lagging', 'c lags 200 slots behind']]);
-    expect(said({ demoted: { cause: 'fault', reason: 'HTTP 503' } })).toEqual([]);
+    expect(warningsAbout({ demoted: lag })).toEqual([['node_lagging', 'c lags 200 slots behind']]);
+    expect(warningsAbout({ demoted: { cause: 'fault', reason: 'HTTP 503' } })).toEqual([]);
     const silent = { membership: 'silent', demoted: { cause: 'silent', reason: 'HTTP 503' } } as const;
-    expect(said(silent)).toEqual([['node_silent', 'c does not answer: HTTP 503']]);
+    expect(warningsAbout(silent)).toEqual([['node_silent', 'c does not answer: HTTP 503']]);
     const reason = 'belongs to cluster x, not g: refused for good';
     const refused = { membership: 'refused', demoted: { cause: 'refused', reason } } as const;
-    expect(said(refused)).toEqual([['node_other_cluster', `c ${reason}`]]);
+    expect(warningsAbout(refused)).toEqual([['node_other_cluster', `c ${reason}`]]);
     const twin = {
       membership: 'refused',
       sameAs: 'a',
       demoted: { cause: 'refused', reason: 'is a' },
     } as const;
-    expect(said(twin)).toEqual([['node_twice', 'c is a']]);
+    expect(warningsAbout(twin)).toEqual([['node_twice', 'c is a']]);
   });
 
   it('require the needed blocks, and only of nodes that report their first block', () => {

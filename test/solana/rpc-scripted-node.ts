@@ -4,7 +4,7 @@ import { type NodeOptions, SolanaNode } from '../../src/solana/rpc/node.ts';
 import { bodyOf, startHttp } from '../support/http.ts';
 
 /** A request as it arrived. */
-export interface Asked {
+export interface RpcRequest {
   readonly id: number;
   readonly method: string;
   readonly params: readonly unknown[];
@@ -24,18 +24,18 @@ export type Reply =
 
 export interface ScriptedNode {
   readonly url: string;
-  readonly asked: Asked[];
+  readonly asked: RpcRequest[];
   close(): Promise<void>;
 }
 
 /** An HTTP server on loopback that answers each JSON-RPC request with the bytes that the test sets. */
 export async function startScriptedNode(
-  answer: (asked: Asked) => Reply | Promise<Reply>,
+  answer: (asked: RpcRequest) => Reply | Promise<Reply>,
 ): Promise<ScriptedNode> {
-  const asked: Asked[] = [];
+  const asked: RpcRequest[] = [];
   const server = await startHttp(async (request, response) => {
     const text = (await bodyOf(request)).toString();
-    const { id, method, params } = JSON.parse(text) as Pick<Asked, 'id' | 'method' | 'params'>;
+    const { id, method, params } = JSON.parse(text) as Pick<RpcRequest, 'id' | 'method' | 'params'>;
     const one = { id, method, params, headers: request.headers, fromPort: request.socket.remotePort ?? 0 };
     asked.push(one);
     const reply = await answer(one);
@@ -71,6 +71,6 @@ export function useScriptedNode() {
 }
 
 /** A well-formed answer whose result is this JSON text. */
-export function resultOf({ id }: Asked, json: string): Reply {
+export function resultOf({ id }: RpcRequest, json: string): Reply {
   return { body: `{"jsonrpc":"2.0","id":${id},"result":${json}}` };
 }

@@ -29,13 +29,13 @@ const causes = () => pool.report().map(({ demoted }) => demoted?.cause);
 
 it('a late node is overtaken by the next node, asked last for a minute, and tried again', async () => {
   localnet.controls.setFault(0, 'getBlockHeight', { kind: 'no-answer' });
-  const told = await height();
+  const first = await height();
   expect(causes()).toEqual(['slow', undefined, undefined]);
-  expect(await height()).toBe(told);
+  expect(await height()).toBe(first);
   expect(calls()).toEqual([1, 2, 0]);
   localnet.controls.clearFaults();
   now = 60_000;
-  expect(await height()).toBe(told);
+  expect(await height()).toBe(first);
   expect(calls()).toEqual([2, 2, 0]);
 });
 

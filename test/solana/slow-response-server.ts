@@ -5,12 +5,12 @@ import type { PoolOptions } from '../../src/solana/rpc/node-registry.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import { fetchBlock } from '../../src/solana/scan/searched-block.ts';
-import { handOn, startNodeProxy } from '../support/node-proxy.ts';
+import { sendAnswer, startNodeProxy } from '../support/node-proxy.ts';
 
 const open: { close(): Promise<unknown> | void }[] = [];
 
 /** For `afterEach`. */
-export async function closeDrips(): Promise<void> {
+export async function closeSlowNodes(): Promise<void> {
   for (const one of open.splice(0).toReversed()) await one.close();
 }
 
@@ -20,56 +20,59 @@ const TX =
 const PART = Buffer.from(TX.repeat(Math.ceil((210 * 1_024) / TX.length)));
 
 /** How a node drips: while it is `on`. */
-export class Drip {
-  on = true;
+export class SlowNode {
+  isSlow = true;
   /** It lists no block either. */
-  readonly mute: boolean;
-  drips = 0;
+  readonly answersNoBlock: boolean;
+  slowAnswers = 0;
   /** The requests that continue. */
-  open = 0;
+  openRequests = 0;
 
   constructor(mute = false) {
-    this.mute = mute;
+    this.answersNoBlock = mute;
   }
 }
 
 /** A node that is honest but for whole blocks, which drip. */
-async function dripping(target: string, state: Drip): Promise<string> {
-  const drip = async (response: ServerResponse): Promise<void> => {
-    state.drips += 1;
-    state.open += 1;
+async function startSlowProxy(target: string, state: SlowNode): Promise<string> {
+  const sendSlowly = async (response: ServerResponse): Promise<void> => {
+    state.slowAnswers += 1;
+    state.openRequests += 1;
     response.on('close', () => {
-      state.open -= 1;
+      state.openRequests -= 1;
     });
     response.write('{"jsonrpc":"2.0","result":{"transactions":[');
-    while (!response.destroyed && state.on) {
+    while (!response.destroyed && state.isSlow) {
       response.write(PART);
       await sleep(100);
     }
     response.destroy();
   };
   const proxy = await startNodeProxy(target, async ({ method, params, forward, response }) => {
-    if (state.on && method === 'getBlock') {
-      if (params[1]?.transactionDetails === 'accounts') return drip(response);
-      if (state.mute) return;
+    if (state.isSlow && method === 'getBlock') {
+      if (params[1]?.transactionDetails === 'accounts') return sendSlowly(response);
+      if (state.answersNoBlock) return;
     }
-    handOn(await forward(), response);
+    sendAnswer(await forward(), response);
   });
   open.push({
     close: () => {
-      state.on = false;
+      state.isSlow = false;
       return proxy.close();
     },
   });
   return proxy.url;
 }
 
-export async function poolWithDrip(state: Drip, options: PoolOptions = {}): Promise<NodePool> {
+export async function poolWithSlowNode(state: SlowNode, options: PoolOptions = {}): Promise<NodePool> {
   const localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 3 });
   open.push(localnet);
   localnet.controls.produceSlots(40);
   const [first = '', ...others] = localnet.rpcUrls;
-  const pool = await openNodePool([await dripping(first, state), ...others], { now: () => 0, ...options });
+  const pool = await openNodePool([await startSlowProxy(first, state), ...others], {
+    now: () => 0,
+    ...options,
+  });
   open.push(pool);
   return pool;
 }

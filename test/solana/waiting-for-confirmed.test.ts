@@ -1,16 +1,14 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
-import { ears, LandingRoom, until, wallet } from './landing-fixture.ts';
-import { listen } from './rpc-calls.ts';
+import { until } from '../support/until.ts';
+import { recordProgress, useLandingFixture } from './landing-fixture.ts';
+import { recordCalls } from './rpc-calls.ts';
 
 const HOUR_MS = 3_600_000;
-let room: LandingRoom;
+const room = useLandingFixture();
 
-beforeAll(async () => {
-  room = await LandingRoom.open();
-});
 afterEach(() => vi.restoreAllMocks());
-afterAll(() => room?.close());
 
 /** A watcher that polls hourly, and often only while a caller waits for `confirmed`. */
 const patient = () =>
@@ -19,19 +17,19 @@ const patient = () =>
 describe('a caller that waits for confirmed', () => {
   it('is polled for at its own interval, which ends with the answer', async () => {
     const watcher = patient();
-    const [slow, fast] = [ears(), ears()];
+    const [slow, fast] = [recordProgress(), recordProgress()];
     const asked: string[] = [];
-    const stop = listen(room.pool, asked);
+    const stop = recordCalls(room.pool, asked);
     const polls = () => asked.filter((method) => method === 'getSignatureStatuses').length;
-    const other = watcher.watch(await room.attempt(wallet(), 5_000_000n), slow.hooks);
+    const other = watcher.watch(await room.attempt(newAddress(), 5_000_000n), slow.hooks);
     expect(polls()).toBe(0);
     const awaited = { ...fast.hooks, answersAt: 'confirmed' as const };
-    const wait = watcher.watch(await room.attempt(wallet(), 5_000_000n), awaited);
-    await room.withBlocks(until(() => fast.heard.includes('confirmed')));
-    expect(slow.heard).toContain('confirmed');
-    const told = polls();
+    const wait = watcher.watch(await room.attempt(newAddress(), 5_000_000n), awaited);
+    await room.withBlocks(until(() => fast.progress.includes('confirmed')));
+    expect(slow.progress).toContain('confirmed');
+    const before = polls();
     await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(polls() - told).toBeLessThanOrEqual(1);
+    expect(polls() - before).toBeLessThanOrEqual(1);
     stop();
     for (const { abort } of [slow, fast]) abort.abort();
     await Promise.allSettled([other, wait]);
@@ -41,9 +39,9 @@ describe('a caller that waits for confirmed', () => {
     const watcher = patient();
     const waits = await Promise.all(
       Array.from({ length: 12 }, async () => {
-        const { heard, hooks, abort } = ears();
-        const sent = await room.attempt(wallet(), 5_000_000n);
-        return { heard, abort, start: () => watcher.watch(sent, { ...hooks, answersAt: 'confirmed' }) };
+        const { progress, hooks, abort } = recordProgress();
+        const sent = await room.attempt(newAddress(), 5_000_000n);
+        return { progress, abort, start: () => watcher.watch(sent, { ...hooks, answersAt: 'confirmed' }) };
       }),
     );
     const sizes: number[] = [];
@@ -53,7 +51,7 @@ describe('a caller that waits for confirmed', () => {
       return statuses(signatures);
     });
     const running = waits.map(({ start }) => start());
-    await room.withBlocks(until(() => waits.every(({ heard }) => heard.includes('confirmed'))));
+    await room.withBlocks(until(() => waits.every(({ progress }) => progress.includes('confirmed'))));
     expect(new Set(sizes)).toEqual(new Set([12]));
     for (const { abort } of waits) abort.abort();
     await Promise.allSettled(running);
@@ -62,31 +60,31 @@ describe('a caller that waits for confirmed', () => {
   it('receives no confirmation for an attempt that failed in its block, and the attempt is not resent', async () => {
     const funds = await room.lamportsOf(room.signer.address);
     const [first, second] = [
-      await room.attempt(wallet(), (funds * 2n) / 3n),
-      await room.attempt(wallet(), (funds * 2n) / 3n),
+      await room.attempt(newAddress(), (funds * 2n) / 3n),
+      await room.attempt(newAddress(), (funds * 2n) / 3n),
     ];
-    const { hooks, heard } = ears();
-    const before = room.watcher.watch(first, ears().hooks);
+    const { hooks, progress } = recordProgress();
+    const before = room.watcher.watch(first, recordProgress().hooks);
     const sent = vi.spyOn(room.chain, 'send');
     const wait = room.watcher.watch(second, { ...hooks, answersAt: 'confirmed' });
     expect((await room.withBlocks(wait)).verdict.kind).toBe('failed');
-    expect(heard).not.toContain('confirmed');
+    expect(progress).not.toContain('confirmed');
     expect(sent.mock.calls.length).toBeLessThanOrEqual(2);
     await room.withBlocks(before);
   });
 
   it('continues to finalized without a resend of a confirmed attempt, and resends the same bytes after a fork', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     await room.chain.send(sent.raw);
     room.localnet.controls.produceSlots(2);
     const send = vi.spyOn(room.chain, 'send');
-    const { hooks, heard } = ears();
+    const { hooks, progress } = recordProgress();
     const wait = room.watcher.watch(sent, hooks, { status: 'confirmed', reason: null });
     room.localnet.controls.produceSlot();
     await new Promise((resolve) => setTimeout(resolve, 150));
     expect(send).not.toHaveBeenCalled();
     room.localnet.controls.fork(3);
-    await until(() => heard.includes('sending'));
+    await until(() => progress.includes('sending'));
     await until(() => send.mock.calls.length > 0);
     expect(send.mock.calls[0]?.[0]).toBe(sent.raw);
     expect((await room.withBlocks(wait)).verdict.kind).toBe('landed');

@@ -23,7 +23,7 @@ const PROGRAMS = [
 ];
 
 /** Packages that start threads, or read files beside their own. */
-const OUTSIDE = [
+const EXTERNAL = [
   '@temporalio/*',
   '@bokuweb/zstd-wasm',
   '@fastify/swagger-ui',
@@ -35,11 +35,11 @@ const OUTSIDE = [
 ];
 
 /** Names that CommonJS packages use and that an ES module does not have. */
-const NAMES_OF_COMMONJS = `import { createRequire as requireOf } from 'node:module';
+const COMMONJS_GLOBALS = `import { createRequire as requireOf } from 'node:module';
 const require = requireOf(import.meta.url), { filename: __filename, dirname: __dirname } = import.meta;`;
 
 /** A bundled module still finds the files next to its compiled file. */
-const whereTheyWere: Plugin = {
+const originalModuleUrl: Plugin = {
   name: 'where they were',
   setup(build) {
     build.onLoad({ filter: /\.m?js$/ }, async ({ path }) => {
@@ -61,9 +61,9 @@ export async function bundlePrograms(directory: string): Promise<void> {
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    external: OUTSIDE,
-    plugins: [whereTheyWere],
-    banner: { js: NAMES_OF_COMMONJS },
+    external: EXTERNAL,
+    plugins: [originalModuleUrl],
+    banner: { js: COMMONJS_GLOBALS },
   });
   // Its process and the files that it read would stay in memory until the tests have ended.
   await stop();

@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
-import type { Ended, Surroundings } from './cli.ts';
+import type { CommandResult, ProcessOptions } from './cli.ts';
 
 /** Settles when all earlier commands have ended. */
 let before: Promise<unknown> = Promise.resolve();
@@ -8,13 +8,16 @@ let before: Promise<unknown> = Promise.resolve();
  * Runs the command `sluice` inside this process: for tests of what it does and prints. Calls run one after another, because a command
  * reads the environment and the working directory of its process. A test of signals, pipes or the end of a process starts a real one.
  */
-export function callSluice(args: readonly string[], surroundings: Surroundings = {}): Promise<Ended> {
+export function callSluice(
+  args: readonly string[],
+  surroundings: ProcessOptions = {},
+): Promise<CommandResult> {
   const ended = before.then(() => call(args, surroundings));
   before = ended.catch(() => undefined);
   return ended;
 }
 
-async function call(args: readonly string[], { cwd, env }: Surroundings): Promise<Ended> {
+async function call(args: readonly string[], { cwd, env }: ProcessOptions): Promise<CommandResult> {
   const { exitCode, env: own } = process;
   const directory = process.cwd();
   const stdout = capture(process.stdout);

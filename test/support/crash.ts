@@ -6,7 +6,7 @@ import { nodeProgram } from '../../devkit/localstack/program.ts';
 import type { Stack } from '../../devkit/localstack/stack.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { COMPILED } from './compiled.ts';
-import { lastWords } from './process-end-lines.ts';
+import { crashLine } from './crash-log-lines.ts';
 import { testEnvironment } from './stack.ts';
 
 /** A process that kills itself at one step of one withdrawal. */
@@ -149,7 +149,7 @@ async function endOf(process: ManagedProcess, at: string): Promise<void> {
   await process.exited;
   patience.abort();
   await late;
-  if (process.tail(1) !== lastWords(at))
+  if (process.tail(1) !== crashLine(at))
     throw new Error(`${process.name} did not end at "${at}":\n${process.tail()}`);
 }
 

@@ -6,7 +6,7 @@ import { Closers } from '../../src/platform/shutdown.ts';
 import { connectTemporal } from '../../src/platform/temporal/client.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
-import { deadly } from './crash-point.ts';
+import { killAtCrashPoint } from './crash-point.ts';
 
 /** The real gateway whose services can kill it: `payments` and `obligations` of the ledger, `workflow` of the Temporal client. It ends only at its crash point. */
 const config = readConfigOrExit(process.env, 'api');
@@ -18,10 +18,10 @@ await serveGateway(
   {
     ledger: {
       ...ledger,
-      payments: deadly(ledger.payments, 'payments'),
-      obligations: deadly(ledger.obligations, 'obligations'),
+      payments: killAtCrashPoint(ledger.payments, 'payments'),
+      obligations: killAtCrashPoint(ledger.obligations, 'obligations'),
     },
-    temporal: Object.create(client, { workflow: { value: deadly(client.workflow, 'workflow') } }),
+    temporal: Object.create(client, { workflow: { value: killAtCrashPoint(client.workflow, 'workflow') } }),
     chain: new Chain(await openNodePool(rpcUrls)),
     logger: createLogger({ level: config.logLevel, name: 'gateway' }),
     closers: new Closers(),

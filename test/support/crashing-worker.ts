@@ -3,10 +3,10 @@ import { readConfigOrExit } from '../../src/platform/config.ts';
 import { type ChainRooms, chainWorkers } from '../../src/platform/roles/chain.ts';
 import { runWorkers } from '../../src/platform/roles/run.ts';
 import { type Closers, shutdownSignal } from '../../src/platform/shutdown.ts';
-import { deadly } from './crash-point.ts';
-import { failing } from './failing-steps.ts';
+import { killAtCrashPoint } from './crash-point.ts';
+import { failAtPoints } from './failing-steps.ts';
 
-const wrap = process.env['STEPS_FAIL'] === undefined ? deadly : failing;
+const wrap = process.env['STEPS_FAIL'] === undefined ? killAtCrashPoint : failAtPoints;
 
 /** The real chain worker, which ends or fails at calls of `withdrawals`, `settlements`, `attempts` and `chain`. */
 function decorate({ ledger, chain }: ChainRooms): ChainRooms {

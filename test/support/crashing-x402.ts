@@ -4,14 +4,17 @@ import type { ChainRooms } from '../../src/platform/roles/chain.ts';
 import { runWorkers } from '../../src/platform/roles/run.ts';
 import { x402Worker } from '../../src/platform/roles/x402.ts';
 import { type Closers, shutdownSignal } from '../../src/platform/shutdown.ts';
-import { deadly } from './crash-point.ts';
+import { killAtCrashPoint } from './crash-point.ts';
 
 /** The real x402 worker, which ends at calls of `attempts`, `settlements`, `obligations` and `chain`. */
 function decorate({ ledger, chain }: ChainRooms): ChainRooms {
-  const attempts = deadly(ledger.attempts, 'attempts');
-  const settlements = deadly(ledger.settlements, 'settlements');
-  const obligations = deadly(ledger.obligations, 'obligations');
-  return { ledger: { ...ledger, attempts, settlements, obligations }, chain: deadly(chain, 'chain') };
+  const attempts = killAtCrashPoint(ledger.attempts, 'attempts');
+  const settlements = killAtCrashPoint(ledger.settlements, 'settlements');
+  const obligations = killAtCrashPoint(ledger.obligations, 'obligations');
+  return {
+    ledger: { ...ledger, attempts, settlements, obligations },
+    chain: killAtCrashPoint(chain, 'chain'),
+  };
 }
 
 const config = readConfigOrExit(process.env, 'x402');

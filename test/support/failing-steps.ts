@@ -1,19 +1,19 @@
+import { failureLine } from './crash-log-lines.ts';
 import { intercept, isAt } from './intercept.ts';
-import { stepFails } from './process-end-lines.ts';
 
 /** By the id of a withdrawal: the points, as {@link isAt} takes them, at which a call for it throws, each as often as it is named. */
 const points = new Map(Object.entries<string[]>(JSON.parse(process.env['STEPS_FAIL'] ?? '{}')));
 
 /** The service, whose calls throw at those points. Temporal runs their steps again. */
-export function failing<T extends object>(service: T, name: string): T {
+export function failAtPoints<T extends object>(service: T, name: string): T {
   return intercept(service, name, (side, call, args) => {
     const id = args.map(idOf).find((one) => one !== undefined) ?? '';
     const left = points.get(id) ?? [];
     const index = left.findIndex((point) => isAt(point, side, call, args));
     if (index < 0) return;
-    const said = stepFails(id, left.splice(index, 1).join());
-    process.stderr.write(`${said}\n`);
-    throw new Error(said);
+    const line = failureLine(id, left.splice(index, 1).join());
+    process.stderr.write(`${line}\n`);
+    throw new Error(line);
   });
 }
 

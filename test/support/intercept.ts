@@ -1,19 +1,19 @@
 /** Runs before each call of a service, and after each successful call; the caller gets its errors. */
-export type Reached = (side: 'before' | 'after', call: string, args: readonly unknown[]) => void;
+export type CallListener = (side: 'before' | 'after', call: string, args: readonly unknown[]) => void;
 
 /** The service, with every call reported as `name.method`. */
-export function intercept<T extends object>(service: T, name: string, reached: Reached): T {
+export function intercept<T extends object>(service: T, name: string, listener: CallListener): T {
   return new Proxy(service, {
     get(target, key) {
       const member: unknown = Reflect.get(target, key, target);
       if (typeof member !== 'function') return member;
       const call = `${name}.${String(key)}`;
       return (...args: unknown[]) => {
-        reached('before', call, args);
+        listener('before', call, args);
         const answer: unknown = member.apply(target, args);
         if (!(answer instanceof Promise)) return answer;
         return answer.then((value: unknown) => {
-          reached('after', call, args);
+          listener('after', call, args);
           return value;
         });
       };
@@ -22,13 +22,13 @@ export function intercept<T extends object>(service: T, name: string, reached: R
 }
 
 /** Whether a call is at this point, such as "before attempts.prepare" or, with a required argument, "after settlements.note confirmed". */
-export function isAt(point: string, ...[side, call, args]: Parameters<Reached>): boolean {
+export function isAt(point: string, ...[side, call, args]: Parameters<CallListener>): boolean {
   const [itsSide, itsCall, word] = point.split(' ');
   return itsSide === side && itsCall === call && (word === undefined || args.includes(word));
 }
 
 /** Wraps services so that a call throws at each of these points, once: a worker that dies there, in the process of the test. */
-export function crashing(points: string[]): <T extends object>(service: T, name: string) => T {
+export function failOnceAt(points: string[]): <T extends object>(service: T, name: string) => T {
   return (service, name) =>
     intercept(service, name, (...reached) => {
       const index = points.findIndex((point) => isAt(point, ...reached));

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { landingReport } from '../../src/workflows/messages.ts';
-import { until } from '../withdrawals/outcomes-support.ts';
+import { until } from '../support/until.ts';
 
 const LONG = 40;
 /** Dynamic config of a Temporal server: a run of 40 events is to continue as new. A run that is paid at its first attempt has fewer. */

@@ -14,18 +14,18 @@ export interface TestNamespace {
 
 /** A new namespace, with our search attributes, on the Temporal that all test files share. */
 export async function freshNamespace(name = 'test'): Promise<TestNamespace> {
-  return connected(name, async (connection, namespace) => {
+  return createNamespace(name, async (connection, namespace) => {
     await untilDone(() => registerSearchAttributes(connection, namespace));
     await untilDone(() => count(connection, namespace, "sluiceStatus = 'none'"));
   });
 }
 
 /** {@link freshNamespace} without our search attributes. */
-export async function bareNamespace(name = 'bare'): Promise<TestNamespace> {
-  return connected(name, (connection, namespace) => untilDone(() => count(connection, namespace, '')));
+export async function namespaceWithoutAttributes(name = 'bare'): Promise<TestNamespace> {
+  return createNamespace(name, (connection, namespace) => untilDone(() => count(connection, namespace, '')));
 }
 
-async function connected(
+async function createNamespace(
   name: string,
   open: (connection: Connection, namespace: string) => Promise<unknown>,
 ): Promise<TestNamespace> {

@@ -43,8 +43,8 @@ test('the node proxy closes the connection where its node closes it, and where n
   const { controls, ask } = await nodeBehindProxy();
   controls.setFault(0, '*', { kind: 'drop' });
   await expect(ask()).rejects.toThrow('fetch failed');
-  const { ask: askNobody } = await proxyTo(`http://127.0.0.1:${await freePort()}`);
-  await expect(askNobody()).rejects.toThrow('fetch failed');
+  const { ask: askClosedPort } = await proxyTo(`http://127.0.0.1:${await freePort()}`);
+  await expect(askClosedPort()).rejects.toThrow('fetch failed');
 });
 
 test('the node proxy sends no answer while its node sends none, and still closes', async () => {

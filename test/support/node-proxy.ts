@@ -4,7 +4,7 @@ import { bodyOf, type HttpServer, startHttp } from './http.ts';
 type Json = ReturnType<typeof JSON.parse>;
 
 /** One JSON-RPC request that a client sent to the proxy. */
-export interface Asked {
+export interface ProxyRequest {
   readonly id: Json;
   readonly method: string;
   readonly params: Json;
@@ -22,7 +22,7 @@ export interface NodeAnswer {
 }
 
 /** Headers of the connection to the node, and of the content encoding, which fetch decodes. */
-const OF_THE_CONNECTION = [
+const DROPPED_HEADERS = [
   'connection',
   'keep-alive',
   'transfer-encoding',
@@ -31,7 +31,10 @@ const OF_THE_CONNECTION = [
 ];
 
 /** A proxy in front of the node at `target`. It closes the connection, like a dead node, if `answer` fails or the node is unavailable. */
-export function startNodeProxy(target: string, answer: (asked: Asked) => Promise<void>): Promise<HttpServer> {
+export function startNodeProxy(
+  target: string,
+  answer: (asked: ProxyRequest) => Promise<void>,
+): Promise<HttpServer> {
   return startHttp(async (request, response) => {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
@@ -42,9 +45,9 @@ export function startNodeProxy(target: string, answer: (asked: Asked) => Promise
 }
 
 /** Passes on the answer of a node: its status, its headers and its bytes. */
-export function handOn({ status, headers, body }: NodeAnswer, response: ServerResponse): void {
+export function sendAnswer({ status, headers, body }: NodeAnswer, response: ServerResponse): void {
   response.statusCode = status;
-  for (const [name, value] of headers) if (!OF_THE_CONNECTION.includes(name)) response.setHeader(name, value);
+  for (const [name, value] of headers) if (!DROPPED_HEADERS.includes(name)) response.setHeader(name, value);
   response.end(body);
 }
 

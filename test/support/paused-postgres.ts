@@ -6,19 +6,19 @@ import type { LocalPostgres } from '../../devkit/localstack/postgres.ts';
  * Stops the server and all its processes, as `docker pause` does: connections stay open without an answer. Ends with a call, and with
  * the test at the latest.
  */
-export function standStill({ process: server }: Pick<LocalPostgres, 'process'>): () => void {
+export function pausePostgres({ process: server }: Pick<LocalPostgres, 'process'>): () => void {
   const pid = server?.pid;
   if (pid === undefined) throw new Error('PostgreSQL does not run here');
   const all = [pid];
-  const goOn = () => {
+  const resume = () => {
     for (const one of all.splice(0)) signal(one, 'SIGCONT');
   };
-  onTestFinished(goOn);
+  onTestFinished(resume);
   // The parent first: a stopped parent forks no children.
   process.kill(pid, 'SIGSTOP');
   all.push(...childrenOf(pid));
   for (const one of all) signal(one, 'SIGSTOP');
-  return goOn;
+  return resume;
 }
 
 /** A child may have ended since it was listed. */

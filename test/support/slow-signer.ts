@@ -9,12 +9,12 @@ import type { Signer } from '../../src/signing/signer.ts';
 /** The real signer with a key that answers after SLOW_MS. */
 const config = readConfigOrExit(process.env, 'signer');
 const delay = Number(process.env['SLOW_MS']);
-const slowly = (signer: Signer): Signer => ({
+const withDelay = (signer: Signer): Signer => ({
   address: signer.address,
   sign: async (message) => {
     await sleep(delay);
     return signer.sign(message);
   },
 });
-const staff = async (connection: NativeConnection) => [await signerWorker(config, connection, slowly)];
+const staff = async (connection: NativeConnection) => [await signerWorker(config, connection, withDelay)];
 await runWorkers(config, staff, shutdownSignal());

@@ -1,13 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SluiceClient } from '../../src/client/client.ts';
-
-export { newAddress as newWallet } from '../../devkit/localstack/keypair.ts';
-
 import type { ChainKind } from '../../devkit/localstack/chain.ts';
 import type { SalesOptions } from '../../devkit/localstack/sales.ts';
 import { type Stack, startStack } from '../../devkit/localstack/stack.ts';
+import { SluiceClient } from '../../src/client/client.ts';
 import { COMPILED } from './compiled.ts';
 import { freshNamespace } from './namespace.ts';
 import { freshDatabase } from './postgres.ts';

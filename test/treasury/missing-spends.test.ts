@@ -3,7 +3,7 @@ import { base58 } from '@scure/base';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { finalizedTip } from '../../src/solana/scan/frontier.ts';
 import { useHotWallet } from '../activities/hot-wallet.ts';
-import { NOTHING, START } from '../ledger/chain-of-blocks.ts';
+import { EMPTY_FINDING, START } from '../ledger/chain-of-blocks.ts';
 import { resume, useLedger } from '../ledger/support.ts';
 
 const use = useLedger();
@@ -21,7 +21,7 @@ async function scanned(signature: string, minutesAgo: number): Promise<void> {
   const slot = await finalizedTip(hot.pool);
   await ledger.scan.start({ ...START, slot, parentSlot: slot - 1n });
   await ledger.db.updateTable('scanCursor').set({ slot }).execute();
-  const finding = { ...NOTHING, spends: [{ signature, wallet: hot.address, error: null }] };
+  const finding = { ...EMPTY_FINDING, spends: [{ signature, wallet: hot.address, error: null }] };
   const blocks = [{ header: { slot, blockhash: null, time: null }, finding }];
   const watchVersion = await ledger.watched.version();
   await ledger.scan.upsert({ blocks, watchVersion });
@@ -31,7 +31,7 @@ async function scanned(signature: string, minutesAgo: number): Promise<void> {
 
 const signatureOf = (name: string): string => base58.encode(createHash('sha512').update(name).digest());
 
-async function told(): Promise<readonly string[]> {
+async function openAlerts(): Promise<readonly string[]> {
   const { rows } = await use.ledger.alerts.list({ open: true, limit: 100 });
   return rows.map(({ kind, subject }) => `${kind} ${subject}`);
 }
@@ -43,7 +43,7 @@ describe('a spend that the scanner saw and no node proves', () => {
     await scanned(signatureOf('young'), 9);
     await hot.look(use.ledger);
     expect(await unjudged()).toHaveLength(1);
-    expect(await told()).toEqual([]);
+    expect(await openAlerts()).toEqual([]);
     await use.ledger.spends.markJudged(hot.address, [signatureOf('young')]);
   });
 
@@ -51,14 +51,14 @@ describe('a spend that the scanner saw and no node proves', () => {
     await scanned(signatureOf('made-up'), 11);
     await hot.look(use.ledger);
     expect(await unjudged()).toEqual([]);
-    expect([await told(), await use.ledger.pauses.open()]).toEqual([[], []]);
+    expect([await openAlerts(), await use.ledger.pauses.open()]).toEqual([[], []]);
   });
 
   it('pauses all payments once when no quorum returns the block', async () => {
     await scanned(signatureOf('gone'), 11);
     for (const node of [0, 1, 2]) hot.localnet.controls.setFault(node, 'getBlock', { kind: 'null' });
     await hot.look(use.ledger);
-    expect(await told()).toEqual([`unknown_spend ${signatureOf('gone')}`]);
+    expect(await openAlerts()).toEqual([`unknown_spend ${signatureOf('gone')}`]);
     expect(await use.ledger.pauses.open()).toMatchObject([{ cause: 'unknown_spend' }]);
     expect(await unjudged()).toEqual([]);
     await resume(use.ledger);

@@ -10,7 +10,7 @@ import type { Chain } from '../../src/solana/chain.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
 import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
-import { AMOUNT, NonceDesk, type Paid, type Signed } from '../activities/nonce-fixture.ts';
+import { AMOUNT, NonceFixture, type Paid, type Signed } from '../activities/nonce-fixture.ts';
 import { resume } from '../ledger/support.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { quickChain } from '../support/quick-chain.ts';
@@ -26,7 +26,7 @@ let pool: NodePool;
 let chain: Chain;
 /** The database after the restore, and what the restore lost. */
 let ledger: Ledger;
-let desk: NonceDesk;
+let desk: NonceFixture;
 let landsLate: Paid;
 let neverLands: Paid;
 let living: { readonly paid: Paid; readonly signed: Signed };
@@ -46,7 +46,7 @@ beforeAll(async () => {
   closers.push(restored.drop);
   ledger = await openLedger(restored.url);
   closers.push(() => ledger.close());
-  desk = await NonceDesk.open({ ledger, chain, key: KEY });
+  desk = await NonceFixture.open({ ledger, chain, key: KEY });
 });
 afterAll(async () => {
   for (const close of closers.toReversed()) await close();
@@ -55,7 +55,7 @@ afterAll(async () => {
 /** A backup with one account that is free and one with a living attempt; after it, an account and two attempts that it does not know. */
 async function backedUpAndGoneOn({ url, copy }: Awaited<ReturnType<typeof freshDatabase>>) {
   const before = await openLedger(url);
-  const first = await NonceDesk.open({ ledger: before, chain, key: KEY });
+  const first = await NonceFixture.open({ ledger: before, chain, key: KEY });
   await look(before);
   await first.newAccount();
   const paid = await first.withdrawal();
@@ -67,7 +67,7 @@ async function backedUpAndGoneOn({ url, copy }: Awaited<ReturnType<typeof freshD
   const backup = await copy();
 
   const after = await openLedger(url);
-  const later = await NonceDesk.open({ ledger: after, chain, key: KEY });
+  const later = await NonceFixture.open({ ledger: after, chain, key: KEY });
   await later.newAccount();
   for (const lost of [landsLate, neverLands]) {
     const { message, signature } = await later.sign(lost, await later.prepare(lost));
@@ -145,9 +145,9 @@ describe('a database restored from before attempts with durable nonces', () => {
       [3, 'unproved'],
     ]);
     const requests = await started();
-    const doubtful = accounts.slice(1).map(({ address }) => ['nonce-advance', address]);
+    const unproved = accounts.slice(1).map(({ address }) => ['nonce-advance', address]);
     const advances = requests.map(({ kind, subjectId }) => [kind, readAdvanceSubject(subjectId).address]);
-    expect(advances.toSorted((a, b) => positionOf(a[1]) - positionOf(b[1]))).toEqual(doubtful);
+    expect(advances.toSorted((a, b) => positionOf(a[1]) - positionOf(b[1]))).toEqual(unproved);
     expect(await openAlerts()).toContainEqual(['record_restored', 'sluice']);
     await neverDroppedByOneNode(requests);
 
@@ -166,7 +166,7 @@ describe('a database restored from before attempts with durable nonces', () => {
     expect(ends.filter((end) => end?.kind === 'finalized')).toHaveLength(1);
     await look(ledger);
     expect(await started(), 'nothing is to be advanced any more').toEqual([]);
-    expect(await ledger.continuity.pulse(), 'the gap goes on').toMatchObject({ noncesSettled: true });
+    expect(await ledger.continuity.pulse(), 'the gap continues').toMatchObject({ noncesSettled: true });
     await gapEnds();
     const alerts = await openAlerts();
     expect(alerts.filter(([kind]) => kind === 'maybe_paid')).toEqual([['maybe_paid', landsLate.id]]);

@@ -30,11 +30,11 @@ interface Endpoint {
 }
 
 /** The API and both webhook workers, and for each test an endpoint of its own. */
-export class DeliveryRoom {
+export class DeliveryFixture {
   /** Runs once, right after the run has found no waiting event, and before the run ends. */
-  atTheEnd: (() => Promise<unknown>) | null = null;
+  beforeRunEnds: (() => Promise<unknown>) | null = null;
   /** The failure of a delivery attempt before it reads anything. */
-  failsBefore: () => void = () => undefined;
+  beforeAttempt: () => void = () => undefined;
   #workers: Workers | undefined;
   #endpoint: Endpoint | undefined;
 
@@ -44,15 +44,15 @@ export class DeliveryRoom {
   }
 
   get endpoint(): string {
-    return this.#told().id;
+    return this.#current().id;
   }
 
   get secret(): string {
-    return this.#told().secret;
+    return this.#current().secret;
   }
 
   get receiver(): Receiver {
-    return this.#told().receiver;
+    return this.#current().receiver;
   }
 
   async start(): Promise<void> {
@@ -69,11 +69,11 @@ export class DeliveryRoom {
       activities: this.#steps(service),
     });
     const activities = this.#tries(service, sender);
-    const teller = await Worker.create({ ...shared, taskQueue: WEBHOOK_TASK_QUEUE, activities });
-    const running = Promise.all([worker.run(), teller.run()]);
+    const webhookWorker = await Worker.create({ ...shared, taskQueue: WEBHOOK_TASK_QUEUE, activities });
+    const running = Promise.all([worker.run(), webhookWorker.run()]);
     const close = async (): Promise<void> => {
       worker.shutdown();
-      teller.shutdown();
+      webhookWorker.shutdown();
       await running;
       await sender.close();
       await connection.close();
@@ -99,7 +99,7 @@ export class DeliveryRoom {
     await this.receiver.close();
   }
 
-  async happens(entity: string, ...kinds: readonly ('pending' | 'final' | 'dropped')[]): Promise<void> {
+  async queueEvents(entity: string, ...kinds: readonly ('pending' | 'final' | 'dropped')[]): Promise<void> {
     for (const kind of kinds)
       await this.service.ledger.db
         .transaction()
@@ -107,7 +107,7 @@ export class DeliveryRoom {
   }
 
   /** One round of the outbox; returns its number of rows. */
-  round(): Promise<number> {
+  handOver(): Promise<number> {
     const { ledger, temporal } = this.service;
     return handOver(ledger.deliveries, (line) => startWebhookDelivery(temporal, line, PATIENCE));
   }
@@ -118,8 +118,8 @@ export class DeliveryRoom {
   }
 
   /** Hands waiting events over, and resolves when the runs have delivered them. */
-  async tell(...entities: readonly string[]): Promise<void> {
-    await this.round();
+  async deliver(...entities: readonly string[]): Promise<void> {
+    await this.handOver();
     await Promise.all(entities.map((entity) => this.runOf(entity).result()));
   }
 
@@ -131,7 +131,7 @@ export class DeliveryRoom {
       .toReversed();
   }
 
-  #told(): Endpoint {
+  #current(): Endpoint {
     if (this.#endpoint === undefined) throw new Error('an endpoint is added before each test');
     return this.#endpoint;
   }
@@ -142,8 +142,8 @@ export class DeliveryRoom {
       ...steps,
       nextDelivery: async (line) => {
         const key = await steps.nextDelivery(line);
-        const happening = key === null ? this.atTheEnd : null;
-        if (happening !== null) this.atTheEnd = null;
+        const happening = key === null ? this.beforeRunEnds : null;
+        if (happening !== null) this.beforeRunEnds = null;
         await happening?.();
         return key;
       },
@@ -154,16 +154,16 @@ export class DeliveryRoom {
     const activities = createWebhookActivities({ ledger, sender, explorer: EXPLORER, triesAtOnce: 100 });
     return {
       deliver: async (...given) => {
-        this.failsBefore();
+        this.beforeAttempt();
         return activities.deliver(...given);
       },
     };
   }
 }
 
-/** {@link DeliveryRoom} for the tests of one file. */
-export function useDeliveryRoom(): DeliveryRoom {
-  const room = new DeliveryRoom();
+/** {@link DeliveryFixture} for the tests of one file. */
+export function useDeliveryFixture(): DeliveryFixture {
+  const room = new DeliveryFixture();
   beforeAll(() => room.start());
   afterAll(() => room.close());
   beforeEach(() => room.addEndpoint());

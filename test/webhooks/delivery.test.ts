@@ -8,10 +8,10 @@ import type { WebhookEventType } from '../../src/domain/webhook.ts';
 import { startWebhookDelivery } from '../../src/platform/temporal/starts.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
 import { EXPLORER } from '../http/service.ts';
-import { PATIENCE, useDeliveryRoom } from './delivery-fixture.ts';
+import { PATIENCE, useDeliveryFixture } from './delivery-fixture.ts';
 import { answering } from './receiver.ts';
 
-const room = useDeliveryRoom();
+const room = useDeliveryFixture();
 
 /** Resolves once a workflow task started after the signal, so that the run has read the signal. */
 async function signalIsInHistory(entity: string): Promise<void> {
@@ -38,15 +38,15 @@ async function detailsOf(entity: string): Promise<string | undefined> {
 const givenUp = (kind: string, tries: string, reason: string): string =>
   `**deposit.${kind} to 127.0.0.1:${room.receiver.port}: given up** ${tries}: ${reason}; \`sluice webhooks replay ${room.endpoint}\` retries it`;
 
-const told = (...kinds: readonly string[]): readonly WebhookEventType[] =>
+const deposited = (...kinds: readonly string[]): readonly WebhookEventType[] =>
   kinds.map((kind) => `deposit.${kind}` as WebhookEventType);
 
 describe('a webhook event is delivered', () => {
   it('with a signature of Standard Webhooks by every valid secret, and with one id in every attempt', async () => {
     const { secret: second } = await room.service.ledger.webhooks.rotate(room.endpoint, 24);
     room.receiver.behave((response, _received, n) => response.writeHead(n === 1 ? 503 : 200).end());
-    await room.happens('deposit/signed', 'final');
-    await room.tell('deposit/signed');
+    await room.queueEvents('deposit/signed', 'final');
+    await room.deliver('deposit/signed');
     expect(room.receiver.received).toHaveLength(2);
     const [first, last] = room.receiver.received;
     expect(first?.headers['webhook-id']).toBe(last?.headers['webhook-id']);
@@ -65,9 +65,9 @@ describe('a webhook event is delivered', () => {
     room.receiver.behave((response, _received, n) =>
       response.writeHead(n === 1 ? 302 : 200, elsewhere).end(),
     );
-    await room.happens('deposit/moved', 'final');
-    await room.tell('deposit/moved');
-    expect(room.receiver.types()).toEqual(told('final', 'final'));
+    await room.queueEvents('deposit/moved', 'final');
+    await room.deliver('deposit/moved');
+    expect(room.receiver.types()).toEqual(deposited('final', 'final'));
     expect(await room.statesOf('deposit/moved')).toEqual(['delivered']);
   });
 
@@ -76,13 +76,13 @@ describe('a webhook event is delivered', () => {
       const fails = body.includes('deposit/slow') && room.receiver.received.length < 4;
       response.writeHead(fails ? 500 : 204).end();
     });
-    await room.happens('deposit/slow', 'pending', 'final');
-    await room.happens('deposit/quick', 'final');
-    await room.tell('deposit/slow', 'deposit/quick');
+    await room.queueEvents('deposit/slow', 'pending', 'final');
+    await room.queueEvents('deposit/quick', 'final');
+    await room.deliver('deposit/slow', 'deposit/quick');
     const types = room.receiver.received
       .filter(({ body }) => body.includes('deposit/slow'))
       .map(({ body }) => (JSON.parse(body) as { type: string }).type);
-    expect(new Set(types.slice(0, -1))).toEqual(new Set(told('pending')));
+    expect(new Set(types.slice(0, -1))).toEqual(new Set(deposited('pending')));
     expect(types.length).toBeGreaterThan(2);
     expect(types.at(-1)).toBe('deposit.final');
     expect(await room.statesOf('deposit/slow')).toEqual(['delivered', 'delivered']);
@@ -97,26 +97,26 @@ describe('a webhook event is delivered', () => {
         return resolve();
       });
     });
-    await room.happens('deposit/late', 'pending');
-    await room.round();
+    await room.queueEvents('deposit/late', 'pending');
+    await room.handOver();
     await arrived;
-    await room.happens('deposit/late', 'final');
-    await room.round();
+    await room.queueEvents('deposit/late', 'final');
+    await room.handOver();
     const { runId } = await room.runOf('deposit/late').describe();
     release();
     await room.runOf('deposit/late').result();
     expect((await room.runOf('deposit/late').describe()).runId).toBe(runId);
-    expect(room.receiver.types()).toEqual(told('pending', 'final'));
+    expect(room.receiver.types()).toEqual(deposited('pending', 'final'));
   });
 
   it('by the existing run, even if the signal arrives after the run has read its last event', async () => {
     const line = { endpoint: room.endpoint, entity: 'deposit/end' };
-    room.atTheEnd = async () => {
-      await room.happens(line.entity, 'final');
-      await room.round();
+    room.beforeRunEnds = async () => {
+      await room.queueEvents(line.entity, 'final');
+      await room.handOver();
       await signalIsInHistory(line.entity);
     };
-    await room.happens(line.entity, 'pending');
+    await room.queueEvents(line.entity, 'pending');
     // During the first read, a run with such a short task timeout starts another task, which delivers the signal.
     await room.service.temporal.workflow.start('webhookDelivery', {
       workflowId: webhookWorkflowId(line),
@@ -125,18 +125,18 @@ describe('a webhook event is delivered', () => {
       workflowTaskTimeout: '1 second',
     });
     await room.runOf(line.entity).result();
-    expect(room.receiver.types()).toEqual(told('pending', 'final'));
+    expect(room.receiver.types()).toEqual(deposited('pending', 'final'));
   });
 
   it('once, however often it is handed over', async () => {
-    await room.happens('deposit/once', 'final');
+    await room.queueEvents('deposit/once', 'final');
     const [line] = await room.service.ledger.deliveries.unhanded();
     if (line === undefined) throw new Error('nothing waits');
     for (let again = 0; again < 3; again += 1)
       await startWebhookDelivery(room.service.temporal, line, PATIENCE);
-    await room.tell('deposit/once');
-    expect(room.receiver.types()).toEqual(told('final'));
-    expect(await room.round()).toBe(0);
+    await room.deliver('deposit/once');
+    expect(room.receiver.types()).toEqual(deposited('final'));
+    expect(await room.handOver()).toBe(0);
   });
 });
 
@@ -145,9 +145,9 @@ describe('a webhook event that no attempt delivers', () => {
     room.receiver.behave((response, { body }) =>
       response.writeHead(body.includes('deposit.pending') ? 500 : 204).end(),
     );
-    await room.happens('deposit/dead', 'pending', 'final');
-    await room.tell('deposit/dead');
-    expect(room.receiver.types()).toEqual(told('pending', 'pending', 'pending', 'final'));
+    await room.queueEvents('deposit/dead', 'pending', 'final');
+    await room.deliver('deposit/dead');
+    expect(room.receiver.types()).toEqual(deposited('pending', 'pending', 'pending', 'final'));
     expect(await room.statesOf('deposit/dead')).toEqual(['dead', 'delivered']);
     expect(await detailsOf('deposit/dead')).toBe(
       [
@@ -165,16 +165,16 @@ describe('a webhook event that no attempt delivers', () => {
     ]);
     room.receiver.behave(answering(204));
     expect(await room.service.ledger.deliveries.replay(room.endpoint)).toBe(1);
-    await room.tell('deposit/dead');
+    await room.deliver('deposit/dead');
     expect(await room.statesOf('deposit/dead')).toEqual(['delivered', 'delivered']);
     expect(room.receiver.types().at(-1)).toBe('deposit.pending');
   });
 
   it('because the receiver is gone is not retried, and disables the endpoint', async () => {
     room.receiver.behave(answering(410));
-    await room.happens('deposit/gone', 'pending', 'final');
-    await room.tell('deposit/gone');
-    expect(room.receiver.types()).toEqual(told('pending'));
+    await room.queueEvents('deposit/gone', 'pending', 'final');
+    await room.deliver('deposit/gone');
+    expect(room.receiver.types()).toEqual(deposited('pending'));
     expect(await room.statesOf('deposit/gone')).toEqual(['dead', 'dead']);
     const { rows } = await room.service.ledger.deliveries.list({ endpoint: room.endpoint, limit: 2 });
     expect(rows.map(({ attempts }) => attempts)).toEqual([0, 1]);
@@ -198,7 +198,7 @@ describe('a webhook event that no attempt delivers', () => {
       triesAtOnce: 100,
     });
     const steps = createDeliverySteps(room.service.ledger);
-    await room.happens('deposit/private', 'final');
+    await room.queueEvents('deposit/private', 'final');
     const key = await steps.nextDelivery({ endpoint: room.endpoint, entity: 'deposit/private' });
     if (key === null) throw new Error('nothing waits');
     await expect(strict.deliver(key, PATIENCE)).rejects.toThrow('the URL must be an https URL');

@@ -5,7 +5,7 @@ import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
 import { authorization, EXPLORER, openService } from '../http/service.ts';
 import { address, chain, inflow, START } from '../ledger/chain-of-blocks.ts';
-import { commit, confirmAll, imported } from '../ledger/deposit-ledger.ts';
+import { commit, confirmAll, importWallets } from '../ledger/deposit-ledger.ts';
 import { startReceiver } from './receiver.ts';
 
 it('the deposit of a webhook equals that of the API, with the sequence of the event', async () => {
@@ -18,15 +18,15 @@ it('the deposit of a webhook equals that of the API, with the sequence of the ev
       'deposit.not_credited',
       'deposit.final',
     ]);
-    await imported(ledger, address('ann'));
+    await importWallets(ledger, address('ann'));
     await ledger.scan.start(START);
     await commit(ledger, chain(START, [inflow(address('ann'), 7n)]));
     await confirmAll(ledger);
     const answer = await service.app.inject({ url: '/v1/deposits', headers: { authorization } });
     const [deposit] = answer.json().deposits;
-    const [onRecord] = (await ledger.deposits.list({ limit: 1 })).rows;
-    if (onRecord === undefined) throw new Error('a deposit');
-    const line = { endpoint: row.id, entity: `deposit/${depositId(onRecord)}` };
+    const [stored] = (await ledger.deposits.list({ limit: 1 })).rows;
+    if (stored === undefined) throw new Error('a deposit');
+    const line = { endpoint: row.id, entity: `deposit/${depositId(stored)}` };
     const key = await createDeliverySteps(ledger).nextDelivery(line);
     if (key === null) throw new Error('nothing waits');
     const activities = createWebhookActivities({ ledger, sender, explorer: EXPLORER, triesAtOnce: 100 });

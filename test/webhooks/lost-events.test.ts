@@ -3,11 +3,11 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { nodeProgram } from '../../devkit/localstack/program.ts';
 import { COMPILED } from '../support/compiled.ts';
-import { lastWords } from '../support/process-end-lines.ts';
-import { useDeliveryRoom } from './delivery-fixture.ts';
+import { crashLine } from '../support/crash-log-lines.ts';
+import { useDeliveryFixture } from './delivery-fixture.ts';
 import { answering } from './receiver.ts';
 
-const room = useDeliveryRoom();
+const room = useDeliveryFixture();
 
 describe('a webhook event is not lost', () => {
   it.each(['before start', 'before mark'])('with a worker that is killed %s', async (at) => {
@@ -19,27 +19,27 @@ describe('a webhook event is not lost', () => {
       await round;
       response.writeHead(204).end();
     });
-    await room.happens(entity, 'pending', 'final');
-    expect(await killedOutbox(at)).toContain(lastWords(at));
-    expect(await room.round()).toBe(1);
+    await room.queueEvents(entity, 'pending', 'final');
+    expect(await killedOutbox(at)).toContain(crashLine(at));
+    expect(await room.handOver()).toBe(1);
     answer();
     await room.runOf(entity).result();
     expect(room.receiver.types()).toEqual(['deposit.pending', 'deposit.final']);
-    expect(await room.round()).toBe(0);
+    expect(await room.handOver()).toBe(0);
   });
 
   it('with its terminated run', async () => {
     const asked = new Promise<void>((resolve) => room.receiver.behave(() => resolve()));
-    await room.happens('deposit/lost', 'final');
-    await room.round();
+    await room.queueEvents('deposit/lost', 'final');
+    await room.handOver();
     await asked;
     await room.runOf('deposit/lost').terminate('as if Temporal had lost it');
     room.receiver.behave(answering(204));
-    expect(await room.round()).toBe(0);
+    expect(await room.handOver()).toBe(0);
     await sql`update webhook_delivery set handed_at = handed_at - interval '3 hours'`.execute(
       room.service.ledger.db,
     );
-    await room.tell('deposit/lost');
+    await room.deliver('deposit/lost');
     expect(await room.statesOf('deposit/lost')).toEqual(['delivered']);
   });
 });
@@ -47,14 +47,14 @@ describe('a webhook event is not lost', () => {
 describe('a fault of our own that is not counted against the receiver', () => {
   it('is a silent database between two attempts: neither is counted, and the run continues', async () => {
     let silent = 4;
-    room.failsBefore = () => {
+    room.beforeAttempt = () => {
       if (silent === 0) return;
       silent -= 1;
       throw new Error('Connection terminated unexpectedly');
     };
-    await room.happens('deposit/silent', 'final');
-    await room.tell('deposit/silent');
-    room.failsBefore = () => undefined;
+    await room.queueEvents('deposit/silent', 'final');
+    await room.deliver('deposit/silent');
+    room.beforeAttempt = () => undefined;
     expect(silent).toBe(0);
     expect(await room.statesOf('deposit/silent')).toEqual(['delivered']);
   });

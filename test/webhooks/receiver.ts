@@ -5,7 +5,7 @@ export interface Received {
   readonly body: string;
 }
 
-/** What a receiver does with a complete request: the `n`-th, from 1. */
+/** The reaction of a receiver to its `n`-th complete request, from 1. */
 export type Behaviour = (response: ServerResponse, received: Received, n: number) => unknown;
 
 export interface Receiver {

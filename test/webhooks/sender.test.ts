@@ -131,12 +131,12 @@ describe('the DNS resolver', () => {
   it('gets one request for a name at a time, so that a silent name leaves threads for others', async () => {
     const { port } = await receiver();
     const asked: string[] = [];
-    let tell: () => void = () => undefined;
-    const told = new Promise<void>((resolve) => (tell = resolve));
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
     const made = sender({
       resolve: async (hostname) => {
         asked.push(hostname);
-        if (hostname === 'slow.example') await told;
+        if (hostname === 'slow.example') await released;
         return [{ address: '127.0.0.1', family: 4 }];
       },
     });
@@ -144,7 +144,7 @@ describe('the DNS resolver', () => {
     const slow = Promise.all(Array.from({ length: 20 }, () => post('slow')));
     expect(await post('quick')).toMatchObject({ status: 204 });
     expect(asked.filter((name) => name === 'slow.example')).toHaveLength(1);
-    tell();
+    release();
     expect((await slow).map(({ status }) => status)).toEqual(Array(20).fill(204));
     expect(asked.toSorted()).toEqual(['quick.example', 'slow.example']);
   });

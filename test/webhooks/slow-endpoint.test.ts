@@ -8,6 +8,7 @@ import { readConfig } from '../../src/platform/config.ts';
 import { webhookWorker } from '../../src/platform/roles/webhooks.ts';
 import { Closers } from '../../src/platform/shutdown.ts';
 import { openService, type Service } from '../http/service.ts';
+import { until } from '../support/until.ts';
 import { testWorkflows } from '../support/workflows.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
@@ -67,12 +68,8 @@ afterAll(async () => {
   await service?.close();
 });
 
-function happen(events: readonly OutboxEvent[]): Promise<void> {
+function queueEvents(events: readonly OutboxEvent[]): Promise<void> {
   return service.ledger.db.transaction().execute((trx) => writeEvents(trx, events));
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await sleep(50);
 }
 
 it('an endpoint that delays every answer delays itself and no other, however many events wait for it', async () => {
@@ -81,14 +78,14 @@ it('an endpoint that delays every answer delays itself and no other, however man
   const other = await webhooks.put(`http://127.0.0.1:${quick.port}/`, ['deposit.*']);
   const numbers = Array.from({ length: THINGS }, (_, n) => n);
   for (let event = 0; event < EVENTS_OF_EACH; event += 1)
-    await happen(
+    await queueEvents(
       numbers.map((n) => ({ type: 'withdrawal.finalized', entity: `withdrawal/${n}`, data: { n } })),
     );
   await until(() => open.now >= 30);
-  const untold = async () => (await deliveries.unhanded()).length;
-  while ((await untold()) > 0) await sleep(50);
+  const undelivered = async () => (await deliveries.unhanded()).length;
+  while ((await undelivered()) > 0) await sleep(50);
 
-  await happen(
+  await queueEvents(
     numbers.slice(0, OTHERS).flatMap((n) =>
       (['deposit.pending', 'deposit.final'] as const).map((type) => ({
         type,
@@ -99,9 +96,9 @@ it('an endpoint that delays every answer delays itself and no other, however man
   );
   await until(() => quick.received.length >= 2 * OTHERS);
 
-  const told = quick.received.map(({ body }) => JSON.parse(body) as { type: string; data: { n: number } });
+  const events = quick.received.map(({ body }) => JSON.parse(body) as { type: string; data: { n: number } });
   for (const n of numbers.slice(0, OTHERS))
-    expect(told.filter(({ data }) => data.n === n).map(({ type }) => type)).toEqual([
+    expect(events.filter(({ data }) => data.n === n).map(({ type }) => type)).toEqual([
       'deposit.pending',
       'deposit.final',
     ]);

@@ -1,19 +1,21 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { freePort } from '../../devkit/localstack/ports.ts';
 import type { ManagedProcess } from '../../devkit/localstack/process.ts';
 import { apiProcess } from '../../devkit/localstack/services.ts';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import { COMPILED } from '../support/compiled.ts';
-import { newWallet, testEnvironment } from '../support/stack.ts';
-import { expectDeadThenLanded, reaches, settledBooks, takenOver, until } from './outcomes-support.ts';
-import { STANDING_STILL, useClock, useStack } from './use-stack.ts';
+import { testEnvironment } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+import { expectDeadThenLanded, settledBooks, waitForStatus, waitForTakeover } from './outcomes-support.ts';
+import { NO_AUTOMATIC_SLOTS, useClock, useStack } from './use-stack.ts';
 
 const PATIENCE_MS = 360_000;
 const AMOUNT = 3_000_000n;
 
-const use = useStack(STANDING_STILL);
+const use = useStack(NO_AUTOMATIC_SLOTS);
 const clock = useClock(use);
 
 function newTerms(id: string): WithdrawalTerms {
@@ -21,7 +23,7 @@ function newTerms(id: string): WithdrawalTerms {
     id,
     asset: 'SOL',
     amount: AMOUNT.toString(),
-    destination: newWallet(),
+    destination: newAddress(),
     acceptEmptyWallet: true,
   };
 }
@@ -122,7 +124,7 @@ describe('a withdrawal id used again when Temporal has deleted its workflow', ()
       await expect(run.describe()).rejects.toThrow();
       expect(await post(use.stack.apiUrl, { ...terms, amount: '4000000' })).toBe(409);
       expect(await execute(terms)).toMatchObject({ status: 'finalized' });
-      await expect(execute({ ...terms, destination: newWallet() })).rejects.toMatchObject({
+      await expect(execute({ ...terms, destination: newAddress() })).rejects.toMatchObject({
         cause: { type: 'TermsConflict' },
       });
       await expectPaidOnce(terms);
@@ -138,12 +140,12 @@ describe('a withdrawal with two workers', () => {
       const terms = newTerms('two-workers');
       await use.chain.swallowSends();
       await use.sluice.withdraw(terms);
-      await reaches(use.sluice, terms.id, 'sending');
+      await waitForStatus(use.sluice, terms.id, 'sending');
       await clock.pause();
       const [first] = await attempts(terms);
       const other = await use.stack.addWorker('worker-2');
       signal(use.stack.worker, 'SIGSTOP');
-      await takenOver(use.stack, terms.id, other);
+      await waitForTakeover(use.stack, terms.id, other);
       expect(await attempts(terms)).toEqual([first]);
       clock.run();
       await use.chain.expireBlockhashes();

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { Withdrawal, WithdrawalTerms } from '../../src/client/client.ts';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import { lastWord, runSluice } from '../support/cli.ts';
-import { newWallet, testEnvironment } from '../support/stack.ts';
+import { jsonOf, runSluice } from '../support/cli.ts';
+import { testEnvironment } from '../support/stack.ts';
 import { settledBooks } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
@@ -28,7 +29,7 @@ const WAYS: Readonly<Record<string, (terms: WithdrawalTerms) => Promise<unknown>
     const ended = await runSluice(['withdrawals', 'create', ...args], {
       env: { ...testEnvironment(), SLUICE_API_URL: apiUrl, SLUICE_API_KEY: apiKey },
     });
-    expect(lastWord(ended)).toEqual(await use.sluice.get(id));
+    expect(jsonOf(ended)).toEqual(await use.sluice.get(id));
   },
   'the typed client': async (terms) => {
     await use.sluice.withdraw(terms);
@@ -63,7 +64,7 @@ async function searchAttributes(id: string): Promise<Readonly<Record<string, unk
 describe('a withdrawal', () => {
   it.each(Object.keys(WAYS))('requested through %s is paid once and is the same everywhere', async (way) => {
     const id = `by-${way.replaceAll(' ', '-')}`;
-    const destination = newWallet();
+    const destination = newAddress();
     const terms = {
       id,
       asset: 'SOL',
@@ -99,7 +100,7 @@ describe('a withdrawal', () => {
   });
 
   it('requested through all four interfaces at once is one withdrawal', async () => {
-    const destination = newWallet();
+    const destination = newAddress();
     const terms = {
       id: 'all-ways',
       asset: 'SOL',

@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
 import { readBooks, type Spent } from '../../devkit/localstack/books.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
-import { newWallet, type TestStack } from '../support/stack.ts';
-import { ChainHand } from './outcomes-support.ts';
+import { type TestStack } from '../support/stack.ts';
+import { ChainControls } from './outcomes-support.ts';
 
 /** Requests all withdrawals at once; true where every withdrawal is finalized. */
 export async function payAll(
@@ -22,9 +23,9 @@ export async function expectEqualOnesPaid(
   count: number,
 ): Promise<void> {
   const { hotWallet } = running.stack;
-  const hand = new ChainHand(running.stack);
+  const hand = new ChainControls(running.stack);
   const before = await hand.lamports(hotWallet);
-  const equal = { asset: 'SOL', amount: '1000000', destination: newWallet(), acceptEmptyWallet: true };
+  const equal = { asset: 'SOL', amount: '1000000', destination: newAddress(), acceptEmptyWallet: true };
   const tokens = { asset: hand.mint('mint'), amount: '5', acceptEmptyWallet: true };
   const all = [
     ...Array.from({ length: count }, (_, index) => ({ id: `equal-${index}`, ...equal })),
@@ -32,7 +33,7 @@ export async function expectEqualOnesPaid(
     ...Array.from({ length: 5 }, (_, index) => ({
       id: `token-${index}`,
       ...tokens,
-      destination: newWallet(),
+      destination: newAddress(),
     })),
   ];
   expect(await payAll(running, all)).toBe(true);

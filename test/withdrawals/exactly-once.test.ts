@@ -2,8 +2,8 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
 import { describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import { newWallet } from '../support/stack.ts';
 import { testWorkflows } from '../support/workflows.ts';
 import { expectEqualOnesPaid, payAll } from './equal-withdrawals.ts';
 import { useStack } from './use-stack.ts';
@@ -14,7 +14,7 @@ const use = useStack();
 async function paidAtOnce(): Promise<{ workflowId: string; history: History }> {
   for (let n = 0; ; n += 1) {
     const id = `alone-${n}`;
-    const destination = newWallet();
+    const destination = newAddress();
     await payAll(use, [{ id, asset: 'SOL', amount: '1000000', destination, acceptEmptyWallet: true }]);
     const workflowId = withdrawalWorkflowId(id);
     const history = await use.temporal.workflow.getHandle(workflowId).fetchHistory();
@@ -41,7 +41,7 @@ describe('a withdrawal', () => {
   }, 120_000);
 
   it('fails before any effect under another workflow id', async () => {
-    const terms = { id: 'foreign', asset: 'SOL', amount: '1000000', destination: newWallet() };
+    const terms = { id: 'foreign', asset: 'SOL', amount: '1000000', destination: newAddress() };
     const options = { workflowId: 'my-own-id', taskQueue: WORKFLOW_TASK_QUEUE, args: [terms] };
     const run = use.temporal.workflow.execute('withdrawal', options);
     await expect(run).rejects.toMatchObject({ cause: { type: 'ForeignWorkflowId' } });

@@ -2,30 +2,38 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import { cardOf, expectDeadThenLanded, listed, query, reaches, sol, until } from './outcomes-support.ts';
+import { until } from '../support/until.ts';
+import {
+  currentDetailsOf,
+  expectDeadThenLanded,
+  listed,
+  query,
+  solTerms,
+  waitForStatus,
+} from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const HELD = 'sluiceStatus = "held"';
 const use = useStack();
 afterEach(() => use.chain.heal());
 
-async function shown(id: string, isShown: boolean): Promise<void> {
+async function waitUntilListed(id: string, isShown: boolean): Promise<void> {
   await until(async () => (await listed(use.stack, HELD)).includes(withdrawalWorkflowId(id)) === isShown);
 }
 
 describe('a withdrawal whose state no quorum of nodes can prove', () => {
   it('is listed as held while a node does not return its height, and continues by itself when the node does', async () => {
-    const terms = sol('expired');
+    const terms = solTerms('expired');
     await use.chain.swallowSends();
     await use.sluice.withdraw(terms);
-    await reaches(use.sluice, terms.id, 'sending');
+    await waitForStatus(use.sluice, terms.id, 'sending');
     await use.chain.disturb('getBlockHeight', { kind: 'http', status: 503 }, [1]);
     await use.chain.expireBlockhashes();
-    const { reason } = await reaches(use.sluice, terms.id, 'held');
+    const { reason } = await waitForStatus(use.sluice, terms.id, 'held');
     expect(reason).toMatchObject({ code: 'evidence_missing', message: expect.stringContaining('height') });
-    await shown(terms.id, true);
-    expect(await cardOf(use.stack, terms.id)).toContain('**held**');
-    expect(await cardOf(use.stack, terms.id)).toContain(reason?.message);
+    await waitUntilListed(terms.id, true);
+    expect(await currentDetailsOf(use.stack, terms.id)).toContain('**held**');
+    expect(await currentDetailsOf(use.stack, terms.id)).toContain(reason?.message);
     const { attempt, nextStep } = await use.sluice.explain(terms.id);
     const silent = new URL(use.stack.rpcUrls[1] ?? '').host;
     expect(attempt?.missing).toContainEqual({ node: silent, what: 'its finalized block height' });
@@ -34,9 +42,9 @@ describe('a withdrawal whose state no quorum of nodes can prove', () => {
     await use.chain.heal();
     await use.chain.swallowSends();
     await use.chain.disturb('getBlockHeight', { kind: 'result', result: 1 }, [1]);
-    await reaches(use.sluice, terms.id, 'sending');
-    await shown(terms.id, false);
-    expect(await cardOf(use.stack, terms.id)).toContain('**sending**');
+    await waitForStatus(use.sluice, terms.id, 'sending');
+    await waitUntilListed(terms.id, false);
+    expect(await currentDetailsOf(use.stack, terms.id)).toContain('**sending**');
 
     await use.chain.heal();
     const paid = await use.sluice.waitForFinal(terms.id);
@@ -48,19 +56,19 @@ describe('a withdrawal whose state no quorum of nodes can prove', () => {
   }, 180_000);
 
   it('is held with the nodes named while no second node returns what the first reports as finalized', async () => {
-    const terms = sol('unseconded');
+    const terms = solTerms('unseconded');
     await use.chain.disturb('getTransaction', { kind: 'null' });
     await use.sluice.withdraw(terms);
-    const { reason } = await reaches(use.sluice, terms.id, 'held');
+    const { reason } = await waitForStatus(use.sluice, terms.id, 'held');
     for (const url of use.stack.rpcUrls) expect(reason?.message).toContain(new URL(url).host);
     expect(await use.sluice.get(terms.id)).toMatchObject({ attempts: [{ state: 'signed' }] });
     await until(async () => (await openAlerts(terms.id)).length > 0);
     expect((await openAlerts(terms.id)).map(({ kind }) => kind)).toEqual(['evidence_missing']);
-    await shown(terms.id, true);
+    await waitUntilListed(terms.id, true);
     await use.chain.heal();
     expect(await use.sluice.waitForFinal(terms.id)).toMatchObject({ status: 'finalized', reason: null });
     await until(async () => (await openAlerts(terms.id)).length === 0);
-    await shown(terms.id, false);
+    await waitUntilListed(terms.id, false);
   }, 120_000);
 });
 
@@ -69,7 +77,7 @@ describe('a message that the signer refuses', () => {
   beforeAll(() => use.temporal.schedule.getHandle('orphans').pause());
 
   it('is listed as held with its reason, and is paid once the row is restored', async () => {
-    const terms = sol('tampered');
+    const terms = solTerms('tampered');
     await preparedOnly(terms);
     const write = 'update attempt set message = $2 where settlement_id = $1';
     const [row] = await query<{ message: string }>(
@@ -81,10 +89,10 @@ describe('a message that the signer refuses', () => {
     await query(use.stack, write, [terms.id, otherBytes(message)]);
     await use.stack.signer.start();
     await use.sluice.withdraw(terms);
-    expect(await reaches(use.sluice, terms.id, 'held')).toMatchObject({
+    expect(await waitForStatus(use.sluice, terms.id, 'held')).toMatchObject({
       reason: { code: 'signing_refused' },
     });
-    await shown(terms.id, true);
+    await waitUntilListed(terms.id, true);
 
     await query(use.stack, write, [terms.id, message]);
     await use.sluice.withdraw(terms);
@@ -93,12 +101,12 @@ describe('a message that the signer refuses', () => {
   }, 120_000);
 
   it('permanently expires without a signature, and the next attempt pays', async () => {
-    const terms = sol('refused');
+    const terms = solTerms('refused');
     await preparedOnly(terms);
     await query(use.stack, 'update attempt set fee_lamports = 1 where settlement_id = $1', [terms.id]);
     await use.stack.signer.start();
     await use.sluice.withdraw(terms);
-    await reaches(use.sluice, terms.id, 'held');
+    await waitForStatus(use.sluice, terms.id, 'held');
     await use.chain.expireBlockhashes();
     await until(async () => {
       await use.temporal.schedule.getHandle('orphans').trigger();
@@ -119,7 +127,7 @@ describe('a message that the signer refuses', () => {
 async function preparedOnly(terms: WithdrawalTerms): Promise<void> {
   await use.stack.signer.kill('SIGKILL');
   await use.sluice.withdraw(terms);
-  await reaches(use.sluice, terms.id, 'preparing');
+  await waitForStatus(use.sluice, terms.id, 'preparing');
   await use.temporal.workflow
     .getHandle(withdrawalWorkflowId(terms.id))
     .terminate('its database is tampered with');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
-import { keypairFile } from '../../devkit/localstack/keypair.ts';
+import { keypairFile, newAddress } from '../../devkit/localstack/keypair.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import type { Withdrawal, WithdrawalStatus } from '../../src/client/client.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
@@ -15,8 +15,8 @@ import {
   plantHookList,
   plantHookProgram,
 } from '../activities/hook-program.ts';
-import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
-import { query, reaches } from './outcomes-support.ts';
+import { SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
+import { query, waitForStatus } from './outcomes-support.ts';
 
 const stateDir = mkdtempSync(join(tmpdir(), 'sluice-hooks-'));
 const { address: hotWallet, path: keyFile } = keypairFile(join(stateDir, 'hot-wallet.json'));
@@ -47,10 +47,10 @@ async function pay(
   end: WithdrawalStatus = 'finalized',
 ): Promise<{ paid: Withdrawal; received: string }> {
   await localnet.mintTo(mint, hotWallet, 1_000_000n);
-  const destination = newWallet();
+  const destination = newAddress();
   const { sluice } = running;
   await sluice.withdraw({ id, asset: mint, amount: '1000', destination, acceptEmptyWallet: true });
-  const paid = await reaches(sluice, id, end);
+  const paid = await waitForStatus(sluice, id, end);
   const account = deriveAta(destination, mint, TOKEN_2022_PROGRAM);
   const balance = await rpc<{ value: { amount: string } }>(url(), 'getTokenAccountBalance', [account]).catch(
     () => null,

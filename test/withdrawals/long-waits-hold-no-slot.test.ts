@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { SLOT_MS } from '../support/stack.ts';
-import { query, reaches, sol, until } from './outcomes-support.ts';
+import { until } from '../support/until.ts';
+import { query, solTerms, waitForStatus } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack(SLOT_MS, { SLUICE_LANDINGS_AT_ONCE: '2' });
@@ -31,16 +32,16 @@ it('payments that wait for days block no other step', async () => {
   await chain.swallowSends();
   await chain.disturb('getSignatureStatuses', { kind: 'http', status: 503 });
   for (const id of ['one', 'two']) {
-    await sluice.withdraw(sol(id));
-    await reaches(sluice, id, 'sending');
+    await sluice.withdraw(solTerms(id));
+    await waitForStatus(sluice, id, 'sending');
   }
-  await sluice.withdraw(sol('three'));
-  await reaches(sluice, 'three', 'preparing');
+  await sluice.withdraw(solTerms('three'));
+  await waitForStatus(sluice, 'three', 'preparing');
 
-  await sluice.withdraw(sol('ours', { destination: use.stack.hotWallet }));
-  await reaches(sluice, 'ours', 'rejected');
-  await sluice.withdraw(sol('asked', { acceptEmptyWallet: false }));
-  await reaches(sluice, 'asked', 'awaiting_confirmation');
+  await sluice.withdraw(solTerms('ours', { destination: use.stack.hotWallet }));
+  await waitForStatus(sluice, 'ours', 'rejected');
+  await sluice.withdraw(solTerms('asked', { acceptEmptyWallet: false }));
+  await waitForStatus(sluice, 'asked', 'awaiting_confirmation');
   expect((await sluice.cancel('asked')).status).toBe('cancelled');
 
   const cursor = async () => BigInt((await sluice.scan.status()).cursor?.slot ?? '0');

@@ -1,18 +1,20 @@
 import { base58, base64 } from '@scure/base';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { Stack } from '../../devkit/localstack/stack.ts';
 import type { SluiceClient, WithdrawalTerms } from '../../src/client/client.ts';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
-import { lastWord, runSluice } from '../support/cli.ts';
+import { jsonOf, runSluice } from '../support/cli.ts';
 import { startSlowSigner } from '../support/crash.ts';
-import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
+import { SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
 import { temporalClient } from '../support/temporal.ts';
-import { ChainHand, query, reaches, until } from './outcomes-support.ts';
+import { until } from '../support/until.ts';
+import { ChainControls, query, waitForStatus } from './outcomes-support.ts';
 
 let running: TestStack;
 let stack: Stack;
 let sluice: SluiceClient;
-let hand: ChainHand;
+let hand: ChainControls;
 
 /** Longer than most signers need, and longer than the former timeout of Sluice. */
 const SLOWER_THAN_MOST_MS = 40_000;
@@ -22,7 +24,7 @@ vi.setConfig({ testTimeout: 240_000 });
 beforeAll(async () => {
   running = await testStack(SLOT_MS, { SLUICE_LIFETIME: 'nonce' });
   ({ stack, sluice } = running);
-  hand = new ChainHand(stack);
+  hand = new ChainControls(stack);
 });
 afterEach(() => hand?.heal());
 afterAll(async () => running?.close());
@@ -36,11 +38,11 @@ async function nonces(...args: readonly string[]): Promise<{ json: unknown; code
     SLUICE_HOT_WALLET: stack.hotWallet,
   };
   const ended = await runSluice(['nonces', ...args, '-o', 'json'], { env });
-  return { json: lastWord(ended), code: ended.code };
+  return { json: jsonOf(ended), code: ended.code };
 }
 
 function sol(id: string): WithdrawalTerms {
-  return { id, asset: 'SOL', amount: '2000000', destination: newWallet(), acceptEmptyWallet: true };
+  return { id, asset: 'SOL', amount: '2000000', destination: newAddress(), acceptEmptyWallet: true };
 }
 
 describe('a withdrawal under SLUICE_LIFETIME=nonce', () => {
@@ -48,7 +50,9 @@ describe('a withdrawal under SLUICE_LIFETIME=nonce', () => {
 
   it('waits visibly without a nonce account, and is paid when an operator has created one', async () => {
     await sluice.withdraw(first);
-    expect(await reaches(sluice, first.id, 'held')).toMatchObject({ reason: { code: 'no_free_nonce' } });
+    expect(await waitForStatus(sluice, first.id, 'held')).toMatchObject({
+      reason: { code: 'no_free_nonce' },
+    });
     expect((await nonces('create', '--count', '0')).code).toBe(2);
     const made = await nonces('create', '--count', '1');
     expect(made).toMatchObject({ json: { created: [expect.any(String)] }, code: 0 });
@@ -66,7 +70,7 @@ describe('a withdrawal under SLUICE_LIFETIME=nonce', () => {
     const terms = sol('killed');
     await hand.swallowSends();
     await sluice.withdraw(terms);
-    await reaches(sluice, terms.id, 'sending');
+    await waitForStatus(sluice, terms.id, 'sending');
     const advance = nonces('advance', terms.id);
     let bytes: string | undefined;
     await until(async () => {
@@ -140,8 +144,8 @@ async function explainsAccount(address: string): Promise<void> {
     attempts: [{ n: 1, state: 'landed' }],
     alerts: [],
   });
-  const [witness] = explained.attempt?.evidence?.outcomeConfirmedBy ?? [];
-  expect(witness).toBeTypeOf('string');
+  const [confirmedBy] = explained.attempt?.evidence?.outcomeConfirmedBy ?? [];
+  expect(confirmedBy).toBeTypeOf('string');
   const { settlements } = await sluice.settlements.page({ kind: 'nonce-create', status: 'finalized' });
   expect(settlements.map(({ subject }) => subject)).toEqual([address]);
   const { workflow } = temporalClient(stack.temporal);

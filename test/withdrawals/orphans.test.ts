@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { paymentsOnChain } from '../../devkit/localstack/chain-truth.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import { newWallet } from '../support/stack.ts';
-import { query, reaches, until } from './outcomes-support.ts';
-import { STANDING_STILL, useClock, useStack } from './use-stack.ts';
+import { until } from '../support/until.ts';
+import { query, waitForStatus } from './outcomes-support.ts';
+import { NO_AUTOMATIC_SLOTS, useClock, useStack } from './use-stack.ts';
 
-const use = useStack(STANDING_STILL, {}, 'own');
+const use = useStack(NO_AUTOMATIC_SLOTS, {}, 'own');
 const clock = useClock(use);
 
 /** Starts the round of the schedule that runs every minute. */
@@ -31,7 +32,7 @@ async function resetToStart(id: string): Promise<void> {
 
 /** A withdrawal whose bytes are signed and stored, while every node drops them. */
 async function onItsWay(id: string): Promise<string> {
-  const destination = newWallet();
+  const destination = newAddress();
   await use.chain.swallowSends();
   await use.sluice.withdraw({
     id,
@@ -40,7 +41,7 @@ async function onItsWay(id: string): Promise<string> {
     destination,
     acceptEmptyWallet: true,
   });
-  await reaches(use.sluice, id, 'sending');
+  await waitForStatus(use.sluice, id, 'sending');
   return destination;
 }
 
@@ -95,7 +96,7 @@ describe('a pause of all withdrawals', () => {
       note.actor,
     ]);
     await use.chain.heal();
-    const destination = newWallet();
+    const destination = newAddress();
     await use.sluice.withdraw({
       id: 'new-in-a-pause',
       asset: 'SOL',
@@ -103,7 +104,7 @@ describe('a pause of all withdrawals', () => {
       destination,
       acceptEmptyWallet: true,
     });
-    const held = await reaches(use.sluice, 'new-in-a-pause', 'held');
+    const held = await waitForStatus(use.sluice, 'new-in-a-pause', 'held');
     expect(held).toMatchObject({
       reason: { code: 'paused', message: 'paused: to see it (by the test)' },
       attempts: [],
@@ -127,7 +128,7 @@ describe('the loss of a whole Temporal database', () => {
     const { stack, sluice } = use;
     await use.chain.swallowSends();
     const ids = Array.from({ length: 5 }, (_, index) => `temporal-lost-${index}`);
-    const destinations = ids.map(() => newWallet());
+    const destinations = ids.map(() => newAddress());
     await Promise.all(
       ids.map((id, index) =>
         sluice.withdraw({
@@ -139,15 +140,15 @@ describe('the loss of a whole Temporal database', () => {
         }),
       ),
     );
-    const waiting = newWallet();
+    const waiting = newAddress();
     await sluice.withdraw({
       id: 'temporal-lost-asking',
       asset: 'SOL',
       amount: '5000000',
       destination: waiting,
     });
-    await reaches(sluice, 'temporal-lost-asking', 'awaiting_confirmation');
-    for (const id of ids) await reaches(sluice, id, 'sending');
+    await waitForStatus(sluice, 'temporal-lost-asking', 'awaiting_confirmation');
+    for (const id of ids) await waitForStatus(sluice, id, 'sending');
     await stack.temporalServer?.restart();
     await use.chain.heal();
     const ends = await Promise.all(ids.map((id) => sluice.waitForFinal(id)));

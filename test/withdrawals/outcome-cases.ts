@@ -2,14 +2,22 @@ import { base58 } from '@scure/base';
 import { TOKEN_PROGRAM_ID } from '@solana/spl-token';
 import { PublicKey } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
-import { newWallet } from '../support/stack.ts';
-import { expectDeadThenLanded, historyText, logsOf, query, reaches, sol, until } from './outcomes-support.ts';
+import { until } from '../support/until.ts';
+import {
+  expectDeadThenLanded,
+  historyText,
+  logsOf,
+  query,
+  solTerms,
+  waitForStatus,
+} from './outcomes-support.ts';
 import type { UsedStack } from './use-stack.ts';
 
-/** The operations of a chain for {@link outcomesAnywhere}. */
-export interface AnyChain {
+/** The operations of a chain for {@link outcomesOnAnyChain}. */
+export interface ChainTraits {
   /** Number of nodes that must agree on a dead attempt. */
   readonly quorum: number;
   /** Timeout of a test in which an attempt expires, or funds arrive. */
@@ -17,7 +25,7 @@ export interface AnyChain {
 }
 
 /** Outcomes for which a chain only has to drop sends and expire blockhashes: on localnet, and on a validator. */
-export function outcomesAnywhere(use: UsedStack, chain: AnyChain): void {
+export function outcomesOnAnyChain(use: UsedStack, chain: ChainTraits): void {
   customerOutcomes(use);
   refusedDestinations(use);
   refusedAssets(use);
@@ -28,9 +36,9 @@ export function outcomesAnywhere(use: UsedStack, chain: AnyChain): void {
 function customerOutcomes(use: UsedStack): void {
   describe('the customer', () => {
     it('is asked about an empty wallet, and is paid after a confirmation', async () => {
-      const terms = sol('empty', { acceptEmptyWallet: false });
+      const terms = solTerms('empty', { acceptEmptyWallet: false });
       await use.sluice.withdraw(terms);
-      const waiting = await reaches(use.sluice, terms.id, 'awaiting_confirmation');
+      const waiting = await waitForStatus(use.sluice, terms.id, 'awaiting_confirmation');
       expect(waiting).toMatchObject({ reason: { code: 'empty_wallet' }, attempts: [] });
       await use.sluice.confirm(terms.id);
       expect(await use.sluice.waitForFinal(terms.id)).toMatchObject({
@@ -41,19 +49,19 @@ function customerOutcomes(use: UsedStack): void {
     });
 
     it('may cancel before an attempt, and not after the payment', async () => {
-      const terms = sol('cancelled', { acceptEmptyWallet: false });
+      const terms = solTerms('cancelled', { acceptEmptyWallet: false });
       await use.sluice.withdraw(terms);
-      await reaches(use.sluice, terms.id, 'awaiting_confirmation');
+      await waitForStatus(use.sluice, terms.id, 'awaiting_confirmation');
       expect(await use.sluice.cancel(terms.id)).toMatchObject({ status: 'cancelled' });
       await expect(use.sluice.confirm(terms.id)).rejects.toMatchObject({ status: 409 });
       expect(await use.chain.paymentsTo(terms.destination)).toEqual([]);
 
-      await payBy(use, sol('paid'));
+      await payBy(use, solTerms('paid'));
       await expect(use.sluice.cancel('paid')).rejects.toMatchObject({ code: 'NotCancellable', status: 409 });
     });
 
     it('gets the same withdrawal for the same terms, and a conflict for other terms', async () => {
-      const terms = sol('repeated');
+      const terms = solTerms('repeated');
       const first = await payBy(use, terms);
       expect(await use.sluice.withdraw(terms)).toMatchObject({
         status: 'finalized',
@@ -91,14 +99,14 @@ function refusedDestinations(use: UsedStack): void {
     ];
 
     it.each(cases)('is %s: %s', async (_what, code, address) => {
-      const terms = sol(`rejected-${code}`, { destination: await address() });
+      const terms = solTerms(`rejected-${code}`, { destination: await address() });
       expect(await payBy(use, terms)).toMatchObject({ status: 'rejected', reason: { code }, attempts: [] });
     });
 
     it.each(['0OIl'.repeat(10), 'abc'])(
       'is not an address at all, and uses no id: %s',
       async (destination) => {
-        const terms = sol(`malformed-${destination}`, { destination });
+        const terms = solTerms(`malformed-${destination}`, { destination });
         await expect(use.sluice.withdraw(terms)).rejects.toMatchObject({
           code: 'InvalidRequest',
           status: 400,
@@ -112,14 +120,14 @@ function refusedDestinations(use: UsedStack): void {
 function refusedAssets(use: UsedStack): void {
   describe('an asset or an amount that cannot be paid', () => {
     it('is below the minimum balance of an account on this chain', async () => {
-      expect(await payBy(use, sol('dust', { amount: '890879' }))).toMatchObject({
+      expect(await payBy(use, solTerms('dust', { amount: '890879' }))).toMatchObject({
         status: 'rejected',
         reason: { code: 'amount_below_minimum' },
       });
     });
 
     it('is a token whose address is not a mint', async () => {
-      expect(await payBy(use, sol('no-mint', { asset: newWallet() }))).toMatchObject({
+      expect(await payBy(use, solTerms('no-mint', { asset: newAddress() }))).toMatchObject({
         status: 'rejected',
         reason: { code: 'asset_rejected' },
       });
@@ -131,10 +139,10 @@ function tokenOutcomes(use: UsedStack): void {
   describe('a token withdrawal', () => {
     it('creates the token account, reserves its rent until it has landed, and writes its memo', async () => {
       const mint = use.chain.mint('mint');
-      const terms = sol('token', { asset: mint, amount: '12500000', memo: 'invoice ✓ 17' });
+      const terms = solTerms('token', { asset: mint, amount: '12500000', memo: 'invoice ✓ 17' });
       await use.chain.swallowSends();
       await use.sluice.withdraw(terms);
-      const { attempts } = await reaches(use.sluice, terms.id, 'sending');
+      const { attempts } = await waitForStatus(use.sluice, terms.id, 'sending');
       const reserved = await query<{ asset: string; amount: string }>(
         use.stack,
         `select asset, amount::text from reservation where settlement_id = $1 and state = 'open' order by amount`,
@@ -159,7 +167,7 @@ function tokenOutcomes(use: UsedStack): void {
     });
 
     it('with a transfer fee shows the received amount, as the chain does', async () => {
-      const terms = sol('fee-token', { asset: use.chain.mint('feeMint'), amount: '1000001' });
+      const terms = solTerms('fee-token', { asset: use.chain.mint('feeMint'), amount: '1000001' });
       const { amountReceived } = await payBy(use, terms);
       const [payment] = await use.chain.paymentsTo(terms.destination);
       expect(amountReceived).toBe('990000');
@@ -168,15 +176,15 @@ function tokenOutcomes(use: UsedStack): void {
   });
 }
 
-function attemptsOnTheirWay(use: UsedStack, { quorum, patienceMs }: AnyChain): void {
+function attemptsOnTheirWay(use: UsedStack, { quorum, patienceMs }: ChainTraits): void {
   describe('a withdrawal with a pending transaction', () => {
     it(
       'that never arrives is paid by a later attempt alone, after proof that the first is dead',
       async () => {
-        const terms = sol('dead');
+        const terms = solTerms('dead');
         await use.chain.swallowSends();
         await use.sluice.withdraw(terms);
-        await reaches(use.sluice, terms.id, 'sending');
+        await waitForStatus(use.sluice, terms.id, 'sending');
         await use.chain.expireBlockhashes();
         await until(async () => (await use.sluice.get(terms.id)).attempts.length > 1);
         await use.chain.heal();
@@ -200,9 +208,9 @@ function attemptsOnTheirWay(use: UsedStack, { quorum, patienceMs }: AnyChain): v
       'waits for funds, and continues by itself when they arrive',
       async () => {
         const held = BigInt(await use.chain.lamports(use.stack.hotWallet));
-        const terms = sol('short', { amount: String(held + 1_000_000_000n) });
+        const terms = solTerms('short', { amount: String(held + 1_000_000_000n) });
         await use.sluice.withdraw(terms);
-        const waiting = await reaches(use.sluice, terms.id, 'awaiting_funds');
+        const waiting = await waitForStatus(use.sluice, terms.id, 'awaiting_funds');
         expect(waiting).toMatchObject({ reason: { code: 'insufficient_funds' }, attempts: [] });
         await use.chain.airdrop(use.stack.hotWallet, 2_000_000_000_000);
         expect(await use.sluice.waitForFinal(terms.id)).toMatchObject({ status: 'finalized' });
@@ -214,7 +222,7 @@ function attemptsOnTheirWay(use: UsedStack, { quorum, patienceMs }: AnyChain): v
 }
 
 /** The last tests of a file: no test before them leaves anything open. */
-export function nothingIsLeft(use: UsedStack): void {
+export function noLeftovers(use: UsedStack): void {
   describe('the stack, after the end of all withdrawals,', () => {
     it('has no reservation left', async () => {
       const [row] = await query<{ sum: string }>(
@@ -240,10 +248,10 @@ export function nothingIsLeft(use: UsedStack): void {
         ids.map(async (id) => [id, await historyText(use.stack, id)] as const),
       );
       expect(histories.find(([id]) => id === 'paid')?.[1]).toContain('2000000');
-      const told = [...histories, ...logsOf(use.stack)].filter(([, text]) =>
+      const leaks = [...histories, ...logsOf(use.stack)].filter(([, text]) =>
         spellings.some((spelling) => text.includes(spelling)),
       );
-      expect(told.map(([name]) => name)).toEqual([]);
+      expect(leaks.map(([name]) => name)).toEqual([]);
     });
   });
 }

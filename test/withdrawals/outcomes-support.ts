@@ -14,6 +14,7 @@ import type { Fault } from '../../devkit/localnet/faults.ts';
 import { type Books, readBooks } from '../../devkit/localstack/books.ts';
 import { mintsOf } from '../../devkit/localstack/chain.ts';
 import { type ChainPayment, paymentsOnChain } from '../../devkit/localstack/chain-truth.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { ManagedProcess } from '../../devkit/localstack/process.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import type { Stack } from '../../devkit/localstack/stack.ts';
@@ -21,17 +22,17 @@ import type { SluiceClient, Withdrawal, WithdrawalStatus } from '../../src/clien
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { BLOCKHASH_SHARED_MS } from '../../src/solana/chain.ts';
-import { newWallet } from '../support/stack.ts';
 import { temporalClient } from '../support/temporal.ts';
+import { until } from '../support/until.ts';
 
 /** Terms of a withdrawal of SOL to a new wallet. */
-export function sol(id: string, changes: Partial<WithdrawalTerms> = {}): WithdrawalTerms {
-  const terms = { id, asset: 'SOL', amount: '2000000', destination: newWallet(), acceptEmptyWallet: true };
+export function solTerms(id: string, changes: Partial<WithdrawalTerms> = {}): WithdrawalTerms {
+  const terms = { id, asset: 'SOL', amount: '2000000', destination: newAddress(), acceptEmptyWallet: true };
   return { ...terms, ...changes };
 }
 
 /** The changes that a test makes to the chain of a running stack, and its direct reads of the chain. */
-export class ChainHand {
+export class ChainControls {
   readonly #stack: Stack;
 
   constructor(stack: Stack) {
@@ -139,7 +140,7 @@ const FINALITY = 16;
  * process has an expired blockhash for its next attempt.
  */
 export async function settledBooks(stack: Stack): Promise<Books> {
-  await new ChainHand(stack).expireBlockhashes();
+  await new ChainControls(stack).expireBlockhashes();
   const [newest] = await query<{ leftMs: number }>(stack, LEFT_OF_SHARED_BLOCKHASH, [BLOCKHASH_SHARED_MS]);
   await sleep(Math.max(0, newest?.leftMs ?? 0));
   return readBooks(stack);
@@ -165,7 +166,7 @@ export async function query<T extends pg.QueryResultRow>(
 }
 
 /** The withdrawal as soon as it has this status. */
-export async function reaches(
+export async function waitForStatus(
   sluice: SluiceClient,
   id: string,
   status: WithdrawalStatus,
@@ -180,7 +181,7 @@ export async function reaches(
 
 /**
  * Expects that the last attempt landed and every earlier one, at least one, died. Workers share a blockhash for three seconds, in which
- * {@link ChainHand.expireBlockhashes} makes 150 blocks: an attempt after the first can also carry an expired blockhash and die.
+ * {@link ChainControls.expireBlockhashes} makes 150 blocks: an attempt after the first can also carry an expired blockhash and die.
  */
 export function expectDeadThenLanded({ attempts }: Pick<Withdrawal, 'attempts'>): void {
   const dead = Array.from({ length: Math.max(1, attempts.length - 1) }, () => 'dead');
@@ -206,7 +207,7 @@ export async function listed(stack: Stack, filter: string): Promise<readonly str
 }
 
 /** The current details that the Web UI shows for a running withdrawal. */
-export async function cardOf(stack: Stack, id: string): Promise<string> {
+export async function currentDetailsOf(stack: Stack, id: string): Promise<string> {
   const run = withdrawalRun(stack, id);
   const metadata = await run.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
   return metadata.currentDetails ?? '';
@@ -216,7 +217,7 @@ export async function cardOf(stack: Stack, id: string): Promise<string> {
  * Waits until this worker has the landing of a withdrawal and has reported it to Temporal. Polls that a suspended worker left open may
  * get the landing first, each for one heartbeat timeout.
  */
-export async function takenOver(stack: Stack, id: string, { pid }: ManagedProcess): Promise<void> {
+export async function waitForTakeover(stack: Stack, id: string, { pid }: ManagedProcess): Promise<void> {
   const run = withdrawalRun(stack, id);
   await until(async () => {
     const [landing] = (await run.describe()).raw.pendingActivities ?? [];
@@ -247,12 +248,4 @@ function textOf(value: unknown): string {
 /** The complete output of the processes of the stack, by file name. */
 export function logsOf(stack: Stack): readonly (readonly [name: string, text: string])[] {
   return readdirSync(stack.logDir).map((name) => [name, readFileSync(join(stack.logDir, name), 'utf8')]);
-}
-
-export async function until(met: () => Promise<boolean>, patienceMs = 90_000): Promise<void> {
-  const end = performance.now() + patienceMs;
-  while (!(await met())) {
-    if (performance.now() > end) throw new Error(`it did not come to pass in ${patienceMs} ms`);
-    await sleep(50);
-  }
 }

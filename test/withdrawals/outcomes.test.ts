@@ -1,9 +1,9 @@
 import { afterEach } from 'vitest';
-import { nothingIsLeft, outcomesAnywhere } from './outcome-cases.ts';
+import { noLeftovers, outcomesOnAnyChain } from './outcome-cases.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack();
 afterEach(() => use.chain.heal());
 
-outcomesAnywhere(use, { quorum: 2, patienceMs: 120_000 });
-nothingIsLeft(use);
+outcomesOnAnyChain(use, { quorum: 2, patienceMs: 120_000 });
+noLeftovers(use);

@@ -7,7 +7,7 @@ import { isMigrated, MIGRATIONS, migrate } from '../../src/ledger/migrate.ts';
 import { PGBOUNCER, type Pooler, startPgBouncer } from '../support/pgbouncer.ts';
 import { emptyDatabase, type TestDatabase, withStatementTimeout } from '../support/postgres.ts';
 import { testStack } from '../support/stack.ts';
-import { sol } from './outcomes-support.ts';
+import { solTerms } from './outcomes-support.ts';
 
 const SKIPPED = PGBOUNCER === null ? ' (skipped: pgbouncer is not installed; apt-get install pgbouncer)' : '';
 
@@ -66,7 +66,7 @@ describe.skipIf(PGBOUNCER === null)(`through PgBouncer in transaction mode${SKIP
   it('workers, signer and API pay a withdrawal', async () => {
     const running = await testStack(undefined, { DATABASE_URL: pooler.url });
     try {
-      const terms = sol('through-a-pooler');
+      const terms = solTerms('through-a-pooler');
       const { stack, sluice } = running;
       await sluice.withdraw(terms);
       expect(await sluice.waitForFinal(terms.id)).toMatchObject({ status: 'finalized' });

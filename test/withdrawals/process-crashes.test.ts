@@ -1,10 +1,12 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { paymentsOnChain } from '../../devkit/localstack/chain-truth.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { startCrashingApi, startCrashingSigner } from '../support/crash.ts';
-import { newWallet, type TestStack, testStack } from '../support/stack.ts';
-import { query, reaches, settledBooks, until } from './outcomes-support.ts';
+import { type TestStack, testStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+import { query, settledBooks, waitForStatus } from './outcomes-support.ts';
 
 const PATIENCE_MS = 240_000;
 
@@ -17,7 +19,7 @@ beforeAll(async () => {
 afterAll(async () => running?.close());
 
 function newTerms(id: string): WithdrawalTerms {
-  return { id, asset: 'SOL', amount: '2000000', destination: newWallet(), acceptEmptyWallet: true };
+  return { id, asset: 'SOL', amount: '2000000', destination: newAddress(), acceptEmptyWallet: true };
 }
 
 function post(apiUrl: string, terms: WithdrawalTerms): Promise<Response> {
@@ -99,19 +101,19 @@ describe('a withdrawal whose API is killed', () => {
     'is cancelled once, where the API dies after the run accepted the cancel, and a repeated request gets the same answer',
     async () => {
       const { stack, sluice } = running;
-      const terms = { ...newTerms('cancel-unheard'), acceptEmptyWallet: false };
+      const terms = { ...newTerms('cancel-unanswered'), acceptEmptyWallet: false };
       await sluice.withdraw(terms);
-      await reaches(sluice, terms.id, 'awaiting_confirmation');
+      await waitForStatus(sluice, terms.id, 'awaiting_confirmation');
       const api = await startCrashingApi(stack, 'before attempts.of', terms);
       const headers = { authorization: `Bearer ${stack.apiKey}` };
-      const unheard = fetch(`${api.url}/v1/withdrawals/${terms.id}/cancel`, { method: 'POST', headers });
-      await expect(unheard).rejects.toThrow('fetch failed');
+      const unanswered = fetch(`${api.url}/v1/withdrawals/${terms.id}/cancel`, { method: 'POST', headers });
+      await expect(unanswered).rejects.toThrow('fetch failed');
       await api.crashed();
 
-      const heard = await sluice.cancel(terms.id);
-      expect(heard).toMatchObject({ status: 'cancelled', attempts: [] });
-      expect(await sluice.cancel(terms.id)).toEqual(heard);
-      expect(await sluice.get(terms.id)).toEqual(heard);
+      const cancelled = await sluice.cancel(terms.id);
+      expect(cancelled).toMatchObject({ status: 'cancelled', attempts: [] });
+      expect(await sluice.cancel(terms.id)).toEqual(cancelled);
+      expect(await sluice.get(terms.id)).toEqual(cancelled);
       await expect(sluice.confirm(terms.id)).rejects.toMatchObject({ code: 'NotAwaitingConfirmation' });
     },
     PATIENCE_MS,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { newWallet } from '../support/stack.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { onServer, urlOf } from '../support/template.ts';
-import { query, reaches, until } from './outcomes-support.ts';
+import { until } from '../support/until.ts';
+import { query, waitForStatus } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack();
@@ -56,16 +57,16 @@ async function nextRound(schedule: 'orphans' | 'walletWatch'): Promise<void> {
 }
 
 describe('a database restored from a backup before the last attempts', () => {
-  const paidSince = newWallet();
-  const onItsWay = newWallet();
-  const later = newWallet();
+  const paidSince = newAddress();
+  const onItsWay = newAddress();
+  const later = newAddress();
 
   it('stops all preparations, and no withdrawal is paid twice', async () => {
     const { sluice } = use;
-    await pay('before', newWallet());
+    await pay('before', newAddress());
     expect((await sluice.waitForFinal('before')).status).toBe('finalized');
     await pay('paid-since', paidSince, false);
-    await reaches(sluice, 'paid-since', 'awaiting_confirmation');
+    await waitForStatus(sluice, 'paid-since', 'awaiting_confirmation');
     await backUp();
 
     await sluice.confirm('paid-since');
@@ -73,20 +74,22 @@ describe('a database restored from a backup before the last attempts', () => {
     expect(paid.status).toBe('finalized');
     await use.chain.swallowSends();
     await pay('on-its-way', onItsWay);
-    await reaches(sluice, 'on-its-way', 'sending');
+    await waitForStatus(sluice, 'on-its-way', 'sending');
     const signature = (await sluice.get('on-its-way')).attempts[0]?.signature ?? '';
     await restore();
     await use.chain.heal();
 
     // The restored database has no attempt; its wallet looks like any other wallet.
-    expect(await reaches(sluice, 'paid-since', 'awaiting_confirmation')).toMatchObject({ attempts: [] });
+    expect(await waitForStatus(sluice, 'paid-since', 'awaiting_confirmation')).toMatchObject({
+      attempts: [],
+    });
     await nextRound('orphans');
     await pay('later', later);
-    await reaches(sluice, 'later', 'held');
+    await waitForStatus(sluice, 'later', 'held');
     await until(async () =>
       (await openAlerts()).some(([kind, subject]) => kind === 'record_lost' && subject === 'on-its-way'),
     );
-    await reaches(sluice, 'paid-since', 'held');
+    await waitForStatus(sluice, 'paid-since', 'held');
     const lostSignature = paid.attempts.at(-1)?.signature ?? '';
     await until(async () => (await openAlerts()).some(([, subject]) => subject === lostSignature));
     expect(await openAlerts()).toEqual(
@@ -105,7 +108,7 @@ describe('a database restored from a backup before the last attempts', () => {
   it('stays stopped after a resume until every lost attempt has landed or has expired', async () => {
     const { sluice } = use;
     await resume();
-    const stopped = await reaches(sluice, 'later', 'held');
+    const stopped = await waitForStatus(sluice, 'later', 'held');
     expect(stopped.attempts).toEqual([]);
     await use.chain.expireBlockhashes();
     await until(async () => !(await openAlerts()).some(([kind]) => kind === 'record_restored'), 200_000);
@@ -131,7 +134,7 @@ describe('a database restored from a backup before the last attempts', () => {
 describe('an attempt that the database has as dead and the chain has as landed', () => {
   it('pauses all withdrawals, and its withdrawal is never paid again, resumed or not', async () => {
     const { sluice } = use;
-    const destination = newWallet();
+    const destination = newAddress();
     await pay('dead-but-landed', destination);
     const { attempts } = await sluice.waitForFinal('dead-but-landed');
     const signature = attempts.at(-1)?.signature ?? '';
@@ -147,7 +150,7 @@ describe('an attempt that the database has as dead and the chain has as landed',
     expect(held.reason?.message).toContain(signature);
     expect(await openAlerts()).toContainEqual(['dead_attempt_landed', 'dead-but-landed']);
     await resume();
-    const after = newWallet();
+    const after = newAddress();
     await pay('after-the-alarm', after);
     expect((await sluice.waitForFinal('after-the-alarm')).status).toBe('finalized');
     expect(await sluice.get('dead-but-landed')).toMatchObject({ status: 'held' });

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { USUAL_UNSENT } from '../../src/domain/backpressure.ts';
-import { newWallet } from '../support/stack.ts';
-import { expectDeadThenLanded, query, reaches, until } from './outcomes-support.ts';
+import { until } from '../support/until.ts';
+import { expectDeadThenLanded, query, waitForStatus } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack();
@@ -15,11 +16,11 @@ const WAITS_FOR_THE_SIGNER = `select 1 from settlement
 
 it('a signer slower than the validity of the blockhash leads to a proof of death and a new attempt: one payment', async () => {
   const { sluice, stack, chain } = use;
-  const destination = newWallet();
+  const destination = newAddress();
   const terms = { id: 'slow-signer', asset: 'SOL', amount: '2000000', destination, acceptEmptyWallet: true };
   await stack.signer.stop();
   await sluice.withdraw(terms);
-  const { attempts } = await reaches(sluice, terms.id, 'preparing');
+  const { attempts } = await waitForStatus(sluice, terms.id, 'preparing');
   expect(attempts.map(({ state, signature }) => [state, signature])).toEqual([['prepared', null]]);
   await chain.expireBlockhashes();
   expect((await sluice.get(terms.id)).attempts).toHaveLength(1);
@@ -39,12 +40,12 @@ it('a signer slower than the validity of the blockhash leads to a proof of death
 it('a worker prepares no attempt that a slow signer cannot sign in time: the waiting withdrawals are paid by one attempt each', async () => {
   const { sluice, stack, chain } = use;
   const terms = { asset: 'SOL', amount: '2000000', acceptEmptyWallet: true };
-  const ids = Array.from({ length: 3 * USUAL_UNSENT }, (_, index) => `crowd-${index}`);
+  const ids = Array.from({ length: 3 * USUAL_UNSENT }, (_, index) => `queued-${index}`);
   // One query each: so many requests to the API would keep the machine busy.
   const attempts = () => query<{ n: number }>(stack, ATTEMPTS_OF_EACH, [ids]);
   const waits = async () => (await query(stack, WAITS_FOR_THE_SIGNER, [ids])).length > 0;
   await stack.signer.stop();
-  await Promise.all(ids.map((id) => sluice.withdraw({ id, ...terms, destination: newWallet() })));
+  await Promise.all(ids.map((id) => sluice.withdraw({ id, ...terms, destination: newAddress() })));
   await until(waits);
   const prepared = (await attempts()).filter(({ n }) => n > 0);
   // Two workers that check at the same moment may each take the last places.

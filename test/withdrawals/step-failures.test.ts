@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { startFailingWorker } from '../support/crash.ts';
-import { stepFails } from '../support/process-end-lines.ts';
-import { settledBooks, sol } from './outcomes-support.ts';
+import { failureLine } from '../support/crash-log-lines.ts';
+import { settledBooks, solTerms } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack();
@@ -33,7 +33,7 @@ const LISTS: readonly (readonly string[])[] = [
 it('a withdrawal with failures in any of its steps, before or after their effect, is paid exactly once', async () => {
   const { stack, sluice, chain } = use;
   await stack.worker.kill('SIGKILL');
-  const all = LISTS.map((points, index) => ({ points, terms: sol(`fails-${index}`) }));
+  const all = LISTS.map((points, index) => ({ points, terms: solTerms(`fails-${index}`) }));
   const plan = Object.fromEntries(all.map(({ points, terms }) => [terms.id, points]));
   const worker = await startFailingWorker(stack, plan);
   try {
@@ -57,7 +57,8 @@ it('a withdrawal with failures in any of its steps, before or after their effect
     expect({ live, openReservations }).toEqual({ live: 0, openReservations: 0n });
     const said = readFileSync(worker.logFile, 'utf8').split('\n');
     for (const { points, terms } of all.slice(0, POINTS.length + 1))
-      for (const point of points.filter(isAlwaysReached)) expect(said).toContain(stepFails(terms.id, point));
+      for (const point of points.filter(isAlwaysReached))
+        expect(said).toContain(failureLine(terms.id, point));
   } finally {
     await worker.stop();
   }

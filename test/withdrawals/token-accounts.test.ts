@@ -14,11 +14,12 @@ import {
 } from '@solana/spl-token';
 import { Keypair, PublicKey, SystemProgram } from '@solana/web3.js';
 import { afterEach, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import type { Withdrawal } from '../../src/client/client.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
-import { newWallet } from '../support/stack.ts';
-import { query, reaches, settledBooks, until } from './outcomes-support.ts';
+import { until } from '../support/until.ts';
+import { query, settledBooks, waitForStatus } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack();
@@ -26,7 +27,7 @@ afterEach(() => use.chain.heal());
 
 it('the second of two transfers to one new token account pays no rent, and the books equal the chain', async () => {
   const asset = use.chain.mint('mint');
-  const destination = newWallet();
+  const destination = newAddress();
   const twins = ['twin-1', 'twin-2'].map((id) => ({
     id,
     asset,
@@ -59,7 +60,7 @@ it('a token account that its owner closes before the payment lands is created ag
 
   await chain.swallowSends();
   await sluice.withdraw({ id: 'closed', asset, amount: '7000000', destination });
-  const { attempts } = await reaches(sluice, 'closed', 'sending');
+  const { attempts } = await waitForStatus(sluice, 'closed', 'sending');
   expect(attempts).toMatchObject([{ rentLamports: '0' }]);
   const mint = new PublicKey(asset);
   const account = new PublicKey(deriveAta(destination, asset, TOKEN_PROGRAM_ID.toBase58()));
@@ -91,10 +92,10 @@ it('a payment whose mint its issuer pauses after the signature, and resumes, is 
   await chain.airdrop(issuer.publicKey.toBase58(), 1_000_000_000);
   const mint = await pausableMint(issuer);
   const terms = { id: 'paused', asset: mint.toBase58(), amount: '1000', acceptEmptyWallet: true };
-  const destination = newWallet();
+  const destination = newAddress();
   await chain.swallowSends();
   await sluice.withdraw({ ...terms, destination });
-  await reaches(sluice, 'paused', 'sending');
+  await waitForStatus(sluice, 'paused', 'sending');
   await chain.healAndSend(issuer, [createPauseInstruction(mint, issuer.publicKey)]);
   const failed = await failsOnce('paused', 1);
   expect(failed.attempts[0]?.error).toContain('"Custom":67');
@@ -110,7 +111,7 @@ it('a payment whose hot wallet token account is frozen after the signature five 
   const { stack, sluice, chain } = use;
   const id = 'keeps-failing';
   const asset = chain.mint('mint');
-  const destination = newWallet();
+  const destination = newAddress();
   const failsFrozen = async (n: number) => {
     await until(async () => (await sluice.get(id)).attempts.at(n - 1)?.state === 'signed');
     await freezeHot(true);
@@ -154,9 +155,9 @@ it('a frozen token account of the hot wallet holds all withdrawals of the token 
   await freezeHot(true);
   const ids = ['frozen-1', 'frozen-2'];
   for (const id of ids) {
-    const terms = { id, asset, amount: '1000', destination: newWallet(), acceptEmptyWallet: true };
+    const terms = { id, asset, amount: '1000', destination: newAddress(), acceptEmptyWallet: true };
     await sluice.withdraw(terms);
-    const held = await reaches(sluice, id, 'held');
+    const held = await waitForStatus(sluice, id, 'held');
     expect(held).toMatchObject({ reason: { code: 'hot_account_frozen' }, attempts: [] });
   }
   expect(await open()).toEqual([{ kind: 'hot_account_frozen', subject: asset }]);
@@ -173,7 +174,7 @@ it('a third party who funds the token accounts of receivers before they exist st
   const funds = [890_880, rent - 1, rent, rent + 1];
   const ids = await Promise.all(
     funds.map(async (lamports) => {
-      const [id, destination] = [`funded-${lamports}`, newWallet()];
+      const [id, destination] = [`funded-${lamports}`, newAddress()];
       await chain.airdrop(deriveAta(destination, asset, TOKEN_PROGRAM_ID.toBase58()), lamports);
       await sluice.withdraw({ id, asset, amount: '1000', destination, acceptEmptyWallet: true });
       return id;

@@ -3,16 +3,16 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { ChainClock } from '../support/chain-clock.ts';
 import { SLOT_MS, type StackServers, type TestStack, testStack } from '../support/stack.ts';
 import { temporalClient } from '../support/temporal.ts';
-import { ChainHand } from './outcomes-support.ts';
+import { ChainControls } from './outcomes-support.ts';
 
 /** The actions of the tests of one file on a running stack, and their reads. */
 export interface UsedStack extends Pick<TestStack, 'stack' | 'sluice'> {
-  readonly chain: ChainHand;
+  readonly chain: ChainControls;
   readonly temporal: Client;
 }
 
 /** For {@link useStack}: its chain makes no slots except those of a {@link useClock}. */
-export const STANDING_STILL = 0;
+export const NO_AUTOMATIC_SLOTS = 0;
 
 /** A running stack for the tests of one file. `settings` are those of all processes. */
 export function useStack(slotMs?: number, settings?: NodeJS.ProcessEnv, servers?: StackServers): UsedStack {
@@ -23,16 +23,16 @@ export function useStack(slotMs?: number, settings?: NodeJS.ProcessEnv, servers?
   afterAll(() => running?.close());
   return {
     get stack() {
-      return up(running).stack;
+      return started(running).stack;
     },
     get sluice() {
-      return up(running).sluice;
+      return started(running).sluice;
     },
     get chain() {
-      return new ChainHand(up(running).stack);
+      return new ChainControls(started(running).stack);
     },
     get temporal() {
-      return temporalClient(up(running).stack.temporal);
+      return temporalClient(started(running).stack.temporal);
     },
   };
 }
@@ -43,12 +43,12 @@ export function useClock(use: UsedStack): Pick<ChainClock, 'run' | 'pause'> {
   beforeAll(() => {
     clock = new ChainClock(use.chain.url, SLOT_MS);
   });
-  beforeEach(() => up(clock).run());
+  beforeEach(() => started(clock).run());
   afterAll(() => clock?.pause());
-  return { run: () => up(clock).run(), pause: () => up(clock).pause() };
+  return { run: () => started(clock).run(), pause: () => started(clock).pause() };
 }
 
-function up<T>(part: T | undefined): T {
+function started<T>(part: T | undefined): T {
   if (part === undefined) throw new Error('the stack starts before the first test');
   return part;
 }

@@ -8,16 +8,17 @@ import { rpc } from '../../devkit/localstack/rpc.ts';
 import type { Stack } from '../../devkit/localstack/stack.ts';
 import { startValidator } from '../../devkit/localstack/validator.ts';
 import type { HttpServer } from '../support/http.ts';
-import { handOn, startNodeProxy } from '../support/node-proxy.ts';
+import { sendAnswer, startNodeProxy } from '../support/node-proxy.ts';
 import { type TestStack, testStack } from '../support/stack.ts';
 import { temporalClient } from '../support/temporal.ts';
-import { ChainHand, until } from './outcomes-support.ts';
+import { until } from '../support/until.ts';
+import { ChainControls } from './outcomes-support.ts';
 import type { UsedStack } from './use-stack.ts';
 
 /** A real validator behind a proxy on loopback, and a stack that is connected only to the proxy. */
 interface Running {
   readonly test: TestStack;
-  readonly chain: ValidatorHand;
+  readonly chain: ValidatorControls;
 }
 
 /** How long 150 blocks may take on a busy machine. */
@@ -25,7 +26,7 @@ const EXPIRY_MS = 300_000;
 const BLOCKHASH_LIFE = 150;
 
 /** The proxy drops sends; everything else is the validator's behaviour, at its own speed. */
-class ValidatorHand extends ChainHand {
+class ValidatorControls extends ChainControls {
   readonly #mints: Readonly<Record<string, string>>;
   readonly #proxy: SwallowingProxy;
 
@@ -62,7 +63,7 @@ class SwallowingProxy {
 
   async start(target: string): Promise<string> {
     this.#server = await startNodeProxy(target, async ({ id, method, response, forward }) => {
-      if (!this.swallows || method !== 'sendTransaction') return handOn(await forward(), response);
+      if (!this.swallows || method !== 'sendTransaction') return sendAnswer(await forward(), response);
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify({ jsonrpc: '2.0', id, result: '1'.repeat(64) }));
     });
@@ -84,22 +85,22 @@ export function useValidator(): UsedStack {
   afterAll(async () => {
     for (const close of closers.toReversed()) await close();
   });
-  const up = (): Running => {
+  const started = (): Running => {
     if (running === undefined) throw new Error('the stack starts before the first test');
     return running;
   };
   return {
     get stack() {
-      return up().test.stack;
+      return started().test.stack;
     },
     get sluice() {
-      return up().test.sluice;
+      return started().test.sluice;
     },
     get chain() {
-      return up().chain;
+      return started().chain;
     },
     get temporal() {
-      return temporalClient(up().test.stack.temporal);
+      return temporalClient(started().test.stack.temporal);
     },
   };
 }
@@ -115,5 +116,5 @@ async function start(closers: (() => unknown)[]): Promise<Running> {
   closers.push(() => proxy.close());
   const test = await testStack(0, { SLUICE_RPC_URLS: url, SLUICE_SIGNER_KEY_FILE: key.path });
   closers.push(() => test.close());
-  return { test, chain: new ValidatorHand(test.stack, chain, proxy) };
+  return { test, chain: new ValidatorControls(test.stack, chain, proxy) };
 }

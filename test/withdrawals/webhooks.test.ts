@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { verifyWebhook } from '../../src/client/client.ts';
-import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
+import { SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
 const FINALIZED = 'withdrawal.finalized';
@@ -26,9 +27,9 @@ afterAll(async () => {
 test('a webhook receiver gets the course of a payment, in order, signed, with the signature of the transaction on chain', async () => {
   const { webhooks } = running.sluice;
   const { secret } = await webhooks.put(`http://127.0.0.1:${receiver.port}/`, ['withdrawal.*']);
-  const wish = { asset: 'SOL', amount: '1000000', destination: newWallet(), acceptEmptyWallet: true };
-  await running.sluice.withdraw({ id: 'told', ...wish });
-  const paid = await running.sluice.waitForFinal('told');
+  const wish = { asset: 'SOL', amount: '1000000', destination: newAddress(), acceptEmptyWallet: true };
+  await running.sluice.withdraw({ id: 'notified', ...wish });
+  const paid = await running.sluice.waitForFinal('notified');
   await finalized;
   const events = await Promise.all(receiver.received.map((one) => verifyWebhook(one, String(secret))));
   const types = events.map(({ type }) => type);
@@ -36,7 +37,7 @@ test('a webhook receiver gets the course of a payment, in order, signed, with th
   const { acceptEmptyWallet: _accepted, ...terms } = wish;
   expect(events.at(-1)?.data).toMatchObject({
     ...terms,
-    id: 'told',
+    id: 'notified',
     status: 'finalized',
     signature: paid.attempts.at(-1)?.signature,
   });

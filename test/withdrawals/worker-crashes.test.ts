@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { paymentsOnChain } from '../../devkit/localstack/chain-truth.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import type { Withdrawal } from '../../src/client/client.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { ChainClock } from '../support/chain-clock.ts';
 import { startCrashingWorker } from '../support/crash.ts';
-import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
-import { ChainHand, reaches, settledBooks, takenOver, until } from './outcomes-support.ts';
+import { SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+import { ChainControls, settledBooks, waitForStatus, waitForTakeover } from './outcomes-support.ts';
 
 /**
  * Where the workers of one withdrawal are killed, one after the other: on both sides of the send, and where the database has what
@@ -25,13 +27,13 @@ const PAUSING = 0;
 const SEVERAL_POLLS_MS = 2_000;
 
 let running: TestStack;
-let hand: ChainHand;
+let hand: ChainControls;
 let clock: ChainClock;
 let amount = 2_000_000;
 
 beforeAll(async () => {
   running = await testStack(PAUSING);
-  hand = new ChainHand(running.stack);
+  hand = new ChainControls(running.stack);
   clock = new ChainClock(hand.url, SLOT_MS);
 });
 beforeEach(() => clock.run());
@@ -43,7 +45,7 @@ afterAll(async () => {
 /** Each pays another amount to a wallet of its own. */
 function newTerms(id: string): WithdrawalTerms {
   amount += 1;
-  return { id, asset: 'SOL', amount: String(amount), destination: newWallet(), acceptEmptyWallet: true };
+  return { id, asset: 'SOL', amount: String(amount), destination: newAddress(), acceptEmptyWallet: true };
 }
 
 /** Runs a worker with the withdrawal up to this point, where it kills itself. */
@@ -94,7 +96,7 @@ describe('a withdrawal whose worker is killed', () => {
     const crashed = await running.sluice.get(terms.id);
     expect(crashed.attempts).toMatchObject([{ state: 'signed', signature: expect.any(String) }]);
     await running.stack.worker.start();
-    await takenOver(running.stack, terms.id, running.stack.worker);
+    await waitForTakeover(running.stack, terms.id, running.stack.worker);
     clock.run();
     expect(await endOf(terms)).toMatchObject({
       status: 'finalized',
@@ -112,7 +114,7 @@ describe('a landed transaction', () => {
     const terms = newTerms('unseconded');
     await sluice.withdraw(terms);
     await until(async () => (await hand.lamports(terms.destination)) > 0);
-    await reaches(sluice, terms.id, 'confirmed');
+    await waitForStatus(sluice, terms.id, 'confirmed');
     await sleep(SEVERAL_POLLS_MS);
     expect(await sluice.get(terms.id)).toMatchObject({
       status: 'confirmed',

@@ -1,16 +1,18 @@
 import { describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { checkClusterName } from '../../src/domain/cluster.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
-import { type Ended, runProgram } from '../support/cli.ts';
-import { newWallet, testEnvironment } from '../support/stack.ts';
-import { query, reaches, until } from '../withdrawals/outcomes-support.ts';
+import { type CommandResult, runProgram } from '../support/cli.ts';
+import { testEnvironment } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+import { query, waitForStatus } from '../withdrawals/outcomes-support.ts';
 import { useStack } from '../withdrawals/use-stack.ts';
 
 const use = useStack();
 const ELSEWHERE = '4uhcVJyU9pJkvQyS88uRDiswHScg5X3hJzxuBxKTrPSY';
 
 /** One more chain worker, to its end. */
-function startedWorker(settings: NodeJS.ProcessEnv = {}): Promise<Ended> {
+function startedWorker(settings: NodeJS.ProcessEnv = {}): Promise<CommandResult> {
   const { stack } = use;
   const env = {
     ...testEnvironment(),
@@ -39,7 +41,7 @@ describe('a chain worker', () => {
   }, 180_000);
 
   it('pays no former hot wallet, no nonce account of ours, and no deposit address', async () => {
-    const [former, nonce, deposit] = [newWallet(), newWallet(), newWallet()];
+    const [former, nonce, deposit] = [newAddress(), newAddress(), newAddress()];
     await query(use.stack, `insert into wallet_history values ('${former}', 1, 1)`);
     await query(
       use.stack,
@@ -50,7 +52,7 @@ describe('a chain worker', () => {
     for (const [destination, code] of Object.entries(codes)) {
       const terms = { id: `to-${destination}`, asset: 'SOL', amount: '2000000', acceptEmptyWallet: true };
       await use.sluice.withdraw({ ...terms, destination });
-      const { reason, attempts } = await reaches(use.sluice, terms.id, 'rejected');
+      const { reason, attempts } = await waitForStatus(use.sluice, terms.id, 'rejected');
       expect([reason?.code, attempts]).toEqual([code, []]);
     }
   }, 120_000);
@@ -72,8 +74,8 @@ describe('a chain worker', () => {
   it('ends with one line where the database belongs to another cluster; the API reports it, too', async () => {
     const terms = { id: 'elsewhere', asset: 'SOL', amount: '2000000', acceptEmptyWallet: true };
     await use.chain.swallowSends();
-    await use.sluice.withdraw({ ...terms, destination: newWallet() });
-    await reaches(use.sluice, terms.id, 'sending');
+    await use.sluice.withdraw({ ...terms, destination: newAddress() });
+    await waitForStatus(use.sluice, terms.id, 'sending');
     await query(use.stack, `update cluster set genesis_hash = '${ELSEWHERE}'`);
     const ended = await startedWorker();
     expect(ended.code).toBe(1);
@@ -84,7 +86,7 @@ describe('a chain worker', () => {
 });
 
 /** The last line of a process that ends itself. */
-function fatal({ stdout, stderr }: Ended): readonly string[] {
+function fatal({ stdout, stderr }: CommandResult): readonly string[] {
   const lines = `${stdout}${stderr}`.trimEnd().split('\n');
   return lines.filter((line) => line.includes('the worker ends'));
 }

@@ -20,14 +20,15 @@ import { bodyOf, type HttpServer, startHttp } from '../support/http.ts';
 import { flapUntilContinued, LONG_FROM_40 } from '../support/long-histories.ts';
 import { SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
 import { temporalClient } from '../support/temporal.ts';
-import { ChainHand, cardOf, reaches, sol, until } from '../withdrawals/outcomes-support.ts';
+import { until } from '../support/until.ts';
+import { ChainControls, currentDetailsOf, solTerms, waitForStatus } from '../withdrawals/outcomes-support.ts';
 import { Customer, requirementsOf } from '../x402/gateway/customer.ts';
 
 const logDir = mkdtempSync(join(tmpdir(), 'sluice-long-histories-'));
 let server: LocalTemporal;
 let upstream: HttpServer;
 let running: TestStack;
-let chain: ChainHand;
+let chain: ChainControls;
 let ledger: Ledger;
 
 beforeAll(async () => {
@@ -42,7 +43,7 @@ beforeAll(async () => {
   });
   const env = { TEMPORAL_ADDRESS: server.address, TEMPORAL_NAMESPACE: server.namespace };
   running = await testStack(SLOT_MS, env, 'shared', { routesOf });
-  chain = new ChainHand(running.stack);
+  chain = new ChainControls(running.stack);
   ledger = await openLedger(running.stack.databaseUrl);
 });
 afterEach(() => chain.heal());
@@ -69,15 +70,15 @@ async function flap(workflowId: string): Promise<WorkflowHandle> {
 
 describe('a run with a long history continues as new', () => {
   it('for a pending payment, which is paid once and is the same to operators', async () => {
-    const terms = sol('flapping');
+    const terms = solTerms('flapping');
     const id = withdrawalWorkflowId(terms.id);
     await chain.swallowSends();
     await running.sluice.withdraw(terms);
-    await reaches(running.sluice, terms.id, 'sending');
+    await waitForStatus(running.sluice, terms.id, 'sending');
     const before = await runOf(id).describe();
     const first = await flap(id);
     const after = await runOf(id).describe();
-    await until(async () => (await cardOf(running.stack, terms.id)).includes(purposeOf(terms)));
+    await until(async () => (await currentDetailsOf(running.stack, terms.id)).includes(purposeOf(terms)));
     expect(after.raw.executionConfig?.defaultWorkflowTaskTimeout).toEqual(
       before.raw.executionConfig?.defaultWorkflowTaskTimeout,
     );
@@ -90,12 +91,12 @@ describe('a run with a long history continues as new', () => {
   }, 120_000);
 
   it('for a withdrawal that waits for its customer, whose answer is accepted meanwhile', async () => {
-    const terms = sol('asking', { acceptEmptyWallet: false });
+    const terms = solTerms('asking', { acceptEmptyWallet: false });
     await running.sluice.withdraw(terms);
-    await reaches(running.sluice, terms.id, 'awaiting_confirmation');
+    await waitForStatus(running.sluice, terms.id, 'awaiting_confirmation');
     const workflowId = withdrawalWorkflowId(terms.id);
     await flap(workflowId);
-    await reaches(running.sluice, terms.id, 'awaiting_confirmation');
+    await waitForStatus(running.sluice, terms.id, 'awaiting_confirmation');
     await chain.swallowSends();
     const [first] = await Promise.all([flap(workflowId), running.sluice.confirm(terms.id)]);
     await chain.heal();

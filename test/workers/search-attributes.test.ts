@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import { startLocalnet } from '../../devkit/localnet/localnet.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { workerProcess } from '../../devkit/localstack/services.ts';
 import { Closers } from '../../src/platform/shutdown.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/workflows/search-attributes.ts';
 import { COMPILED } from '../support/compiled.ts';
-import { bareNamespace, type TestNamespace } from '../support/namespace.ts';
+import { namespaceWithoutAttributes, type TestNamespace } from '../support/namespace.ts';
 import { freshDatabase } from '../support/postgres.ts';
-import { newWallet, testEnvironment } from '../support/stack.ts';
+import { testEnvironment } from '../support/stack.ts';
 
 const KEYWORD = 2;
 
@@ -31,7 +32,7 @@ async function startWorker(connection: Connection, place: TestNamespace, logDir:
     ...place.env,
     DATABASE_URL: database.url,
     SLUICE_RPC_URLS: localnet.rpcUrls.join(','),
-    SLUICE_HOT_WALLET: newWallet(),
+    SLUICE_HOT_WALLET: newAddress(),
   };
   const worker = workerProcess(
     { connection, namespace: place.namespace, env, logDir, ...COMPILED },
@@ -47,7 +48,7 @@ test('a worker registers the search attributes where the namespace has none', as
   const logDir = mkdtempSync(join(tmpdir(), 'sluice-attributes-'));
   closers.add('logs', async () => rmSync(logDir, { recursive: true, force: true }));
   try {
-    const place = await bareNamespace();
+    const place = await namespaceWithoutAttributes();
     const connection = await Connection.connect({ address: place.address });
     closers.add('Temporal connection', () => connection.close());
     const names = SEARCH_ATTRIBUTES.map(({ name }) => name);

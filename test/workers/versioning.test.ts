@@ -10,8 +10,8 @@ import {
 } from '../../src/domain/ids.ts';
 import { readConfig } from '../../src/platform/config.ts';
 import { workerOptions } from '../../src/platform/roles/run.ts';
-import { type Ended, runProgram } from '../support/cli.ts';
-import { bareNamespace, freshNamespace, type TestNamespace } from '../support/namespace.ts';
+import { type CommandResult, runProgram } from '../support/cli.ts';
+import { freshNamespace, namespaceWithoutAttributes, type TestNamespace } from '../support/namespace.ts';
 import { temporalAt, temporalClient } from '../support/temporal.ts';
 import { testWorkflows } from '../support/workflows.ts';
 
@@ -33,7 +33,7 @@ class Gate {
   });
 }
 
-function verify({ env }: TestNamespace, ...args: string[]): Promise<Ended> {
+function verify({ env }: TestNamespace, ...args: string[]): Promise<CommandResult> {
   return runProgram(WORKER, ['--verify', ...args], { env });
 }
 
@@ -195,7 +195,7 @@ describe('worker --verify', () => {
   }
 
   it('names each open run that does not replay, and exits with code 1', async () => {
-    const place = await bareNamespace('verify');
+    const place = await namespaceWithoutAttributes('verify');
     const runs = { walletWatch: '', ofNoCode: '' };
     for (const type of ['walletWatch', 'ofNoCode'] as const) runs[type] = await runOfOtherCode(place, type);
     const client = temporalClient(place);

@@ -1,10 +1,11 @@
+import { setTimeout } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WATCH_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
 import type { CatchUpPlan, CatchUpRange, JoinEnd, RangeEnd, ScanStatus } from '../../src/domain/scan.ts';
 import { openService, type Service } from '../http/service.ts';
-import { until } from '../withdrawals/outcomes-support.ts';
+import { until } from '../support/until.ts';
 import { startWorkers } from './workers.ts';
 
 const SINCE = '2026-01-01T00:00:00.000Z';
@@ -61,7 +62,7 @@ const steps = {
   async restartOrphans() {
     throw ApplicationFailure.nonRetryable('Temporal cannot list');
   },
-  buryRefused: async () => note('bury'),
+  buryRefused: async () => note('expire'),
   startDueAudits: async () => note('audits'),
 };
 
@@ -113,6 +114,6 @@ describe('the schedule of orphans', () => {
   it('starts audits, and releases refused attempts, where runs cannot be listed', async () => {
     const round = service.temporal.workflow.execute('orphans', options('orphans-round'));
     await expect(round).rejects.toThrow();
-    expect(asked.toSorted()).toEqual(['audits', 'bury']);
+    expect(asked.toSorted()).toEqual(['audits', 'expire']);
   });
 });

@@ -5,7 +5,7 @@ import { AUDIT_TASK_QUEUE, WATCH_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../../s
 import { temporalRuns } from '../../src/platform/temporal/runs.ts';
 import { startBackfill } from '../../src/platform/temporal/starts.ts';
 import { openService, type Service } from '../http/service.ts';
-import { until } from '../withdrawals/outcomes-support.ts';
+import { until } from '../support/until.ts';
 import { startWorkers } from './workers.ts';
 
 const PLACES = 2;

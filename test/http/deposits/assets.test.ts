@@ -6,11 +6,12 @@ import {
   NATIVE_MINT,
   TOKEN_2022_PROGRAM_ID,
 } from '@solana/spl-token';
-import { Keypair, PublicKey } from '@solana/web3.js';
+import { PublicKey } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { newAddress } from '../../../devkit/localstack/keypair.ts';
 import type { NewAsset } from '../../../src/ledger/deposits/assets.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
-import { DepositDesk } from '../deposits-fixture.ts';
+import { DepositsApi } from '../deposits-fixture.ts';
 
 const SOL = {
   asset: 'SOL',
@@ -24,9 +25,9 @@ const SOL = {
   warnings: [],
 };
 
-let desk: DepositDesk;
+let desk: DepositsApi;
 beforeAll(async () => {
-  desk = await DepositDesk.open();
+  desk = await DepositsApi.open();
 });
 afterEach(() => desk.localnet.controls.clearFaults());
 afterAll(() => desk?.close());
@@ -35,8 +36,7 @@ const put = (asset: string, change: object = {}) => desk.call('PUT', `/v1/assets
 const accountFor = (asset: string) =>
   desk.call('GET', `/v1/deposit-addresses/${desk.keys.entry(0).address}/assets/${asset}`);
 const get = (asset: string) => desk.call('GET', `/v1/assets/${asset}`);
-const randomAddress = (): string => Keypair.generate().publicKey.toBase58();
-async function onRecord(asset: string): Promise<NewAsset> {
+async function storedTerms(asset: string): Promise<NewAsset> {
   const row = await desk.ledger.assets.get(asset);
   if (row === undefined) throw new Error(`${asset} is not listed`);
   const { createdAt: _created, updatedAt: _updated, ...terms } = row;
@@ -108,7 +108,7 @@ test('the API lists a mint with its data from the chain', async () => {
 });
 
 test('the API lists a mint with the permanent delegate, until the delegate is removed', async () => {
-  const delegate = randomAddress();
+  const delegate = newAddress();
   const mint = await desk.localnet.createToken22Mint({
     extensions: [
       {
@@ -126,14 +126,14 @@ test('the API lists a mint with the permanent delegate, until the delegate is re
     { code: 'freeze_authority', message: expect.stringContaining(authority) },
   ]);
   expect((await get(mint)).body).toEqual(listed.body);
-  const nobody = await desk.ledger.assets.put({ ...(await onRecord(mint)), freezeAuthority: null });
-  expect(nobody.freezeAuthority).toBeNull();
+  const unfreezable = await desk.ledger.assets.put({ ...(await storedTerms(mint)), freezeAuthority: null });
+  expect(unfreezable.freezeAuthority).toBeNull();
   expect((await get(mint)).body.warnings).toHaveLength(1);
   expect((await put(mint)).body).toEqual(listed.body);
 });
 
 test('a mint with a transfer hook and without withdrawals accepts deposits only if the operator allows it', async () => {
-  const program = randomAddress();
+  const program = newAddress();
   const mint = await desk.localnet.createToken22Mint({
     extensions: [
       {
@@ -141,7 +141,7 @@ test('a mint with a transfer hook and without withdrawals accepts deposits only 
         initialize: (key) =>
           createInitializeTransferHookInstruction(
             key,
-            new PublicKey(randomAddress()),
+            new PublicKey(newAddress()),
             new PublicKey(program),
             TOKEN_2022_PROGRAM_ID,
           ),

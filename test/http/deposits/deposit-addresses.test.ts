@@ -6,14 +6,14 @@ import { DepositKeys } from '../../../src/deposits/addresses/hd-keys.ts';
 import { deriveAta } from '../../../src/solana/tokens/ata.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
 import { chain as blocks, inflow, START } from '../../ledger/chain-of-blocks.ts';
-import { DepositDesk } from '../deposits-fixture.ts';
+import { DepositsApi } from '../deposits-fixture.ts';
 import { EXPLORER } from '../service.ts';
 
 const ROOT = '/v1/deposit-addresses';
 
-let desk: DepositDesk;
+let desk: DepositsApi;
 beforeAll(async () => {
-  desk = await DepositDesk.open();
+  desk = await DepositsApi.open();
   await desk.ledger.scan.start(START);
 });
 afterEach(() => desk.localnet.controls.clearFaults());
@@ -285,7 +285,7 @@ describe('the token account of a deposit address', () => {
     });
     expect((await desk.call('GET', `${ROOT}/${stranger}/assets/SOL`)).status).toBe(404);
     expect((await desk.call('GET', `${ROOT}/${stranger}`)).status).toBe(404);
-    expect((await desk.call('GET', `${ROOT}?userRef=nobody`)).status).toBe(404);
+    expect((await desk.call('GET', `${ROOT}?userRef=missing`)).status).toBe(404);
   });
 });
 

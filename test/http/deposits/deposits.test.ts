@@ -5,7 +5,7 @@ import { address, chain, inflow, START } from '../../ledger/chain-of-blocks.ts';
 import { confirmAll } from '../../ledger/deposit-ledger.ts';
 import { API_KEY, authorization, openService, type Service } from '../service.ts';
 
-const [ALICE, BOB, NOBODY] = ['alice', 'bob', 'nobody'].map(address) as [string, string, string];
+const [ALICE, BOB, UNASSIGNED] = ['alice', 'bob', 'unassigned'].map(address) as [string, string, string];
 
 let service: Service;
 let sluice: SluiceClient;
@@ -14,7 +14,7 @@ let tip: BlockHeader = START;
 beforeAll(async () => {
   service = await openService();
   const { ledger } = service;
-  const entries = [ALICE, BOB, NOBODY].map((wallet, at) => ({ address: wallet, path: `m/${at}'` }));
+  const entries = [ALICE, BOB, UNASSIGNED].map((wallet, at) => ({ address: wallet, path: `m/${at}'` }));
   await ledger.addresses.import(entries);
   await ledger.scan.start(START);
   await ledger.addresses.assign('alice');
@@ -52,7 +52,7 @@ describe('the deposit feed', () => {
   test('returns every change of a deposit, each with its state at that time', async () => {
     await block(
       inflow(ALICE, 2n ** 63n + 1n, { signature: 'sig/1' }),
-      inflow(NOBODY, 7n, { reason: 'unknown_mint', asset: BOB }),
+      inflow(UNASSIGNED, 7n, { reason: 'unknown_mint', asset: BOB }),
     );
     await confirmAll(service.ledger);
     const { events, next } = (await get('/v1/deposits?after=0')).body;
@@ -79,7 +79,7 @@ describe('the deposit feed', () => {
         kind: 'not_credited',
         at: expect.any(String),
         deposit: expect.objectContaining({
-          wallet: NOBODY,
+          wallet: UNASSIGNED,
           userRef: null,
           amount: '7',
           state: 'not_credited',

@@ -10,7 +10,7 @@ import {
   anyEvidence,
   coverage,
   deathProof,
-  said,
+  nodeAnswer,
   seen,
   UNREADABLE,
 } from '../../domain/evidence.ts';
@@ -33,10 +33,14 @@ test('the API shows evidence with every field as stored', () => {
   fc.assert(fc.property(anyEvidence, isShownAsStored));
   const outcome = {
     quorum: 2,
-    statuses: [said('a', 4, ABSENT), said('b', 5, UNREADABLE), said('c', 6, seen('finalized'))],
+    statuses: [
+      nodeAnswer('a', 4, ABSENT),
+      nodeAnswer('b', 5, UNREADABLE),
+      nodeAnswer('c', 6, seen('finalized')),
+    ],
     outcomeConfirmedBy: [],
     chargedBy: [],
-    finalizedNonces: [said('a', 1, 'n2')],
+    finalizedNonces: [nodeAnswer('a', 1, 'n2')],
   };
   const end = { signature: 's', nonceAccount: 'account', slot: 9n, shownBy: ['a', 'b'], sequence: 3 };
   isShownAsStored({ ...outcome, use: { ...end, nonce: 'n1' }, bypass: null, coverage: null });

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { newAddress } from '../../../devkit/localstack/keypair.ts';
 import type { Explanation, SettlementExplanation } from '../../../src/client/client.ts';
 import { DomainError } from '../../../src/domain/errors.ts';
 import { settlementId } from '../../../src/domain/settlement.ts';
@@ -12,16 +13,16 @@ import { examineNow } from '../../../src/solana/proof/examine.ts';
 import type { SignedAttempt } from '../../../src/solana/proof/investigate.ts';
 import { blockCache } from '../../../src/solana/proof/linked-blocks.ts';
 import { attempt as attemptRow, PLENTY } from '../../ledger/support.ts';
-import { ears, LandingRoom, wallet } from '../../solana/landing-fixture.ts';
-import { listen } from '../../solana/rpc-calls.ts';
+import { LandingFixture, recordProgress } from '../../solana/landing-fixture.ts';
+import { recordCalls } from '../../solana/rpc-calls.ts';
 import { authorization, EXPLORER, openService, type Service } from '../service.ts';
 
 let service: Service;
-let room: LandingRoom;
+let room: LandingFixture;
 let app: FastifyInstance;
 
 beforeAll(async () => {
-  [service, room] = await Promise.all([openService(), LandingRoom.open()]);
+  [service, room] = await Promise.all([openService(), LandingFixture.open()]);
   const { ledger, temporal } = service;
   app = await buildApp({ ledger, temporal, explorer: EXPLORER, chain: async () => room.chain });
 });
@@ -38,7 +39,7 @@ const explain = (id: string, from = app): Promise<Explanation> => get(`/v1/withd
 const names = () => room.pool.nodes.map(({ name }) => name);
 
 function terms(id: string) {
-  return { id, asset: 'SOL', amount: '5000000', destination: wallet() };
+  return { id, asset: 'SOL', amount: '5000000', destination: newAddress() };
 }
 
 /** A stored withdrawal whose attempt is signed and not sent. */
@@ -56,7 +57,7 @@ async function unsent(id: string, signed = true): Promise<SignedAttempt & { raw:
 test('an explanation shows for a pending attempt how far each node is from its last height, and calls only read methods', async () => {
   const attempt = await unsent('alive');
   const asked: string[] = [];
-  const stop = listen(room.pool, asked);
+  const stop = recordCalls(room.pool, asked);
   const { status, nextStep, attempt: explained } = await explain('alive');
   stop();
   expect([...new Set(asked)].toSorted()).toEqual(['getBlock', 'getBlockHeight', 'getSignatureStatuses']);
@@ -74,7 +75,7 @@ test('an explanation shows for a pending attempt how far each node is from its l
 test('an explanation asks the nodes the same for a pending attempt with a durable nonce', async () => {
   const id = settlementId(NONCE_CREATE, 'account');
   const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, signature } = await room.attempt(
-    wallet(),
+    newAddress(),
     1_500_000n,
   );
   await requestSettlements(service.ledger.db, NONCE_CREATE, ['account']);
@@ -127,7 +128,7 @@ test('an explanation shows the dead message of a buyer as ended, with the stored
   const { ledger } = service;
   const explainIt = (): Promise<SettlementExplanation> =>
     get(`/v1/settlements/explain?id=${encodeURIComponent(id)}`);
-  const { blockhash, signature } = await room.attempt(wallet(), 2_500_000n);
+  const { blockhash, signature } = await room.attempt(newAddress(), 2_500_000n);
   const life = await adoptedLife(room.pool, await acceptedIn(room.pool, blockhash));
   await requestSettlements(ledger.db, 'x402', ['order/1']);
   await ledger.attempts.prepare(attemptRow(id, 1, { blockhash, ...life }), PLENTY);
@@ -173,13 +174,13 @@ test('an explanation shows what an attempt at the signer waits for, and the heig
 
 test('an explanation shows the stored evidence of an ended withdrawal, with slot and nodes, and asks no node', async () => {
   const attempt = await unsent('paid');
-  const landing = room.watcher.watch(attempt, ears().hooks);
+  const landing = room.watcher.watch(attempt, recordProgress().hooks);
   const { evidence, times, verdict } = await room.withBlocks(landing);
   if (verdict.kind !== 'landed') throw new Error(`it is ${verdict.kind}`);
   const proof = attemptEvidence(attempt, evidence, times);
   await service.ledger.attempts.settle('paid', 1, { state: 'landed', slot: verdict.slot, proof });
   const asked: string[] = [];
-  const stop = listen(room.pool, asked);
+  const stop = recordCalls(room.pool, asked);
   const { status, waitsFor, attempt: explained } = await explain('paid');
   stop();
   expect(asked).toEqual([]);
@@ -210,7 +211,7 @@ test('an explanation gives the reason for a withdrawal without an attempt, and a
   const paused = { code: 'paused', message: 'paused: tests (by me)' };
   await service.ledger.settlements.move('poor', 'held', paused);
   await expect.poll(async () => (await explain('poor')).nextStep).toContain('sluice settlements resume');
-  expect(await explain('nobody')).toMatchObject({ code: 'NotFound', status: 404 });
+  expect(await explain('no-such-id')).toMatchObject({ code: 'NotFound', status: 404 });
 });
 
 test('an explanation reports unreachable nodes as its answer', async () => {
@@ -236,7 +237,7 @@ test('the API shows the proof of a dead attempt with the withdrawal, as OpenAPI 
   expect((await get('/v1/withdrawals/dead')).attempts[0].proof).toBeNull();
   room.swallow();
   room.localnet.controls.produceSlots(170);
-  const { evidence, times } = await room.watcher.watch(attempt, ears().hooks);
+  const { evidence, times } = await room.watcher.watch(attempt, recordProgress().hooks);
   const proof = attemptEvidence(attempt, evidence, times);
   await service.ledger.attempts.settle('dead', 1, { state: 'dead', proof });
   const [shown] = (await get('/v1/withdrawals/dead')).attempts;
@@ -275,7 +276,7 @@ test('the API shows the proof of a dead attempt with the withdrawal, as OpenAPI 
     chargedBy: [],
   });
   const asked: string[] = [];
-  const stop = listen(room.pool, asked);
+  const stop = recordCalls(room.pool, asked);
   const explained = await explain('dead');
   stop();
   expect(explained.attempt).toMatchObject({ n: 1, state: 'dead', verdict: 'dead', missing: [] });

@@ -9,7 +9,7 @@ import {
   anyEvidence,
   coverage,
   deathEvidence,
-  said,
+  nodeAnswer,
   seen,
   UNREADABLE,
 } from '../../domain/evidence.ts';
@@ -23,9 +23,9 @@ test('a proof of death lacks only the answers of nodes beyond the quorum', () =>
   fc.assert(
     fc.property(anyAttempt, anyEvidence, (attempt, evidence) => {
       const missing = missingOf(attempt, evidence, NODES);
-      const told = new Set(evidence.finalizedHeights.map(({ node }) => node));
+      const answered = new Set(evidence.finalizedHeights.map(({ node }) => node));
       const silent = missing.filter(({ what }) => what === 'its finalized block height');
-      expect(silent.map(({ node }) => node)).toEqual(NODES.filter((node) => !told.has(node)));
+      expect(silent.map(({ node }) => node)).toEqual(NODES.filter((node) => !answered.has(node)));
       if (judgeAttempt(attempt, evidence).kind === 'dead')
         expect(missing.filter(({ node }) => node === null)).toEqual([]);
     }),
@@ -33,7 +33,7 @@ test('a proof of death lacks only the answers of nodes beyond the quorum', () =>
 });
 
 test('the missing evidence names the node that is behind, the unreadable node, and the parts that need several nodes', () => {
-  const behind = deathEvidence({ finalizedHeights: [said('a', 1, 1151n), said('b', 2, 1150n)] });
+  const behind = deathEvidence({ finalizedHeights: [nodeAnswer('a', 1, 1151n), nodeAnswer('b', 2, 1150n)] });
   expect(missingOf(ATTEMPT, behind, ['a', 'b'])).toEqual([
     { node: 'b', what: 'finalized blocks above 1150: it is at 1150' },
   ]);
@@ -41,7 +41,7 @@ test('the missing evidence names the node that is behind, the unreadable node, a
   expect(missingOf(ATTEMPT, taking, ['a', 'b'])).toEqual([
     { node: 'b', what: 'the expiry of its blockhash, which its finalized bank still accepts' },
   ]);
-  const mute = deathEvidence({ statuses: [said('a', 30, ABSENT), said('b', 31, UNREADABLE)] });
+  const mute = deathEvidence({ statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('b', 31, UNREADABLE)] });
   expect(missingOf(ATTEMPT, mute, ['a', 'b'])).toEqual([
     { node: 'b', what: 'the status of its signature: timeout' },
   ]);
@@ -62,7 +62,9 @@ test('the missing evidence names the node that is behind, the unreadable node, a
 });
 
 test('the missing evidence names the nodes that could confirm an outcome as the second node', () => {
-  const alone = deathEvidence({ statuses: [said('a', 30, seen('finalized')), said('b', 31, ABSENT)] });
+  const alone = deathEvidence({
+    statuses: [nodeAnswer('a', 30, seen('finalized')), nodeAnswer('b', 31, ABSENT)],
+  });
   const what = 'a confirmation of the finalized outcome that another node returns';
   expect(missingOf(ATTEMPT, alone, ['a', 'b'])).toEqual([{ node: 'b', what }]);
   expect(missingOf(ATTEMPT, { ...alone, outcomeConfirmedBy: ['b'] }, ['a', 'b'])).toEqual([]);
@@ -73,10 +75,10 @@ test('the missing evidence of a durable nonce names the attempt that holds it, a
   const use = { ...attempt, signature: 'other', slot: 7n, shownBy: ['a', 'b'], sequence: 3 };
   const evidence = {
     quorum: 2,
-    statuses: [said('a', 30, ABSENT), said('b', 31, ABSENT)],
+    statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('b', 31, ABSENT)],
     outcomeConfirmedBy: [],
     chargedBy: [],
-    finalizedNonces: [said('a', 1, 'n2'), said('b', 2, 'n2')],
+    finalizedNonces: [nodeAnswer('a', 1, 'n2'), nodeAnswer('b', 2, 'n2')],
     use,
     bypass: null,
     coverage: null,
@@ -85,7 +87,7 @@ test('the missing evidence of a durable nonce names the attempt that holds it, a
   expect(missingOfNonce(attempt, { ...evidence, use: { ...use, shownBy: ['a'] } }, ['a', 'b'])).toEqual([
     { node: null, what: 'the transaction that used up its nonce, returned by 2 nodes' },
   ]);
-  const standing = [said('a', 1, 'n1')];
+  const standing = [nodeAnswer('a', 1, 'n1')];
   expect(missingOfNonce(attempt, { ...evidence, use: null, finalizedNonces: standing }, ['a', 'b'])).toEqual([
     { node: 'a', what: 'the advance of its nonce, which is still valid there' },
     { node: 'b', what: 'the finalized nonce of account' },

@@ -196,7 +196,7 @@ describe('an operator decision that a settlement is paid', () => {
   });
 
   it('is refused for a missing settlement and for a missing reason, each by name', async () => {
-    const unknown = await endAsPaid('nonce-create/nobody', { reason: 'seen' });
+    const unknown = await endAsPaid('nonce-create/missing', { reason: 'seen' });
     expect([unknown.statusCode, unknown.json().code]).toEqual([404, 'NotFound']);
     const silent = await endAsPaid(CREATE_ID, {});
     expect([silent.statusCode, silent.json().field]).toEqual([400, 'reason']);

@@ -54,7 +54,7 @@ test('a repeated request with the same id and terms answers 200 and starts nothi
 });
 
 test('twenty equal concurrent requests are one withdrawal', async () => {
-  const answers = await Promise.all(Array.from({ length: 20 }, () => post({ id: 'crowd', ...terms })));
+  const answers = await Promise.all(Array.from({ length: 20 }, () => post({ id: 'same-id', ...terms })));
   const codes = answers.map((answer) => answer.statusCode).sort((a, b) => a - b);
   expect(codes).toEqual([...Array(19).fill(200), 202]);
 });

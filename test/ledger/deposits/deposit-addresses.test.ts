@@ -9,10 +9,10 @@ import { address, chain, inflow, START } from '../chain-of-blocks.ts';
 import {
   commit,
   confirmAll,
-  forgetDeposits,
-  imported,
-  lockWaits,
+  deleteDeposits,
+  importWallets,
   useDepositLedgers,
+  waitForLockWaits,
 } from '../deposit-ledger.ts';
 import { codeOf } from '../support.ts';
 
@@ -47,7 +47,7 @@ async function holding(...addresses: readonly string[]) {
 async function assigningWhileHeld() {
   const slow = await holding(ANN);
   const assigning = use.ledger.addresses.assign('user-1');
-  await Promise.race([lockWaits(use.ledger.db), assigning]);
+  await Promise.race([waitForLockWaits(use.ledger.db), assigning]);
   return { slow, assigning };
 }
 
@@ -59,7 +59,7 @@ const givenAway = (wallet: string) => sql`update deposit_address
 
 describe('a deposit address', () => {
   it('is assigned to one user for ever, in the order of import', async () => {
-    await imported(use.ledger, BEN, ANN);
+    await importWallets(use.ledger, BEN, ANN);
     const first = await use.ledger.addresses.assign('user-1');
     expect(first).toMatchObject({ address: BEN, path: 'm/0', state: 'assigned', userRef: 'user-1' });
     expect(await use.other.addresses.assign('user-1')).toEqual(first);
@@ -71,7 +71,7 @@ describe('a deposit address', () => {
   });
 
   it('is unique to each user, although two processes assign at once', async () => {
-    await imported(use.ledger, ...Array.from({ length: 60 }, (_, index) => address(`pool-${index}`)));
+    await importWallets(use.ledger, ...Array.from({ length: 60 }, (_, index) => address(`pool-${index}`)));
     const { command, args } = nodeProgram(new URL('../assign-process.ts', import.meta.url), [], COMPILED);
     const processes = await Promise.all(
       [1, 2].map(() => run(command, [...args, use.url, '50'], { encoding: 'utf8' })),
@@ -84,22 +84,22 @@ describe('a deposit address', () => {
   });
 
   it('is not assigned before the scan has begun, as an earlier payment would be missed', async () => {
-    await forgetDeposits(use.ledger.db);
-    await imported(use.ledger, ANN);
+    await deleteDeposits(use.ledger.db);
+    await importWallets(use.ledger, ANN);
     expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('Unavailable');
     await use.ledger.scan.start(START);
     expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN, watchedAfter: null });
   });
 
   it('is not waited for while another request is about to assign it', async () => {
-    await imported(use.ledger, ANN, BEN);
+    await importWallets(use.ledger, ANN, BEN);
     const { slow, assigning } = await assigningWhileHeld();
     await slow.commit().execute();
     expect(await assigning).toMatchObject({ address: BEN });
   });
 
   it('is waited for where it is the last one, as the other request may fail', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const { slow, assigning } = await assigningWhileHeld();
     await slow.rollback().execute();
     expect(await assigning).toMatchObject({ address: ANN });
@@ -113,14 +113,14 @@ describe('a deposit address', () => {
     async (_what, change) => {
       // A commit of deposits locks addresses in its own order, not in the order of the import.
       const [next = '', first = ''] = [ANN, BEN].toSorted();
-      await imported(use.ledger, first, next);
+      await importWallets(use.ledger, first, next);
       const changing = await holding(first);
       const slow = await holding(next);
       const assigning = use.ledger.addresses.assign('user-1');
-      await lockWaits(use.ledger.db);
+      await waitForLockWaits(use.ledger.db);
       await slow.rollback().execute();
       const recording = holding(first, next);
-      await lockWaits(use.ledger.db, 2);
+      await waitForLockWaits(use.ledger.db, 2);
       await change(first).execute(changing);
       await changing.commit().execute();
       const recorded = recording.then((trx) => trx.rollback().execute());
@@ -131,11 +131,11 @@ describe('a deposit address', () => {
 
   it('is not assigned where a deposit came between its choice and its lock', async () => {
     const { ledger, other } = use;
-    await imported(ledger, ANN, BEN);
+    await importWallets(ledger, ANN, BEN);
     const holder = await other.db.startTransaction().execute();
     await sql`select pg_advisory_xact_lock(${CHOICE})`.execute(holder);
     const assigning = new DepositAddresses(ledger.db.withPlugin(slowChoice)).assign('user-1');
-    await lockWaits(ledger.db);
+    await waitForLockWaits(ledger.db);
     expect(await commit(other, chain(START, [inflow(ANN)]))).toBe('committed');
     await holder.commit().execute();
     expect(await assigning).toMatchObject({ address: BEN });
@@ -153,7 +153,7 @@ describe('a deposit address', () => {
   });
 
   it('is refused under another path, alone or in a list that is then refused whole, and does not change', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const other = { address: ANN, path: 'm/9' };
     const list = [
       ...Array.from({ length: 5_001 }, (_, n) => ({ address: address(`n${n}`), path: 'm' })),
@@ -167,7 +167,7 @@ describe('a deposit address', () => {
       });
     expect(await use.ledger.addresses.freeCount()).toBe(1);
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ path: 'm/0' });
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
   });
 
   it('with a past is not assigned until its past is audited', async () => {
@@ -221,7 +221,7 @@ describe('a deposit address', () => {
 
   it('that is assigned or used is audited when it is imported with an earlier slot, and keeps its state', async () => {
     const { addresses, importAudits } = use.ledger;
-    await imported(use.ledger, ANN, BEN);
+    await importWallets(use.ledger, ANN, BEN);
     await addresses.assign('user-1');
     await commit(use.ledger, chain(START, [inflow(BEN)]));
     await confirmAll(use.ledger);
@@ -255,12 +255,12 @@ describe('a deposit address', () => {
   });
 
   it('is not a wallet that pays withdrawals', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     await use.ledger.watched.addHot([HOT, HOT]);
     const version = await use.ledger.watched.version();
     await use.ledger.watched.addHot([HOT]);
     expect(await codeOf(use.ledger.watched.addHot([BEN, ANN]))).toBe('InvalidRequest');
-    expect(await codeOf(imported(use.ledger, BEN, HOT))).toBe('InvalidRequest');
+    expect(await codeOf(importWallets(use.ledger, BEN, HOT))).toBe('InvalidRequest');
     expect(await use.ledger.watched.among([ANN, BEN, HOT])).toEqual(
       new Map([
         [ANN, 'deposit'],

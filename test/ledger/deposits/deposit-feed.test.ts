@@ -6,16 +6,16 @@ import { appendEvents, DepositFeed, lockFeed } from '../../../src/ledger/deposit
 import type { DepositFilter } from '../../../src/ledger/deposits/deposit-row.ts';
 import { addDeposits } from '../../../src/ledger/deposits/deposit-writing.ts';
 import type { Ledger } from '../../../src/ledger/ledger.ts';
-import { address, chain, childOf, inflow, NOTHING, START } from '../chain-of-blocks.ts';
+import { address, chain, childOf, EMPTY_FINDING, inflow, START } from '../chain-of-blocks.ts';
 import {
   commit,
   confirmAll,
-  forgetDeposits,
-  imported,
-  lockWaits,
+  confirmationOf,
+  deleteDeposits,
+  importWallets,
   onlyDeposit,
-  shown,
   useDepositLedgers,
+  waitForLockWaits,
 } from '../deposit-ledger.ts';
 
 const use = useDepositLedgers();
@@ -28,7 +28,7 @@ async function feed(): Promise<readonly unknown[]> {
 
 describe('the feed', () => {
   it('shows no event before those of lower sequences, however late they are committed', async () => {
-    await imported(use.ledger, ANN, BEN);
+    await importWallets(use.ledger, ANN, BEN);
     const [first, second] = chain(START, [inflow(ANN, 1n)], [inflow(BEN, 2n)]);
     if (first === undefined || second === undefined) throw new Error('two blocks');
     await commit(use.ledger, [first]);
@@ -38,9 +38,9 @@ describe('the feed', () => {
     const slow = await use.other.db.startTransaction().execute();
     await slow.selectFrom('scanGap').selectAll().forUpdate().execute();
     const committing = commit(use.ledger, [second], first.header);
-    await lockWaits(use.ledger.db);
-    const confirming = use.other.deposits.confirm([shown(row)]);
-    await Promise.race([lockWaits(use.ledger.db, 2), confirming]);
+    await waitForLockWaits(use.ledger.db);
+    const confirming = use.other.deposits.confirm([confirmationOf(row)]);
+    await Promise.race([waitForLockWaits(use.ledger.db, 2), confirming]);
     expect(await feed()).toEqual([[1n, 'pending', 1n]]);
     await slow.commit().execute();
     expect(await committing).toBe('committed');
@@ -53,11 +53,11 @@ describe('the feed', () => {
   });
 
   it('has one event for a deposit that two rescans find at once', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const blocks = chain(START, [inflow(ANN)]);
     await commit(
       use.ledger,
-      blocks.map(({ header }) => ({ header, finding: NOTHING })),
+      blocks.map(({ header }) => ({ header, finding: EMPTY_FINDING })),
     );
     const watchVersion = await use.ledger.watched.version();
     const again = { blocks, watchVersion };
@@ -182,9 +182,9 @@ class Reader {
     const { events, next } = await new DepositFeed(reading, { lookedAt }).events(this.#after, limit, filter);
     expect(events.length).toBeLessThanOrEqual(limit);
     this.seen.push(...events.map(({ sequence }) => sequence));
-    const goesOn = next > this.#after;
+    const hasNext = next > this.#after;
     this.#after = next;
-    return goesOn;
+    return hasNext;
   }
 
   async readAll(): Promise<void> {
@@ -209,7 +209,7 @@ class Reader {
 
 describe('a page of the feed', () => {
   it('ends after a fixed number of events, whatever its filter passes, and returns how far it read', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const seven = Array.from({ length: 7 }, (_, index) => inflow(ANN, BigInt(index + 1)));
     await commit(use.ledger, chain(START, [...seven, inflow(ANN, 8n, { asset: MINT })]));
     const brief = new DepositFeed(use.ledger.db, { lookedAt: 3n });
@@ -231,9 +231,9 @@ describe('a page of the feed', () => {
         fc.array(aReader, { minLength: 1, maxLength: 3 }),
         fc.array(aStep, { minLength: 4, maxLength: 12 }),
         async (drawn, steps) => {
-          await forgetDeposits(use.ledger.db);
+          await deleteDeposits(use.ledger.db);
           await use.ledger.scan.start(START);
-          await imported(use.ledger, ANN, BEN);
+          await importWallets(use.ledger, ANN, BEN);
           const readers = drawn.map((one) => new Reader(one));
           for (const step of steps) await take(step, readers);
           for (const reader of readers) {

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { lockFeed } from '../../../src/ledger/deposits/deposit-feed.ts';
 import { addDeposits, holdWallets } from '../../../src/ledger/deposits/deposit-writing.ts';
-import { address, chain, inflow, NOTHING, START } from '../chain-of-blocks.ts';
+import { address, chain, EMPTY_FINDING, inflow, START } from '../chain-of-blocks.ts';
 import {
   commit,
   confirmAll,
-  imported,
-  lockWaits,
+  confirmationOf,
+  importWallets,
   onlyDeposit,
-  shown,
   useDepositLedgers,
+  waitForLockWaits,
 } from '../deposit-ledger.ts';
 import { codeOf } from '../support.ts';
 
@@ -26,13 +26,13 @@ async function feed(): Promise<readonly unknown[]> {
 
 describe('a deposit', () => {
   it('is finalized once, when a quorum returns it', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     await commit(use.ledger, chain(START, [inflow(ANN)]));
     const row = await onlyOne();
     for (const other of [{ amount: 6n }, { reason: 'internal' as const }])
-      expect(await use.ledger.deposits.confirm([shown({ ...row, ...other })])).toEqual([]);
+      expect(await use.ledger.deposits.confirm([confirmationOf({ ...row, ...other })])).toEqual([]);
     expect(await use.ledger.deposits.unconfirmed(10)).toHaveLength(1);
-    const right = shown(row);
+    const right = confirmationOf(row);
     expect(await use.ledger.deposits.confirm([right, right])).toEqual([row.id]);
     expect(await use.other.deposits.confirm([right])).toEqual([]);
     const confirmedBy = 'first, second';
@@ -45,7 +45,7 @@ describe('a deposit', () => {
   });
 
   it('that one node reports as not credited has an event when a quorum confirms that', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     await commit(use.ledger, chain(START, [inflow(ANN, 1n, { reason: 'internal' })]));
     const row = await onlyOne();
     expect(row).toMatchObject({ state: 'pending', reason: 'internal' });
@@ -57,7 +57,7 @@ describe('a deposit', () => {
   });
 
   it('that may be credited is requested among the newest, whatever newer deposits are not to be credited', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const low = inflow(ANN, 1n, { reason: 'below_minimum' });
     await commit(
       use.ledger,
@@ -68,9 +68,9 @@ describe('a deposit', () => {
   });
 
   it('that a quorum returns with another amount is corrected with an alert, and its address counts as used', async () => {
-    await imported(use.ledger, ANN, BEN);
+    await importWallets(use.ledger, ANN, BEN);
     await commit(use.ledger, chain(START, [inflow(ANN, 1n, { reason: 'internal' })]));
-    await use.ledger.deposits.confirm([shown(await onlyOne(), { amount: 2n, reason: null })]);
+    await use.ledger.deposits.confirm([confirmationOf(await onlyOne(), { amount: 2n, reason: null })]);
     expect(await onlyOne()).toMatchObject({ state: 'final', reason: null, amount: 2n });
     expect(await feed()).toEqual([[1n, 'final', 2n]]);
     const { rows } = await use.ledger.alerts.list({ open: true, limit: 2 });
@@ -84,7 +84,7 @@ describe('a deposit', () => {
   });
 
   it('that may be credited is requested before older dust, the oldest first', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const dust = [1n, 2n, 3n].map((amount) =>
       inflow(ANN, amount, { signature: `dust-${amount}`, reason: 'below_minimum' }),
     );
@@ -97,7 +97,7 @@ describe('a deposit', () => {
   });
 
   it('that came last is requested along with the oldest, however many are between', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const made = [1n, 2n, 3n, 4n, 5n].map((amount) => inflow(ANN, amount, { signature: `good-${amount}` }));
     await commit(use.ledger, chain(START, made));
     const rows = async (limit: number) =>
@@ -107,7 +107,7 @@ describe('a deposit', () => {
   });
 
   it('is one of many in a transaction, one for each account and asset', async () => {
-    await imported(use.ledger, ANN, BEN);
+    await importWallets(use.ledger, ANN, BEN);
     const same = { signature: 'batch' };
     const token = { ...same, asset: MINT };
     await commit(
@@ -123,7 +123,7 @@ describe('a deposit', () => {
   });
 
   it('is listed by wallet, user, state and asset, by pages', async () => {
-    await imported(use.ledger, ANN, BEN);
+    await importWallets(use.ledger, ANN, BEN);
     await use.ledger.addresses.assign('user-1');
     const low = inflow(BEN, 1n, { reason: 'below_minimum' });
     await commit(use.ledger, chain(START, [inflow(ANN), inflow(ANN, 6n, { asset: MINT }), low]));
@@ -150,7 +150,7 @@ describe('a deposit', () => {
   });
 
   it('keeps its place in the list through state changes and new deposits', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const blocks = chain(
       START,
       [1n, 2n, 3n, 4n, 5n].map((amount) => inflow(ANN, amount)),
@@ -178,7 +178,7 @@ describe('a deposit', () => {
   });
 
   it('to an unassigned address is recorded, and the address is not assigned afterwards', async () => {
-    await imported(use.ledger, ANN, BEN);
+    await importWallets(use.ledger, ANN, BEN);
     await commit(use.ledger, chain(START, [inflow(ANN)]));
     expect((await onlyOne()).userRef).toBeNull();
     expect(await use.ledger.addresses.freeCount()).toBe(1);
@@ -189,7 +189,7 @@ describe('a deposit', () => {
   });
 
   it('is written under the lock of its address', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const held = await use.other.db.startTransaction().execute();
     await held
       .selectFrom('depositAddress')
@@ -199,7 +199,9 @@ describe('a deposit', () => {
       .execute();
     const writing = commit(use.ledger, chain(START, [inflow(ANN)]));
     try {
-      expect(await Promise.race([writing, lockWaits(use.ledger.db).then(() => 'waits')])).toBe('waits');
+      expect(await Promise.race([writing, waitForLockWaits(use.ledger.db).then(() => 'waits')])).toBe(
+        'waits',
+      );
     } finally {
       await held.commit().execute();
     }
@@ -207,7 +209,7 @@ describe('a deposit', () => {
   });
 
   it('keeps its address from being assigned during its insert', async () => {
-    await imported(use.ledger, ANN, BEN);
+    await importWallets(use.ledger, ANN, BEN);
     const slow = await use.other.db.startTransaction().execute();
     const feed = await lockFeed(slow);
     const arrivals = [{ ...inflow(ANN), slot: 101n, blockhash: 'b101', time: null }];
@@ -220,7 +222,7 @@ describe('a deposit', () => {
   });
 
   it('of our own money releases the address once a quorum confirms the sender', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     await commit(use.ledger, chain(START, [inflow(ANN, 1n, { reason: 'internal' })]));
     expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('NoFreeAddress');
     await confirmAll(use.ledger);
@@ -228,12 +230,12 @@ describe('a deposit', () => {
   });
 
   it('of before the assignment of its address, found later, belongs to no user', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const [block] = chain(START, []);
     if (block === undefined) throw new Error('one block');
     await commit(use.ledger, [block]);
     await use.ledger.addresses.assign('user-1');
-    const missed = { ...block, finding: { ...NOTHING, inflows: [inflow(ANN, 1n)] } };
+    const missed = { ...block, finding: { ...EMPTY_FINDING, inflows: [inflow(ANN, 1n)] } };
     const watchVersion = await use.ledger.watched.version();
     await use.ledger.scan.upsert({ blocks: [missed], watchVersion });
     await commit(use.ledger, chain(block.header, [inflow(ANN, 2n)]), block.header);
@@ -253,7 +255,7 @@ describe('a rejected deposit', () => {
   const note = { actor: 'ops', reason: 'a test', deniedBy: ['first', 'second'] };
 
   it('has a dropped event only where the feed has its pending event', async () => {
-    await imported(use.ledger, ANN, BEN);
+    await importWallets(use.ledger, ANN, BEN);
     await commit(use.ledger, chain(START, [inflow(ANN), inflow(BEN, 5n, { reason: 'internal' })]));
     for (const row of await use.ledger.deposits.unconfirmed(10))
       expect(await use.ledger.rejections.reject({ row, ...note })).toMatchObject({
@@ -267,13 +269,13 @@ describe('a rejected deposit', () => {
   });
 
   it('that is read again with another owner belongs to the wallet of that owner', async () => {
-    await imported(use.ledger, ANN, BEN);
+    await importWallets(use.ledger, ANN, BEN);
     const [block] = chain(START, [inflow(ANN, 5n, { account: MINT })]);
     if (block === undefined) throw new Error('one block');
     await commit(use.ledger, [block]);
     await use.ledger.rejections.reject({ row: await onlyOne(), ...note });
     const right = { ...inflow(BEN, 6n, { account: MINT }), signature: `s-${ANN}-5` };
-    const blocks = [{ ...block, finding: { ...NOTHING, inflows: [right] } }];
+    const blocks = [{ ...block, finding: { ...EMPTY_FINDING, inflows: [right] } }];
     const watchVersion = await use.ledger.watched.version();
     for (let times = 0; times < 2; times += 1) await use.ledger.scan.upsert({ blocks, watchVersion });
     await confirmAll(use.ledger);

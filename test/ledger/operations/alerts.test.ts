@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { codeOf, newId, preparation, reserved, resume, useLedger } from '../support.ts';
 
 const use = useLedger();
-const ALARM = { kind: 'unknown_spend', message: 'nobody knows it' } as const;
+const ALARM = { kind: 'unknown_spend', message: 'not recorded' } as const;
 
 describe('an alert', () => {
   it('that is raised again is the same row, with its count increased', async () => {

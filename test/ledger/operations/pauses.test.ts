@@ -15,7 +15,7 @@ import {
 } from '../support.ts';
 
 const use = useLedger();
-const ALARM = { kind: 'unknown_spend', message: 'nobody knows it' } as const;
+const ALARM = { kind: 'unknown_spend', message: 'not recorded' } as const;
 const NOTE = { actor: 'ops', reason: 'we look at it' };
 
 describe('a pause', () => {

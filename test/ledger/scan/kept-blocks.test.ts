@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { address, chain, START } from '../chain-of-blocks.ts';
-import { commit, imported, useDepositLedgers } from '../deposit-ledger.ts';
+import { commit, importWallets, useDepositLedgers } from '../deposit-ledger.ts';
 import { attempt, newId, PLENTY } from '../support.ts';
 import { terms } from '../terms.ts';
 
@@ -62,12 +62,12 @@ it('pruning keeps each header that links the rescan of a closed gap or that an a
   expect(await prune()).toBe(105n);
   await use.ledger.backfills.end(rescan, { blocks: 3, unread: [], read: [gap] });
   expect(await prune()).toBe(115n);
-  await imported(use.ledger, address('new'));
+  await importWallets(use.ledger, address('new'));
 });
 
 it('pruning keeps each header that the audit of an assigned address needs', async () => {
   await commit(use.ledger, BLOCKS);
-  await imported(use.ledger, address('ann'));
+  await importWallets(use.ledger, address('ann'));
   await use.ledger.addresses.assign('user');
   await use.ledger.addresses.import([{ address: address('ann'), path: 'm/0' }], 104n);
   expect(await use.ledger.importAudits.due(2)).toMatchObject([{ state: 'assigned', since: 104n }]);

@@ -1,8 +1,14 @@
 import { expect, it } from 'vitest';
 import { lockCursor } from '../../../src/ledger/scan/scan-cursor.ts';
 import { holdUnpaused, openPause } from '../../../src/ledger/scan/scan-pauses.ts';
-import { address, chain, childOf, inflow, NOTHING, START } from '../chain-of-blocks.ts';
-import { commit, imported, lockWaits, shown, useDepositLedgers } from '../deposit-ledger.ts';
+import { address, chain, childOf, EMPTY_FINDING, inflow, START } from '../chain-of-blocks.ts';
+import {
+  commit,
+  confirmationOf,
+  importWallets,
+  useDepositLedgers,
+  waitForLockWaits,
+} from '../deposit-ledger.ts';
 import { codeOf } from '../support.ts';
 
 const use = useDepositLedgers();
@@ -33,12 +39,12 @@ it('a pause holds the cursor for every process until it is ended, and stays reco
 
 it('a pause keeps deposits that nodes already answered for from being confirmed or announced', async () => {
   const wallet = address('ann');
-  await imported(use.ledger, wallet);
+  await importWallets(use.ledger, wallet);
   await commit(use.ledger, chain(START, [inflow(wallet)]));
-  const asked = (await use.other.deposits.unconfirmed(1)).map((row) => shown(row));
+  const asked = (await use.other.deposits.unconfirmed(1)).map((row) => confirmationOf(row));
   const confirmed = {
     header: childOf(childOf(START)),
-    finding: { ...NOTHING, inflows: [inflow(wallet, 6n)] },
+    finding: { ...EMPTY_FINDING, inflows: [inflow(wallet, 6n)] },
   };
   await use.ledger.scanPauses.begin(OPS);
   expect(await codeOf(use.other.deposits.confirm(asked))).toBe('ScanPaused');
@@ -66,7 +72,7 @@ it.each([
   await begun;
   let paused = false;
   const pausing = use.ledger.scanPauses.begin(OPS).then(() => (paused = true));
-  await lockWaits(use.ledger.db);
+  await waitForLockWaits(use.ledger.db);
   expect(paused).toBe(false);
   go();
   await Promise.all([committing, pausing]);

@@ -4,8 +4,15 @@ import type { Outflow } from '../../../src/domain/deposit.ts';
 import type { MatchedBlock } from '../../../src/ledger/scan/scan.ts';
 import { Scan } from '../../../src/ledger/scan/scan.ts';
 import type { WatchedWallet } from '../../../src/ledger/scan/watched.ts';
-import { address, chain, childOf, inflow, NOTHING, outflow, START } from '../chain-of-blocks.ts';
-import { Crash, commit, imported, lockWaits, shown, useDepositLedgers } from '../deposit-ledger.ts';
+import { address, chain, childOf, EMPTY_FINDING, inflow, outflow, START } from '../chain-of-blocks.ts';
+import {
+  Crash,
+  commit,
+  confirmationOf,
+  importWallets,
+  useDepositLedgers,
+  waitForLockWaits,
+} from '../deposit-ledger.ts';
 import { codeOf } from '../support.ts';
 
 const use = useDepositLedgers();
@@ -25,7 +32,7 @@ describe('the scan', () => {
   });
 
   it('commits blocks with their deposits and moves the cursor to the last block', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     await use.ledger.watched.addHot([HOT]);
     const [first, second] = chain(
       START,
@@ -61,12 +68,12 @@ describe('the scan', () => {
     ['another height', { height: 92n }],
   ])('refuses a block with %s', async (_what, lie) => {
     const header = { ...childOf(START), ...lie };
-    expect(await codeOf(commit(use.ledger, [{ header, finding: NOTHING }]))).toBe('IllegalTransition');
+    expect(await codeOf(commit(use.ledger, [{ header, finding: EMPTY_FINDING }]))).toBe('IllegalTransition');
     expect(await use.ledger.scan.cursor()).toEqual(cursorAt(START));
   });
 
   it('lets one of two scanners advance, and reports that to the other', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const short = chain(START, [inflow(ANN, 1n)]);
     const long = chain(START, [inflow(ANN, 1n)], [inflow(ANN, 2n)]);
     const results = await Promise.all([commit(use.ledger, short), commit(use.other, long)]);
@@ -80,14 +87,14 @@ describe('the scan', () => {
     const asking = new pg.Client({ connectionString: url });
     await asking.connect();
     try {
-      await imported(ledger, ANN, BEN);
+      await importWallets(ledger, ANN, BEN);
       await asking.query('begin');
       await asking.query(
         `update deposit_address set state = 'assigned', user_ref = 'user', assigned_at = now() where address = $1`,
         [ANN],
       );
       const assigned = other.addresses.assign('user');
-      await lockWaits(ledger.db);
+      await waitForLockWaits(ledger.db);
       expect(await commit(ledger, chain(START, []))).toBe('committed');
       await asking.query('commit');
       expect((await assigned).address).toBe(ANN);
@@ -97,17 +104,17 @@ describe('the scan', () => {
   });
 
   it('recognizes its own commit when the answer was lost', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const blocks = chain(START, [inflow(ANN)]);
     expect(await commit(use.ledger, blocks)).toBe('committed');
     expect(await commit(use.other, blocks)).toBe('committed');
     expect(await amounts()).toEqual([5n]);
-    const fork = { header: childOf(START, { fork: 'x' }), finding: NOTHING };
+    const fork = { header: childOf(START, { fork: 'x' }), finding: EMPTY_FINDING };
     expect(await commit(use.ledger, [fork])).toBe('overtaken');
   });
 
   it('commits all or nothing, wherever it dies', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const blocks = chain(START, [inflow(ANN, 1n)], [inflow(ANN, 2n)]);
     const watchVersion = await use.ledger.watched.version();
     for (let at = 1; ; at += 1) {
@@ -148,9 +155,9 @@ describe('an address that is added while blocks are scanned', () => {
   }
 
   it('is searched for in the blocks that were matched without it', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const version = await use.ledger.watched.version();
-    await imported(use.ledger, BEN);
+    await importWallets(use.ledger, BEN);
     expect(await commitMatchedWith(version)).toBe('committed');
     const { rows } = await use.ledger.deposits.list({ limit: 10 });
     expect(rows.map(({ wallet }) => wallet)).toEqual([BEN]);
@@ -164,14 +171,14 @@ describe('an address that is added while blocks are scanned', () => {
       .execute();
     await importing.updateTable('watchVersion').set({ version: 1n }).execute();
     const committing = commitMatchedWith(0n);
-    await Promise.race([lockWaits(use.ledger.db), committing]);
+    await Promise.race([waitForLockWaits(use.ledger.db), committing]);
     await importing.commit().execute();
     expect(await committing).toBe('committed');
     expect(await amounts()).toEqual([5n]);
   });
 
   it('waits for a commit in progress, and is watched after its blocks', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const order: string[] = [];
     let go = (): void => undefined;
     const held = new Promise<void>((resolve) => {
@@ -188,8 +195,8 @@ describe('an address that is added while blocks are scanned', () => {
       return found(added);
     });
     await rematching;
-    const importing = imported(use.ledger, BEN).then(() => order.push('imported'));
-    await Promise.race([lockWaits(use.ledger.db), importing]);
+    const importing = importWallets(use.ledger, BEN).then(() => order.push('imported'));
+    await Promise.race([waitForLockWaits(use.ledger.db), importing]);
     go();
     await Promise.all([committing, importing]);
     expect(order).toEqual(['matched', 'imported']);
@@ -206,7 +213,7 @@ describe('an address that is added while blocks are scanned', () => {
 describe('a rescan of old blocks', () => {
   const [first, second, third] = chain(START, [inflow(ANN, 1n)], [inflow(ANN, 2n)], [inflow(ANN, 3n)]);
   if (first === undefined || second === undefined || third === undefined) throw new Error('three blocks');
-  const missed = { header: second.header, finding: NOTHING };
+  const missed = { header: second.header, finding: EMPTY_FINDING };
 
   async function upsert(...blocks: readonly Parameters<Scan['upsert']>[0]['blocks'][number][]) {
     const watchVersion = await use.ledger.watched.version();
@@ -214,7 +221,7 @@ describe('a rescan of old blocks', () => {
   }
 
   it('adds missed deposits, nothing twice, and does not move the cursor (private-channels #181)', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     await commit(use.ledger, [first, missed, third]);
     expect(await amounts()).toEqual([1n, 3n]);
     for (let times = 0; times < 2; times += 1) expect(await upsert(first, second, second)).toBe('committed');
@@ -224,10 +231,10 @@ describe('a rescan of old blocks', () => {
   });
 
   it('replaces the outflows of a complete block, and adds those of single transactions', async () => {
-    await imported(use.ledger, ANN, BEN);
+    await importWallets(use.ledger, ANN, BEN);
     const withOutflows = (...outflows: readonly Outflow[]) => ({
       header: first.header,
-      finding: { ...NOTHING, outflows },
+      finding: { ...EMPTY_FINDING, outflows },
     });
     const at = async () =>
       (await use.ledger.movements.balancesOf([ANN, BEN], 200n)).map(({ wallet, amount }) => [wallet, amount]);
@@ -250,14 +257,14 @@ describe('a rescan of old blocks', () => {
   });
 
   it('keeps a finalized amount with an alert, and corrects one that is not confirmed', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     await commit(use.ledger, [first, second]);
     const [oldest] = await use.ledger.deposits.unconfirmed(1);
     if (oldest === undefined) throw new Error('one deposit');
-    await use.ledger.deposits.confirm([shown(oldest)]);
+    await use.ledger.deposits.confirm([confirmationOf(oldest)]);
     const other = (block: typeof first, signature: string) => ({
       header: block.header,
-      finding: { ...NOTHING, inflows: [inflow(ANN, 9n, { signature })] },
+      finding: { ...EMPTY_FINDING, inflows: [inflow(ANN, 9n, { signature })] },
     });
     await upsert(other(first, `s-${ANN}-1`), other(second, `s-${ANN}-2`));
     expect(await amounts()).toEqual([1n, 9n]);
@@ -267,15 +274,15 @@ describe('a rescan of old blocks', () => {
       ['deposit_mismatch', `s-${ANN}-1`],
     ]);
     const younger = { id: oldest.id + 1n, wallet: ANN, reason: null };
-    expect(await use.ledger.deposits.confirm([shown({ ...younger, amount: 2n })])).toEqual([]);
-    expect(await use.ledger.deposits.confirm([shown({ ...younger, amount: 9n })])).toHaveLength(1);
+    expect(await use.ledger.deposits.confirm([confirmationOf({ ...younger, amount: 2n })])).toEqual([]);
+    expect(await use.ledger.deposits.confirm([confirmationOf({ ...younger, amount: 9n })])).toHaveLength(1);
   });
 
   it('keeps the first classification when the terms of the asset have changed', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const judged = (reason: 'unknown_mint' | null) => ({
       header: first.header,
-      finding: { ...NOTHING, inflows: [inflow(ANN, 1n, { reason })] },
+      finding: { ...EMPTY_FINDING, inflows: [inflow(ANN, 1n, { reason })] },
     });
     await commit(use.ledger, [judged('unknown_mint')]);
     await upsert(judged(null));
@@ -286,8 +293,8 @@ describe('a rescan of old blocks', () => {
   });
 
   it('refuses blocks above the cursor, other blocks, and blocks at slots that the chain skipped', async () => {
-    await imported(use.ledger, ANN);
-    const late = { header: childOf(first.header, { skipped: 3 }), finding: NOTHING };
+    await importWallets(use.ledger, ANN);
+    const late = { header: childOf(first.header, { skipped: 3 }), finding: EMPTY_FINDING };
     await commit(use.ledger, [first, late]);
     const at = (slot: bigint, blockhash: string | null) => ({
       header: { slot, blockhash, time: null },

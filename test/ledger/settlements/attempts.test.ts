@@ -9,7 +9,7 @@ import {
   REASON,
   reserved,
   signed,
-  sol,
+  solNeed,
   useLedger,
 } from '../support.ts';
 
@@ -82,7 +82,7 @@ describe('preparing an attempt', () => {
         codeOf(
           use.ledger.attempts.prepare(
             attempt(id, 1, { messageHash }),
-            sol(7n, 10n ** 9n, { wallet: 'equal' }),
+            solNeed(7n, 10n ** 9n, { wallet: 'equal' }),
           ),
         ),
       ),

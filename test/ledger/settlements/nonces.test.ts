@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { settlementId } from '../../../src/domain/settlement.ts';
 import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE } from '../../../src/domain/settlement-kinds.ts';
 import type { NewAttempt } from '../../../src/ledger/settlements/attempts.ts';
-import { attempt, DEAD, newId, PLENTY, resume, sol, useLedger } from '../support.ts';
+import { attempt, DEAD, newId, PLENTY, resume, solNeed, useLedger } from '../support.ts';
 import { terms } from '../terms.ts';
 
 const use = useLedger();
@@ -52,7 +52,7 @@ describe('a nonce account', () => {
     expect(await use.ledger.attempts.prepare(await carrying(address, 'v1'), PLENTY)).toEqual({
       kind: 'nonce_taken',
     });
-    const poor = sol(10n, 5n, { wallet: 'poor' });
+    const poor = solNeed(10n, 5n, { wallet: 'poor' });
     expect(await use.ledger.attempts.prepare(await carrying(address, 'v2'), poor)).toMatchObject({
       kind: 'short',
     });
@@ -101,11 +101,14 @@ describe('the creation and the advance of a nonce account', () => {
     const { address, wallet } = await freeAccount('v6');
     const id = settlementId(NONCE_CREATE, address);
     const signers = [wallet];
-    await use.ledger.attempts.prepare(attempt(id, 1, { signers }), sol(100n, 150n, { wallet }));
+    await use.ledger.attempts.prepare(attempt(id, 1, { signers }), solNeed(100n, 150n, { wallet }));
     const spend = async (slot: bigint) => {
       const other = newId();
       await use.ledger.withdrawals.reserve(terms(other));
-      return use.ledger.attempts.prepare(attempt(other, 1, { signers }), sol(60n, 150n, { wallet, slot }));
+      return use.ledger.attempts.prepare(
+        attempt(other, 1, { signers }),
+        solNeed(60n, 150n, { wallet, slot }),
+      );
     };
     expect(await spend(100n)).toMatchObject({ kind: 'short', missing: 10n });
     await use.ledger.attempts.storeSignature(id, 1, 'sig-upkeep');
@@ -124,10 +127,10 @@ describe('the creation and the advance of a nonce account', () => {
       attempt(id, 1, { signers: [wallet], messageHash: hash.padEnd(64, '0') }),
     );
     if (first === undefined || second === undefined) throw new Error('there are two');
-    expect(await use.ledger.attempts.prepare(first, sol(100n, 99n, { wallet }))).toMatchObject({
+    expect(await use.ledger.attempts.prepare(first, solNeed(100n, 99n, { wallet }))).toMatchObject({
       kind: 'short',
     });
-    const needs = sol(100n, 1_000n, { wallet });
+    const needs = solNeed(100n, 1_000n, { wallet });
     const rows = await Promise.all([first, second].map((one) => use.ledger.attempts.prepare(one, needs)));
     expect(rows[0]).toEqual(rows[1]);
   });

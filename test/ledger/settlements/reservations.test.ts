@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openLedger } from '../../../src/ledger/ledger.ts';
-import { attempt, codeOf, DEAD, newId, openReservations, REASON, sol, useLedger } from '../support.ts';
+import { attempt, codeOf, DEAD, newId, openReservations, REASON, solNeed, useLedger } from '../support.ts';
 import { terms } from '../terms.ts';
 
 const use = useLedger();
@@ -19,7 +19,7 @@ async function one(): Promise<string> {
 /** Prepares the first attempt and returns `prepared`, or the missing amounts. */
 async function tryPrepare(
   id: string,
-  reserve: ReturnType<typeof sol>,
+  reserve: ReturnType<typeof solNeed>,
   n = 1,
   ledger = use.ledger,
 ): Promise<string> {
@@ -39,7 +39,7 @@ describe('a reservation', () => {
   it('never promises more than the wallet has, from two processes and all at once', async () => {
     const other = await openLedger(use.url);
     const ids = await reserved(50);
-    const ask = sol(10n, 209n, { wallet: 'busy' });
+    const ask = solNeed(10n, 209n, { wallet: 'busy' });
     const results = await Promise.all(
       ids.map((id, index) => tryPrepare(id, ask, 1, index % 2 === 0 ? use.ledger : other)),
     );
@@ -69,17 +69,17 @@ describe('a reservation', () => {
   it('keeps the rent minimum, or leaves exactly zero where no other reservation is open', async () => {
     const [first = '', second = '', third = ''] = await reserved(3);
     const wallet = 'band';
-    expect(await tryPrepare(first, sol(95n, 100n, { wallet, keep: 10n }))).toBe('SOL 5');
-    expect(await tryPrepare(first, sol(40n, 100n, { wallet, keep: 10n }))).toBe('prepared');
-    expect(await tryPrepare(second, sol(60n, 100n, { wallet, keep: 10n }))).toBe('SOL 10');
-    expect(await tryPrepare(second, sol(50n, 100n, { wallet, keep: 10n }))).toBe('prepared');
-    expect(await tryPrepare(third, sol(100n, 100n, { wallet: 'emptied', keep: 10n }))).toBe('prepared');
+    expect(await tryPrepare(first, solNeed(95n, 100n, { wallet, keep: 10n }))).toBe('SOL 5');
+    expect(await tryPrepare(first, solNeed(40n, 100n, { wallet, keep: 10n }))).toBe('prepared');
+    expect(await tryPrepare(second, solNeed(60n, 100n, { wallet, keep: 10n }))).toBe('SOL 10');
+    expect(await tryPrepare(second, solNeed(50n, 100n, { wallet, keep: 10n }))).toBe('prepared');
+    expect(await tryPrepare(third, solNeed(100n, 100n, { wallet: 'emptied', keep: 10n }))).toBe('prepared');
   });
 
   it('keeps wallets and assets apart', async () => {
     const [first = '', second = '', third = ''] = await reserved(3);
-    expect(await tryPrepare(first, sol(10n, 10n, { wallet: 'left' }))).toBe('prepared');
-    expect(await tryPrepare(second, sol(10n, 10n, { wallet: 'right' }))).toBe('prepared');
+    expect(await tryPrepare(first, solNeed(10n, 10n, { wallet: 'left' }))).toBe('prepared');
+    expect(await tryPrepare(second, solNeed(10n, 10n, { wallet: 'right' }))).toBe('prepared');
     const token = {
       wallet: 'left',
       observedSlot: 1n,
@@ -93,53 +93,53 @@ describe('a reservation after the end of its attempt', () => {
   it('counts, once landed, only against balances read before that slot', async () => {
     const [first = '', second = ''] = await reserved(2);
     const wallet = 'slots';
-    await tryPrepare(first, sol(60n, 100n, { wallet, slot: 500n }));
+    await tryPrepare(first, solNeed(60n, 100n, { wallet, slot: 500n }));
     await finish(first, 'landed', 510n);
     expect(await openReservations(use.ledger, wallet, 'SOL')).toBe(0n);
-    expect(await tryPrepare(second, sol(50n, 100n, { wallet, slot: 509n }))).toBe('SOL 10');
-    expect(await tryPrepare(second, sol(40n, 40n, { wallet, slot: 510n }))).toBe('prepared');
+    expect(await tryPrepare(second, solNeed(50n, 100n, { wallet, slot: 509n }))).toBe('SOL 10');
+    expect(await tryPrepare(second, solNeed(40n, 40n, { wallet, slot: 510n }))).toBe('prepared');
   });
 
   it('is the fee alone when the transaction failed', async () => {
     const [first = '', second = ''] = await reserved(2);
     const wallet = 'fees';
-    await tryPrepare(first, sol(60n, 100n, { wallet, slot: 500n }));
+    await tryPrepare(first, solNeed(60n, 100n, { wallet, slot: 500n }));
     await finish(first, 'failed', 510n);
     await use.ledger.settlements.move(first, 'failed', REASON);
     expect(await openReservations(use.ledger, wallet, 'SOL')).toBe(0n);
-    expect(await tryPrepare(second, sol(96n, 100n, { wallet, slot: 509n }))).toBe('SOL 1');
-    expect(await tryPrepare(second, sol(95n, 95n, { wallet, slot: 510n }))).toBe('prepared');
+    expect(await tryPrepare(second, solNeed(96n, 100n, { wallet, slot: 509n }))).toBe('SOL 1');
+    expect(await tryPrepare(second, solNeed(95n, 95n, { wallet, slot: 510n }))).toBe('prepared');
   });
 
   it('stays open after a death and passes to the next attempt at its new size', async () => {
     const [first = '', second = ''] = await reserved(2);
     const wallet = 'retry';
-    await tryPrepare(first, sol(60n, 100n, { wallet }));
+    await tryPrepare(first, solNeed(60n, 100n, { wallet }));
     await use.ledger.attempts.settle(first, 1, DEAD);
     expect(await openReservations(use.ledger, wallet, 'SOL')).toBe(60n);
-    expect(await tryPrepare(second, sol(50n, 100n, { wallet }))).toBe('SOL 10');
-    expect(await tryPrepare(first, sol(101n, 100n, { wallet }), 2)).toBe('SOL 1');
+    expect(await tryPrepare(second, solNeed(50n, 100n, { wallet }))).toBe('SOL 10');
+    expect(await tryPrepare(first, solNeed(101n, 100n, { wallet }), 2)).toBe('SOL 1');
     expect(await openReservations(use.ledger, wallet, 'SOL')).toBe(60n);
-    expect(await tryPrepare(first, sol(65n, 100n, { wallet }), 2)).toBe('prepared');
+    expect(await tryPrepare(first, solNeed(65n, 100n, { wallet }), 2)).toBe('prepared');
     expect(await openReservations(use.ledger, wallet, 'SOL')).toBe(65n);
   });
 
   it('is released while the customer is asked, but kept while the payment waits for funds', async () => {
     const wallet = 'asked';
     const [first = '', second = ''] = await reserved(2);
-    await tryPrepare(first, sol(60n, 100n, { wallet }));
+    await tryPrepare(first, solNeed(60n, 100n, { wallet }));
     await use.ledger.attempts.settle(first, 1, DEAD);
     await use.ledger.settlements.move(first, 'awaiting_funds', REASON);
     expect(await openReservations(use.ledger, wallet, 'SOL')).toBe(60n);
     await use.ledger.settlements.move(first, 'awaiting_confirmation', REASON);
     expect(await openReservations(use.ledger, wallet, 'SOL')).toBe(0n);
-    expect(await tryPrepare(second, sol(100n, 100n, { wallet }))).toBe('prepared');
-    expect(await tryPrepare(first, sol(60n, 100n, { wallet }), 2)).toBe('SOL 60');
+    expect(await tryPrepare(second, solNeed(100n, 100n, { wallet }))).toBe('prepared');
+    expect(await tryPrepare(first, solNeed(60n, 100n, { wallet }), 2)).toBe('SOL 60');
   });
 
   it('is released when the withdrawal ends without payment', async () => {
     const id = await one();
-    await tryPrepare(id, sol(60n, 100n, { wallet: 'back' }));
+    await tryPrepare(id, solNeed(60n, 100n, { wallet: 'back' }));
     await use.ledger.attempts.settle(id, 1, DEAD);
     const before = await openReservations(use.ledger);
     expect(await codeOf(use.ledger.settlements.move(id, 'rejected', REASON))).toBe('none');

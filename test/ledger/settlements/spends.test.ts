@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { address, childOf, NOTHING, START } from '../chain-of-blocks.ts';
+import { address, childOf, EMPTY_FINDING, START } from '../chain-of-blocks.ts';
 import { commit, useDepositLedgers } from '../deposit-ledger.ts';
 
 const use = useDepositLedgers();
@@ -10,7 +10,7 @@ it('a transaction that a hot wallet signed is judged once, unless it was before 
   const [early, later] = [childOf(START), childOf(childOf(START))];
   const signedIn = (header: typeof early) => ({
     header,
-    finding: { ...NOTHING, spends: [{ signature: `s-${header.slot}`, wallet: HOT, error: null }] },
+    finding: { ...EMPTY_FINDING, spends: [{ signature: `s-${header.slot}`, wallet: HOT, error: null }] },
   });
   await commit(use.ledger, [signedIn(early), signedIn(later)]);
   expect(await use.ledger.spends.unjudged(HOT, 10)).toEqual([]);

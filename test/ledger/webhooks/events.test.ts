@@ -6,7 +6,7 @@ import { inflow } from '../chain-of-blocks.ts';
 
 const AT = new Date(0);
 /** A column that is not public. */
-const INTERNAL = { internal: 'nobody’s' };
+const INTERNAL = { internal: 'internal' };
 
 const WITHDRAWAL = {
   id: 'order-17',
@@ -39,7 +39,7 @@ it('an event has the public fields, and no other column', () => {
     createdAt: AT,
     updatedAt: AT,
   };
-  const told = [
+  const events = [
     depositNews({ sequence: 3n, kind: 'final', deposit }),
     alertNews('alert.raised', {
       ...ALERT,
@@ -55,7 +55,7 @@ it('an event has the public fields, and no other column', () => {
       { ...WITHDRAWAL, ...INTERNAL, signature: 'signature' } as never,
     ),
   ].map((news) => [news?.type, news?.entity, Object.keys(news?.data ?? {}).join(' ')]);
-  expect(told).toEqual([
+  expect(events).toEqual([
     [
       'deposit.final',
       `deposit/${depositId(deposit)}`,

@@ -17,7 +17,7 @@ async function endpoint(...events: WebhookTopic[]): Promise<string> {
 }
 
 /** The events of an entity that an endpoint receives, in order. */
-async function heard(
+async function eventsFor(
   id: string,
   entity?: string,
 ): Promise<readonly { type: string; data: Record<string, unknown> }[]> {
@@ -44,12 +44,12 @@ describe('the outbox', () => {
     const id = await endpoint('*');
     const failing = use.ledger.db.transaction().execute(async (trx) => {
       await writeEvent(trx, FINAL);
-      throw new Error('and what it tells did not happen');
+      throw new Error('the change did not happen');
     });
     await expect(failing).rejects.toThrow('did not happen');
-    expect(await heard(id)).toEqual([]);
+    expect(await eventsFor(id)).toEqual([]);
     await write(FINAL);
-    expect(await heard(id)).toMatchObject([
+    expect(await eventsFor(id)).toMatchObject([
       { type: 'deposit.final', data: { amount: '1152921504606846976' }, timestamp: expect.any(String) },
     ]);
   });
@@ -61,12 +61,12 @@ describe('the outbox', () => {
     const off = await endpoint('*');
     await use.ledger.webhooks.disable(off, 'of a test');
     for (const type of ['deposit.pending', 'deposit.final'] as const) await write({ ...FINAL, type });
-    expect(typesOf(await heard(exact))).toEqual(['deposit.final']);
-    expect(typesOf(await heard(family, 'deposit/1'))).toEqual(['deposit.pending', 'deposit.final']);
-    expect([await heard(other), await heard(off, 'deposit/1')]).toEqual([[], []]);
+    expect(typesOf(await eventsFor(exact))).toEqual(['deposit.final']);
+    expect(typesOf(await eventsFor(family, 'deposit/1'))).toEqual(['deposit.pending', 'deposit.final']);
+    expect([await eventsFor(other), await eventsFor(off, 'deposit/1')]).toEqual([[], []]);
     for (const id of [exact, family, other, off]) await use.ledger.webhooks.remove(id);
-    await write({ ...FINAL, entity: 'deposit/nobody' });
-    const stored = use.ledger.db.selectFrom('webhookEvent').where('entity', '=', 'deposit/nobody');
+    await write({ ...FINAL, entity: 'deposit/unwanted' });
+    const stored = use.ledger.db.selectFrom('webhookEvent').where('entity', '=', 'deposit/unwanted');
     expect(await stored.select('id').execute()).toEqual([]);
   });
 
@@ -80,7 +80,7 @@ describe('the outbox', () => {
       await waitsForLock();
     });
     await written;
-    expect(typesOf(await heard(stays))).toEqual(['deposit.final']);
+    expect(typesOf(await eventsFor(stays))).toEqual(['deposit.final']);
   });
 });
 
@@ -101,7 +101,7 @@ describe('an endpoint that takes long to delete', () => {
       await write({ ...FINAL, entity: 'deposit/meanwhile' });
     });
     await removed;
-    expect(await heard(stays, 'deposit/meanwhile')).toHaveLength(1);
+    expect(await eventsFor(stays, 'deposit/meanwhile')).toHaveLength(1);
   });
 });
 
@@ -129,7 +129,7 @@ describe('a withdrawal has an event', () => {
     await settlements.note(id, 'confirmed', null);
     const landed = { state: 'landed', slot: 7n, proof: null, amountReceived: 99n } as const;
     for (let again = 0; again < 2; again += 1) await attempts.settle(id, 1, landed);
-    const events = await heard(endpointId, `withdrawal/${id}`);
+    const events = await eventsFor(endpointId, `withdrawal/${id}`);
     expect(typesOf(events)).toEqual([
       'withdrawal.awaiting_funds',
       'withdrawal.sending',
@@ -159,7 +159,7 @@ describe('a withdrawal has an event', () => {
     await attempts.storeSignature(id, 1, `signature-${id}`);
     await attempts.settle(id, 1, DEAD);
     await settlements.move(id, 'rejected', REASON);
-    expect(typesOf(await heard(endpointId))).toEqual(['withdrawal.sending', 'withdrawal.rejected']);
+    expect(typesOf(await eventsFor(endpointId))).toEqual(['withdrawal.sending', 'withdrawal.rejected']);
   });
 });
 
@@ -174,13 +174,13 @@ describe('an alert has an event', () => {
     await alerts.keepOnly(['node_lagging'], []);
     await pauses.pauseWithAlert({ kind: 'unknown_spend', subject: 's', message: 'whose is it?' });
     await resume(use.ledger);
-    const events = await heard(id);
-    const told = events.map(({ type, data }) => [type, data.subject]);
+    const events = await eventsFor(id);
+    const changes = events.map(({ type, data }) => [type, data.subject]);
     const round = (subject: string) => [
       ['alert.raised', subject],
       ['alert.closed', subject],
     ];
-    expect(told).toEqual([...round('a'), ...round('a'), ...round('s')]);
+    expect(changes).toEqual([...round('a'), ...round('a'), ...round('s')]);
     expect(events[1]?.data).toMatchObject({ kind: 'node_lagging', count: 2, closedAt: expect.any(String) });
   });
 });

@@ -16,7 +16,7 @@ function url(): string {
   return `https://${newId('receiver')}.example/`;
 }
 
-async function told(entity: string): Promise<void> {
+async function queueEvent(entity: string): Promise<void> {
   await use.ledger.db
     .transaction()
     .execute((trx) => writeEvent(trx, { type: 'deposit.final', entity, data: {} }));
@@ -104,13 +104,13 @@ describe('the webhook deliveries', () => {
   it('are handed over once for each endpoint and entity, up to the newest sequence seen', async () => {
     const { deliveries, webhooks } = use.ledger;
     const { row } = await webhooks.put(url(), ['*']);
-    for (const entity of ['deposit/a', 'deposit/b', 'deposit/a']) await told(entity);
+    for (const entity of ['deposit/a', 'deposit/b', 'deposit/a']) await queueEvent(entity);
     const lines = await deliveries.unhanded();
     expect(lines.map(({ endpoint, entity }) => [endpoint, entity])).toEqual([
       [row.id, 'deposit/a'],
       [row.id, 'deposit/b'],
     ]);
-    await told('deposit/a');
+    await queueEvent('deposit/a');
     for (const line of lines) await deliveries.markHanded(line);
     expect(await deliveries.unhanded()).toMatchObject([{ entity: 'deposit/a' }]);
   });
@@ -118,7 +118,7 @@ describe('the webhook deliveries', () => {
   it('are handed over again where no workflow has tried them for a long time', async () => {
     const { deliveries, webhooks } = use.ledger;
     const { row } = await webhooks.put(url(), ['*']);
-    for (const entity of ['deposit/lost', 'deposit/tried', 'deposit/tried']) await told(entity);
+    for (const entity of ['deposit/lost', 'deposit/tried', 'deposit/tried']) await queueEvent(entity);
     for (const line of await deliveries.unhanded()) await deliveries.markHanded(line);
     await hoursPass(3);
     await deliveries.failed(await nextOf(row.id, 'deposit/tried'), 'the receiver answered 500');
@@ -128,7 +128,7 @@ describe('the webhook deliveries', () => {
   it('are marked dead with an alert, in one step, and wait again when they are replayed', async () => {
     const { deliveries, webhooks, alerts } = use.ledger;
     const { row } = await webhooks.put(url(), ['deposit.*']);
-    for (const entity of ['deposit/x', 'deposit/y']) await told(entity);
+    for (const entity of ['deposit/x', 'deposit/y']) await queueEvent(entity);
     for (const entity of ['deposit/x', 'deposit/y']) {
       const key = await nextOf(row.id, entity);
       await deliveries.failed(key, 'the receiver answered 500');
@@ -160,7 +160,7 @@ describe('the webhook deliveries', () => {
       await webhooks.put(url(), ['withdrawal.*']),
       await webhooks.put(url(), ['deposit.*']),
     ];
-    for (const entity of ['deposit/x', 'deposit/y']) await told(entity);
+    for (const entity of ['deposit/x', 'deposit/y']) await queueEvent(entity);
     await webhooks.disable(off.row.id, 'the receiver answered 410 Gone');
     expect(await behind()).toEqual([]);
     await hoursPass(0.3);
@@ -187,7 +187,7 @@ describe('the webhook deliveries', () => {
   it('that are replayed one by one close their alert with the last one', async () => {
     const { deliveries, webhooks } = use.ledger;
     const { row } = await webhooks.put(url(), ['deposit.*']);
-    await told('deposit/x');
+    await queueEvent('deposit/x');
     const key = await nextOf(row.id, 'deposit/x');
     await deliveries.giveUp(key);
     expect(await isAlarmed(row.id)).toBe(true);
@@ -198,7 +198,7 @@ describe('the webhook deliveries', () => {
   it('that die while others are replayed raise an alert', async () => {
     const { deliveries, webhooks } = use.ledger;
     const { row } = await webhooks.put(url(), ['deposit.*']);
-    for (const entity of ['deposit/x', 'deposit/y']) await told(entity);
+    for (const entity of ['deposit/x', 'deposit/y']) await queueEvent(entity);
     const [one, other] = [await nextOf(row.id, 'deposit/x'), await nextOf(row.id, 'deposit/y')];
     for (let again = 0; again < 10; again += 1) {
       await deliveries.giveUp(one);
@@ -212,7 +212,7 @@ describe('the webhook deliveries', () => {
   it('are given up and deleted at the same time without an error in either', async () => {
     const { deliveries, webhooks } = use.ledger;
     const made = await Promise.all(Array.from({ length: 12 }, () => webhooks.put(url(), ['*'])));
-    await told('deposit/both');
+    await queueEvent('deposit/both');
     const { event } = await nextOf(made[0]?.row.id ?? '', 'deposit/both');
     await Promise.all(
       made.flatMap(({ row: { id } }) => [deliveries.giveUp({ endpoint: id, event }), webhooks.remove(id)]),
@@ -223,17 +223,17 @@ describe('the webhook deliveries', () => {
   it('of a restored database are not mistaken for lost ones with the same numbers', async () => {
     const { db, deliveries, webhooks } = use.ledger;
     const { row } = await webhooks.put(url(), ['*']);
-    await told('deposit/kept');
+    await queueEvent('deposit/kept');
     const { last } = await db
       .selectFrom('webhookEvent')
       .select((one) => one.fn.max('sequence').as('last'))
       .executeTakeFirstOrThrow();
-    await told('deposit/lost');
+    await queueEvent('deposit/lost');
     const lost = await nextOf(row.id, 'deposit/lost');
     await sql`delete from webhook_delivery where sequence > ${last}`.execute(db);
     await sql`delete from webhook_event where sequence > ${last}`.execute(db);
     await sql`select setval(pg_get_serial_sequence('webhook_event', 'sequence'), ${last})`.execute(db);
-    await told('deposit/other');
+    await queueEvent('deposit/other');
     // The run of the lost queue is in Temporal, and does not know of the restore.
     expect(await deliveries.due(lost)).toBeNull();
     expect(await deliveries.failed(lost, 'the receiver answered 500')).toBeNull();
@@ -249,7 +249,7 @@ describe('the webhook deliveries', () => {
   it('are deleted only when they are old and ended', async () => {
     const { deliveries, webhooks } = use.ledger;
     const { row } = await webhooks.put(url(), ['*']);
-    for (const entity of ['deposit/old', 'deposit/waits']) await told(entity);
+    for (const entity of ['deposit/old', 'deposit/waits']) await queueEvent(entity);
     await deliveries.delivered(await nextOf(row.id, 'deposit/old'));
     expect(await deliveries.forget(1)).toBe(0);
     await hoursPass(25);
@@ -261,7 +261,7 @@ describe('the webhook deliveries', () => {
   it('of a disabled endpoint give the reason, with an alert', async () => {
     const { deliveries, webhooks, alerts } = use.ledger;
     const { row } = await webhooks.put(url(), ['*']);
-    await told('deposit/z');
+    await queueEvent('deposit/z');
     await webhooks.disable(row.id, 'the receiver answered 410 Gone');
     expect(await deliveries.due(await nextOf(row.id, 'deposit/z'))).toMatchObject({
       disabledBecause: 'the receiver answered 410 Gone',
@@ -279,15 +279,15 @@ describe('the webhook deliveries', () => {
     const { row } = await webhooks.put('https://hooks.example/T0/very-secret-token?key=1', ['deposit.*']);
     const other = await webhooks.put(url(), ['*']);
     await webhooks.disable(row.id, 'the receiver answered 410 Gone');
-    const heard = await db
+    const events = await db
       .selectFrom('webhookDelivery as delivery')
       .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
       .select('event.body')
       .where('delivery.endpoint', '=', other.row.id)
       .execute();
-    expect(heard).toHaveLength(1);
-    expect(heard[0]?.body).toContain(`the webhook ${row.id} at hooks.example is disabled`);
-    expect(heard[0]?.body).not.toContain('secret');
+    expect(events).toHaveLength(1);
+    expect(events[0]?.body).toContain(`the webhook ${row.id} at hooks.example is disabled`);
+    expect(events[0]?.body).not.toContain('secret');
   });
 
   it('are refused for an endpoint or delivery that does not exist', async () => {

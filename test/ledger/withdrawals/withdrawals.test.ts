@@ -34,7 +34,7 @@ describe('openLedger', () => {
   });
 
   it('reports that there is no database', async () => {
-    await expect(openLedger('postgres://nobody@127.0.0.1:9/none')).rejects.toMatchObject({
+    await expect(openLedger('postgres://unknown@127.0.0.1:9/none')).rejects.toMatchObject({
       code: 'Unavailable',
     });
   });
@@ -103,10 +103,10 @@ describe('a state change of a withdrawal', () => {
   });
 
   it('is refused for a withdrawal that was not reserved', async () => {
-    expect(await codeOf(use.ledger.settlements.move('nobody', 'held'))).toBe('NotFound');
-    expect(await codeOf(use.ledger.settlements.cancel('nobody', REASON))).toBe('NotFound');
-    expect(await codeOf(use.ledger.withdrawals.confirmDestination('nobody'))).toBe('NotFound');
-    expect(await use.ledger.withdrawals.find('nobody')).toBeUndefined();
+    expect(await codeOf(use.ledger.settlements.move('no-such-id', 'held'))).toBe('NotFound');
+    expect(await codeOf(use.ledger.settlements.cancel('no-such-id', REASON))).toBe('NotFound');
+    expect(await codeOf(use.ledger.withdrawals.confirmDestination('no-such-id'))).toBe('NotFound');
+    expect(await use.ledger.withdrawals.find('no-such-id')).toBeUndefined();
   });
 });
 
@@ -232,7 +232,7 @@ it('a withdrawal has the position of its settlement, also where a process of an 
   await sql`with settlement as (insert into settlement (id, kind, subject_id, status)
       values (${older}, 'withdrawal', ${older}, 'requested') returning id)
     insert into withdrawal (id, asset, amount, destination, accept_empty_wallet, fingerprint)
-      select id, 'SOL', 1, 'somebody', false, 'a fingerprint' from settlement`.execute(use.ledger.db);
+      select id, 'SOL', 1, 'a wallet', false, 'a fingerprint' from settlement`.execute(use.ledger.db);
   const { rows } = await sql<{ same: boolean }>`select withdrawal.position = settlement.position as same
     from withdrawal join settlement using (id) where id in (${now}, ${older})`.execute(use.ledger.db);
   expect(rows).toEqual([{ same: true }, { same: true }]);

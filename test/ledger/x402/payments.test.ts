@@ -6,7 +6,7 @@ import { enterStatus } from '../../../src/ledger/settlements/settlement-row.ts';
 import { Obligations } from '../../../src/ledger/x402/obligations.ts';
 import { Payments } from '../../../src/ledger/x402/payments.ts';
 import { sealOf } from '../../../src/platform/encryption.ts';
-import { hex, NOBODY, newPayment } from '../new-payment.ts';
+import { ANONYMOUS, hex, newPayment } from '../new-payment.ts';
 import { attempt, PLENTY, useLedger } from '../support.ts';
 
 const use = useLedger();
@@ -56,7 +56,7 @@ describe('a recorded payment', () => {
   });
 
   it('keeps its identifier from other payments of the same payer and route', async () => {
-    const caller = { ...NOBODY, identifier: 'pay_0123456789abcdef' };
+    const caller = { ...ANONYMOUS, identifier: 'pay_0123456789abcdef' };
     const first = newPayment({ caller });
     await use.ledger.payments.open(first);
     const second = newPayment({ caller, payer: first.payer });

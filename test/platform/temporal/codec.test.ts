@@ -3,7 +3,7 @@ import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { expect, test } from 'vitest';
 import { AesCodec, dataConverter } from '../../../src/platform/temporal/codec.ts';
 
-const value = { id: 'w-1', amount: '1000', destination: 'somebody' };
+const value = { id: 'w-1', amount: '1000', destination: 'a wallet' };
 const plain = (): Payload => defaultPayloadConverter.toPayload(value) as Payload;
 const read = (payload: Payload | undefined): unknown =>
   defaultPayloadConverter.fromPayload(payload as Payload);
@@ -17,7 +17,7 @@ async function sealed(codec: AesCodec): Promise<Payload> {
 test('the codec decodes an encoded payload, and the payload contains no plain text', async () => {
   const codec = new AesCodec([randomBytes(32)]);
   const payload = await sealed(codec);
-  expect(Buffer.from(payload.data ?? []).includes('somebody')).toBe(false);
+  expect(Buffer.from(payload.data ?? []).includes('a wallet')).toBe(false);
   expect(read((await codec.decode([payload]))[0])).toEqual(value);
 });
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { isDomainError } from '../../../src/domain/errors.ts';
 import { WalletLists } from '../../../src/solana/history/wallet-signatures.ts';
 import { SolanaNode } from '../../../src/solana/rpc/node.ts';
-import { type Asked, resultOf, type ScriptedNode, startScriptedNode } from '../rpc-scripted-node.ts';
+import { type RpcRequest, resultOf, type ScriptedNode, startScriptedNode } from '../rpc-scripted-node.ts';
 
 /** A page of three leaves the slot in which it ends to the next one. */
 const BOUNDS = { pageSize: 3, pagesPerCall: 1 };
@@ -24,7 +24,7 @@ async function startNode(): Promise<SolanaNode> {
   return new SolanaNode(server.url);
 }
 
-function answerOf({ method, params }: Asked): unknown {
+function answerOf({ method, params }: RpcRequest): unknown {
   if (method === 'getEpochInfo') return { absoluteSlot: LISTED, blockHeight: LISTED, epoch: 0 };
   const [wallet, { before, limit }] = params as [string, { before?: string; limit: number }];
   const below = before === undefined ? LISTED + 1 : Number(before.split(' ').at(-1));

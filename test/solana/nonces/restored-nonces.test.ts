@@ -4,7 +4,7 @@ import { agreedNonce, isGone, mayBeLost, type ShownNonce } from '../../../src/so
 
 const END = 1_000n;
 const value = fc.constantFrom('a', 'b', 'c', null);
-const said: fc.Arbitrary<ShownNonce> = fc.record({
+const anyShownNonce: fc.Arbitrary<ShownNonce> = fc.record({
   nonce: value,
   slot: fc.bigInt({ min: 0n, max: 9_000n }),
   height: fc.bigInt({ min: 900n, max: 1_100n }),
@@ -16,18 +16,18 @@ function withLiars(truth: fc.Arbitrary<ShownNonce>) {
     fc.record({
       quorum: fc.constant(liars + 1),
       honest: fc.array(truth, { minLength: 1, maxLength: liars + 1 }),
-      lies: fc.array(said, { maxLength: liars }),
+      lies: fc.array(anyShownNonce, { maxLength: liars }),
     }),
   );
 }
 
 describe('the value of a nonce account at the end of a gap', () => {
   // An honest node behind the end may show what the account held before; one past it shows the value that a lost attempt carries, while it is unused.
-  const standing = said.map((one) => (one.height > END ? { ...one, nonce: 'lost' } : one));
+  const anyHonestNonce = anyShownNonce.map((one) => (one.height > END ? { ...one, nonce: 'lost' } : one));
 
   it('is never set by liars, nor by banks from before the end', () => {
     fc.assert(
-      fc.property(withLiars(standing), ({ quorum, honest, lies }) => {
+      fc.property(withLiars(anyHonestNonce), ({ quorum, honest, lies }) => {
         const agreed = agreedNonce(END, [...lies, ...honest], quorum);
         if (agreed !== null) expect(agreed.nonce).toBe('lost');
         expect(isGone('lost', END, [...lies, ...honest], quorum)).toBe(false);
@@ -37,7 +37,7 @@ describe('the value of a nonce account at the end of a gap', () => {
 
   it('is known to be gone when enough nodes are past the end', () => {
     fc.assert(
-      fc.property(fc.array(said, { minLength: 2, maxLength: 5 }), (shown) => {
+      fc.property(fc.array(anyShownNonce, { minLength: 2, maxLength: 5 }), (shown) => {
         const fresh = shown.map((one) => ({ ...one, nonce: 'now', height: END + 1n }));
         const slots = fresh.map(({ slot }) => slot).toSorted((a, b) => (a < b ? -1 : 1));
         expect(agreedNonce(END, fresh, fresh.length)).toEqual({ nonce: 'now', slot: slots[0] });

@@ -11,7 +11,7 @@ import { judgeAttempt } from '../../../src/solana/proof/judge.ts';
 import { blockCache } from '../../../src/solana/proof/linked-blocks.ts';
 import { type NodePool, openNodePool } from '../../../src/solana/rpc/pool.ts';
 import { quickChain } from '../../support/quick-chain.ts';
-import { listen, rpcCalls } from '../rpc-calls.ts';
+import { recordCalls, rpcCalls } from '../rpc-calls.ts';
 
 const QUORUM = 2;
 let localnet: Localnet;
@@ -99,7 +99,7 @@ describe('an investigation of dead attempts', () => {
     const attempts = await unsent(3);
     localnet.controls.produceSlots(170);
     const asked: string[] = [];
-    const stop = listen(pool, asked);
+    const stop = recordCalls(pool, asked);
     await proofs(attempts);
     stop();
     const lastBlock = asked.lastIndexOf('getBlock');

@@ -11,13 +11,13 @@ import { judgeNonceAttempt, judgeUnsignedNonce } from '../../../src/solana/proof
 import {
   ABSENT,
   agreed,
-  anySighting,
+  anyNodeAnswers,
+  anyObservation,
   coverage,
   node,
-  said,
+  nodeAnswer,
   seen,
   sequence,
-  testimonies,
   UNREADABLE,
 } from '../../domain/evidence.ts';
 
@@ -45,11 +45,11 @@ function use(changes: Partial<NonceUse> = {}): NonceUse {
 function deathEvidence(changes: Partial<NonceEvidence> = {}): NonceEvidence {
   return {
     quorum: 2,
-    finalizedNonces: [said('a', 1, 'new'), said('b', 2, 'newer')],
+    finalizedNonces: [nodeAnswer('a', 1, 'new'), nodeAnswer('b', 2, 'newer')],
     use: use(),
     bypass: null,
     coverage: null,
-    statuses: [said('a', 30, ABSENT), said('b', 31, ABSENT)],
+    statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('b', 31, ABSENT)],
     outcomeConfirmedBy: [],
     chargedBy: [],
     ...changes,
@@ -112,11 +112,11 @@ const anyLife: fc.Arbitrary<SequencedCoverage> = fc
 
 const anyEvidence: fc.Arbitrary<NonceEvidence> = fc.record({
   quorum: fc.constantFrom(1, 2, 2, 3),
-  finalizedNonces: testimonies(fc.constantFrom('new', 'new', 'newer', 'old')),
+  finalizedNonces: anyNodeAnswers(fc.constantFrom('new', 'new', 'newer', 'old')),
   use: fc.option(anyUse, { freq: 2 }),
   bypass: fc.option(anyBypass, { freq: 9 }),
   coverage: fc.option(anyLife, { freq: 9 }),
-  statuses: testimonies(anySighting),
+  statuses: anyNodeAnswers(anyObservation),
   outcomeConfirmedBy: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, fc.array(node, { maxLength: 2 })),
   chargedBy: fc.array(node, { maxLength: 1 }),
 });
@@ -164,9 +164,9 @@ describe('an attempt with a durable nonce is dead', () => {
         );
         const silent = statuses.filter(({ answer, sequence: at, node: by }) => {
           const before = finalizedNonces.filter((one) => one.answer !== 'old' && one.sequence < at);
-          const witnesses = new Set(before.map((one) => one.node).filter((one) => !standing.has(one)));
-          const isWitness = witnesses.has(by) && shownBy.includes(by);
-          return answer.kind === 'absent' && at > known && isWitness && witnesses.size >= quorum;
+          const confirming = new Set(before.map((one) => one.node).filter((one) => !standing.has(one)));
+          const isConfirming = confirming.has(by) && shownBy.includes(by);
+          return answer.kind === 'absent' && at > known && isConfirming && confirming.size >= quorum;
         });
         expect(new Set(silent.map((one) => one.node)).size).toBeGreaterThanOrEqual(quorum);
       }),
@@ -181,7 +181,7 @@ describe('an attempt with a durable nonce is dead', () => {
     expect(judgeNonceAttempt(ATTEMPT, bypassEvidence())).toEqual({ kind: 'dead' });
     const spoilt: readonly Partial<NonceEvidence>[] = [
       { quorum: 3 },
-      { finalizedNonces: [said('a', 1, 'new'), said('b', 2, 'old')] },
+      { finalizedNonces: [nodeAnswer('a', 1, 'new'), nodeAnswer('b', 2, 'old')] },
       { bypass: null },
       { bypass: bypass({ signature: 'sig' }) },
       { bypass: bypass({ nonceAccount: 'twin' }) },
@@ -197,10 +197,16 @@ describe('an attempt with a durable nonce is dead', () => {
       { coverage: life({ last: { agreeingNodes: ['b', 'b'] } }) },
       { coverage: life({ minAgreeingNodes: 1 }) },
       { coverage: life({ sequence: 31 }) },
-      { statuses: [said('a', 30, ABSENT), said('b', 31, UNREADABLE)] },
-      { statuses: [said('a', 30, ABSENT), said('b', 31, { ...ABSENT, atSlot: 1_999n })] },
-      { statuses: [said('a', 30, ABSENT), said('b', 31, { ...ABSENT, historyFrom: 1_501n })] },
-      { statuses: [said('a', 30, ABSENT), said('b', 31, ABSENT), said('c', 3, seen('finalized'))] },
+      { statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('b', 31, UNREADABLE)] },
+      { statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('b', 31, { ...ABSENT, atSlot: 1_999n })] },
+      { statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('b', 31, { ...ABSENT, historyFrom: 1_501n })] },
+      {
+        statuses: [
+          nodeAnswer('a', 30, ABSENT),
+          nodeAnswer('b', 31, ABSENT),
+          nodeAnswer('c', 3, seen('finalized')),
+        ],
+      },
       { use: use({ signature: 'sig' }) },
     ];
     for (const changes of spoilt)
@@ -213,10 +219,10 @@ describe('an attempt with a durable nonce is dead', () => {
       { quorum: 0 },
       { quorum: Number.NaN },
       { finalizedNonces: [] },
-      { finalizedNonces: [said('a', 1, 'new'), said('a', 2, 'new')] },
-      { finalizedNonces: [said('a', 1, 'new'), said('b', 2, 'old')] },
-      { finalizedNonces: [said('a', 1, 'new'), said('b', 2, 'new'), said('b', 3, 'old')] },
-      { finalizedNonces: [said('a', 1, 'new'), said('b', 32, 'new')] },
+      { finalizedNonces: [nodeAnswer('a', 1, 'new'), nodeAnswer('a', 2, 'new')] },
+      { finalizedNonces: [nodeAnswer('a', 1, 'new'), nodeAnswer('b', 2, 'old')] },
+      { finalizedNonces: [nodeAnswer('a', 1, 'new'), nodeAnswer('b', 2, 'new'), nodeAnswer('b', 3, 'old')] },
+      { finalizedNonces: [nodeAnswer('a', 1, 'new'), nodeAnswer('b', 32, 'new')] },
       { use: null },
       { use: use({ signature: 'sig' }) },
       { use: use({ nonceAccount: 'twin' }) },
@@ -224,12 +230,12 @@ describe('an attempt with a durable nonce is dead', () => {
       { use: use({ shownBy: ['a', 'a'] }) },
       { use: use({ sequence: 31 }) },
       { statuses: [] },
-      { statuses: [said('a', 30, ABSENT), said('a', 31, ABSENT)] },
-      { statuses: [said('a', 30, ABSENT), said('b', 20, ABSENT)] },
-      { statuses: [said('a', 30, ABSENT), said('c', 31, ABSENT)] },
-      { statuses: [said('a', 30, ABSENT), said('b', 31, UNREADABLE)] },
-      { statuses: [...deathEvidence().statuses, said('c', 3, seen('processed'))] },
-      { statuses: [...deathEvidence().statuses, said('c', 3, seen('finalized'))] },
+      { statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('a', 31, ABSENT)] },
+      { statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('b', 20, ABSENT)] },
+      { statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('c', 31, ABSENT)] },
+      { statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('b', 31, UNREADABLE)] },
+      { statuses: [...deathEvidence().statuses, nodeAnswer('c', 3, seen('processed'))] },
+      { statuses: [...deathEvidence().statuses, nodeAnswer('c', 3, seen('finalized'))] },
       { outcomeConfirmedBy: ['a'] },
     ];
     for (const changes of spoilt)
@@ -243,7 +249,7 @@ describe('an attempt with a durable nonce is dead', () => {
 
 describe('an attempt with a durable nonce', () => {
   it('is alive while its nonce is unused, however long nodes answer null', () => {
-    const finalizedNonces = [said('a', 1, 'old'), said('b', 2, 'old')];
+    const finalizedNonces = [nodeAnswer('a', 1, 'old'), nodeAnswer('b', 2, 'old')];
     expect(judgeNonceAttempt(ATTEMPT, deathEvidence({ finalizedNonces, use: null }))).toEqual({
       kind: 'alive',
       seen: null,
@@ -251,12 +257,16 @@ describe('an attempt with a durable nonce', () => {
   });
 
   it('is alive while a node sees it below finalized, and is held with a reason once a quorum has another nonce', () => {
-    const [a, b, c] = [said('a', 30, ABSENT), said('b', 31, ABSENT), said('c', 32, seen('confirmed'))];
+    const [a, b, c] = [
+      nodeAnswer('a', 30, ABSENT),
+      nodeAnswer('b', 31, ABSENT),
+      nodeAnswer('c', 32, seen('confirmed')),
+    ];
     const statuses = [a, b, c];
-    const stands = [said('a', 1, 'new'), said('b', 2, 'old')];
+    const nonces = [nodeAnswer('a', 1, 'new'), nodeAnswer('b', 2, 'old')];
     const alive = { kind: 'alive', seen: 'confirmed' };
     expect(
-      judgeNonceAttempt(ATTEMPT, deathEvidence({ statuses, finalizedNonces: stands, use: null })),
+      judgeNonceAttempt(ATTEMPT, deathEvidence({ statuses, finalizedNonces: nonces, use: null })),
     ).toEqual(alive);
     const held = (changes: Partial<NonceEvidence>) =>
       judgeNonceAttempt(ATTEMPT, deathEvidence({ statuses, ...changes }));
@@ -272,7 +282,7 @@ describe('an attempt with a durable nonce', () => {
   });
 
   it('has failed when it is finalized with an error, although its nonce advanced', () => {
-    const statuses = [said('a', 30, seen('finalized', 'InstructionError'))];
+    const statuses = [nodeAnswer('a', 30, seen('finalized', 'InstructionError'))];
     const ran = { statuses, outcomeConfirmedBy: ['b'], chargedBy: ['b'] };
     const failed = { kind: 'failed', error: 'InstructionError' };
     for (const changes of [{}, { use: null }, { use: null, finalizedNonces: [] }]) {
@@ -283,10 +293,10 @@ describe('an attempt with a durable nonce', () => {
   });
 
   it('is alive while its nonce is unused after a block includes it without executing it, and failed once another one used the nonce', () => {
-    const statuses = [said('a', 30, seen('finalized', 'AccountNotFound')), said('b', 31, ABSENT)];
+    const statuses = [nodeAnswer('a', 30, seen('finalized', 'AccountNotFound')), nodeAnswer('b', 31, ABSENT)];
     const included = deathEvidence({ statuses, outcomeConfirmedBy: ['b'], use: null });
-    const stands = [said('a', 1, 'old'), said('b', 2, 'old')];
-    for (const finalizedNonces of [stands, [said('a', 1, 'new'), said('b', 2, 'old')], []])
+    const nonces = [nodeAnswer('a', 1, 'old'), nodeAnswer('b', 2, 'old')];
+    for (const finalizedNonces of [nonces, [nodeAnswer('a', 1, 'new'), nodeAnswer('b', 2, 'old')], []])
       expect(judgeNonceAttempt(ATTEMPT, { ...included, finalizedNonces })).toEqual({
         kind: 'alive',
         seen: null,
@@ -303,7 +313,7 @@ describe('an attempt with a durable nonce', () => {
   });
 
   it('is unknown when nodes contradict each other about the transaction that used the nonce', () => {
-    const statuses = [said('a', 30, seen('finalized')), said('b', 31, ABSENT)];
+    const statuses = [nodeAnswer('a', 30, seen('finalized')), nodeAnswer('b', 31, ABSENT)];
     expect(kind(deathEvidence({ statuses, outcomeConfirmedBy: ['b'] }))).toBe('unknown');
   });
 });
@@ -331,13 +341,13 @@ describe('an attempt with a durable nonce and no known signature', () => {
     ['is not dead by a later advance', { use: null, bypass: bypass() }, null, 'unknown'],
     [
       'is not dead while too few nodes return its nonce',
-      { finalizedNonces: [said('a', 1, 'new')] },
+      { finalizedNonces: [nodeAnswer('a', 1, 'new')] },
       'another',
       'unknown',
     ],
     [
       'is alive while one node of a quorum still has its nonce',
-      { finalizedNonces: [said('a', 1, 'new'), said('b', 2, 'old')] },
+      { finalizedNonces: [nodeAnswer('a', 1, 'new'), nodeAnswer('b', 2, 'old')] },
       'another',
       'alive',
     ],

@@ -8,7 +8,7 @@ import {
   anyEvidence,
   coverage,
   deathEvidence,
-  said,
+  nodeAnswer,
   UNREADABLE,
 } from '../../domain/evidence.ts';
 
@@ -42,9 +42,9 @@ test('an attempt without a signature is dead only by the complete proof', () => 
     { coverage: coverage({ containsSignature: true }) },
     { coverage: coverage({ last: { height: 1150n } }) },
     { origin: null },
-    { finalizedHeights: [said('a', 1, 1151n), said('b', 2, 1150n)] },
-    { statuses: [said('a', 30, ABSENT), said('b', 31, UNREADABLE)] },
-    { statuses: [said('a', 10, ABSENT), said('b', 11, ABSENT)] },
+    { finalizedHeights: [nodeAnswer('a', 1, 1151n), nodeAnswer('b', 2, 1150n)] },
+    { statuses: [nodeAnswer('a', 30, ABSENT), nodeAnswer('b', 31, UNREADABLE)] },
+    { statuses: [nodeAnswer('a', 10, ABSENT), nodeAnswer('b', 11, ABSENT)] },
   ];
   for (const changes of spoilt) expect(judgeUnsigned(UNSIGNED, deathEvidence(changes)).kind).not.toBe('dead');
 });
@@ -56,7 +56,7 @@ test('an attempt without a signature is not dead if a node lists its message or 
         entries: [{ signature: 's', slot, messageHash: 'ours' }],
         ...WHOLE,
       });
-      const listed = { ...evidence, statuses: [...evidence.statuses, said('c', 40, found)] };
+      const listed = { ...evidence, statuses: [...evidence.statuses, nodeAnswer('c', 40, found)] };
       expect(judgeUnsigned(UNSIGNED, listed).kind).not.toBe('dead');
       const held = coverage({ containsSignature: true });
       const inBlocks = { ...evidence, displacement: null, coverage: held };

@@ -10,17 +10,17 @@ import {
   deathEvidence,
   kindOf,
   mentions,
+  nodeAnswer,
   RUNS,
-  said,
   seen,
   UNREADABLE,
 } from '../../domain/evidence.ts';
 
 describe('an attempt has landed or failed', () => {
-  const witness = [said('a', 1, seen('finalized'))];
+  const finalized = [nodeAnswer('a', 1, seen('finalized'))];
 
   it('only when a second node returns the same finalized outcome', () => {
-    const base = deathEvidence({ coverage: null, statuses: witness });
+    const base = deathEvidence({ coverage: null, statuses: finalized });
     expect(judgeAttempt(ATTEMPT, base)).toEqual({ kind: 'alive', seen: 'confirmed' });
     expect(kindOf({ ...base, outcomeConfirmedBy: ['a'] })).toBe('alive');
     expect(judgeAttempt(ATTEMPT, { ...base, outcomeConfirmedBy: ['b'] })).toEqual({
@@ -30,7 +30,7 @@ describe('an attempt has landed or failed', () => {
   });
 
   it('as failed, with the error of the chain', () => {
-    const statuses = [said('a', 1, seen('finalized', 'custom program error: 0x1'))];
+    const statuses = [nodeAnswer('a', 1, seen('finalized', 'custom program error: 0x1'))];
     expect(
       judgeAttempt(ATTEMPT, deathEvidence({ coverage: null, statuses, outcomeConfirmedBy: ['b'] })),
     ).toEqual({
@@ -41,22 +41,27 @@ describe('an attempt has landed or failed', () => {
   });
 
   it('by one node alone only when the quorum is one', () => {
-    const single = deathEvidence({ quorum: 1, coverage: null, statuses: witness, outcomeConfirmedBy: ['a'] });
+    const single = deathEvidence({
+      quorum: 1,
+      coverage: null,
+      statuses: finalized,
+      outcomeConfirmedBy: ['a'],
+    });
     expect(kindOf(single)).toBe('landed');
   });
 
   it('also when the linked blocks hold it, although they contain no outcome', () => {
     const blocks = coverage({ containsSignature: true });
-    expect(kindOf(deathEvidence({ coverage: blocks, statuses: witness, outcomeConfirmedBy: ['scan'] }))).toBe(
-      'landed',
-    );
+    expect(
+      kindOf(deathEvidence({ coverage: blocks, statuses: finalized, outcomeConfirmedBy: ['scan'] })),
+    ).toBe('landed');
     expect(kindOf(deathEvidence({ coverage: blocks }))).toBe('unknown');
   });
 
   it('never by contradicting nodes', () => {
-    const statuses = [...witness, said('b', 2, seen('finalized', 'error'))];
+    const statuses = [...finalized, nodeAnswer('b', 2, seen('finalized', 'error'))];
     expect(kindOf(deathEvidence({ coverage: null, statuses, outcomeConfirmedBy: ['b'] }))).toBe('unknown');
-    expect(kindOf(deathEvidence({ statuses: witness, outcomeConfirmedBy: ['b'] }))).toBe('unknown');
+    expect(kindOf(deathEvidence({ statuses: finalized, outcomeConfirmedBy: ['b'] }))).toBe('unknown');
   });
 
   it('never without a finalized status and a confirmation, on any evidence', () => {
@@ -85,7 +90,7 @@ describe('an attempt has landed or failed', () => {
 describe('an attempt is alive or unknown', () => {
   it('alive while seen below finalized, until the coverage passes L', () => {
     for (const commitment of ['processed', 'confirmed'] as const) {
-      const statuses = [said('a', 30, seen(commitment)), said('b', 31, ABSENT)];
+      const statuses = [nodeAnswer('a', 30, seen(commitment)), nodeAnswer('b', 31, ABSENT)];
       const alive = { kind: 'alive', seen: commitment };
       expect(judgeAttempt(ATTEMPT, deathEvidence({ coverage: null, statuses }))).toEqual(alive);
       expect(
@@ -96,7 +101,7 @@ describe('an attempt is alive or unknown', () => {
   });
 
   it('alive while a quorum answers null and the finalized height is not above L', () => {
-    const finalizedHeights = [said('a', 1, 1150n), said('b', 2, 1150n)];
+    const finalizedHeights = [nodeAnswer('a', 1, 1150n), nodeAnswer('b', 2, 1150n)];
     expect(judgeAttempt(ATTEMPT, deathEvidence({ finalizedHeights, coverage: null }))).toEqual({
       kind: 'alive',
       seen: null,
@@ -105,19 +110,19 @@ describe('an attempt is alive or unknown', () => {
 
   it('unknown when its last height is unreachable and no quorum returns its block, alive when one does', () => {
     const wild = { ...ATTEMPT, lastValidBlockHeight: 10n ** 15n };
-    const finalizedHeights = [said('a', 1, 1100n), said('b', 2, 1100n)];
+    const finalizedHeights = [nodeAnswer('a', 1, 1100n), nodeAnswer('b', 2, 1100n)];
     const evidence = deathEvidence({ finalizedHeights, coverage: null });
     expect(kindOf(evidence, wild)).toBe('alive');
     expect(kindOf({ ...evidence, origin: null }, wild)).toBe('unknown');
     expect(kindOf(deathEvidence({ coverage: coverage({ last: { height: 1152n } }) }), wild)).toBe('alive');
-    const past = [said('a', 1, 1152n), said('b', 2, 1160n)];
+    const past = [nodeAnswer('a', 1, 1152n), nodeAnswer('b', 2, 1160n)];
     const dead = { finalizedHeights: past, coverage: coverage({ last: { height: 1152n } }) };
     expect(kindOf(deathEvidence(dead), wild)).toBe('dead');
   });
 
   it('unknown while fewer than a quorum can be read', () => {
-    const finalizedHeights = [said('a', 1, 1150n), said('b', 2, 1150n)];
-    const statuses = [said('a', 30, ABSENT), said('b', 31, UNREADABLE)];
+    const finalizedHeights = [nodeAnswer('a', 1, 1150n), nodeAnswer('b', 2, 1150n)];
+    const statuses = [nodeAnswer('a', 30, ABSENT), nodeAnswer('b', 31, UNREADABLE)];
     expect(kindOf(deathEvidence({ finalizedHeights, statuses, coverage: null }))).toBe('unknown');
     expect(kindOf(deathEvidence({ finalizedHeights: [], coverage: null }))).toBe('unknown');
     expect(kindOf(deathEvidence({ statuses }))).toBe('unknown');

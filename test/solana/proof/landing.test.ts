@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { newAddress } from '../../../devkit/localstack/keypair.ts';
 import { rpc } from '../../../devkit/localstack/rpc.ts';
 import { Chain } from '../../../src/solana/chain.ts';
 import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
@@ -6,19 +7,13 @@ import { deriveAta } from '../../../src/solana/tokens/ata.ts';
 import { readMint, transferFee } from '../../../src/solana/tokens/mint.ts';
 import { readTokenAccount } from '../../../src/solana/tokens/token-account.ts';
 import { assembleTransaction, composeTransfer, type TokenTransfer } from '../../../src/solana/tx/transfer.ts';
-import { ears, LandingRoom, until, wallet } from '../landing-fixture.ts';
-import { listen } from '../rpc-calls.ts';
+import { until } from '../../support/until.ts';
+import { recordProgress, useLandingFixture } from '../landing-fixture.ts';
+import { recordCalls } from '../rpc-calls.ts';
 
-let room: LandingRoom;
+const room = useLandingFixture();
 
-beforeAll(async () => {
-  room = await LandingRoom.open();
-});
-afterEach(() => {
-  room.localnet.controls.clearFaults();
-  vi.restoreAllMocks();
-});
-afterAll(() => room?.close());
+afterEach(() => vi.restoreAllMocks());
 
 /** The answer of a real node about a finalized transaction. */
 async function readRaw(signature: string): Promise<unknown> {
@@ -60,12 +55,12 @@ describe('an attempt on its way', () => {
   });
 
   it('lands, is confirmed first, and costs the planned fee', async () => {
-    const destination = wallet();
+    const destination = newAddress();
     const sent = await room.attempt(destination, 5_000_000n);
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const { verdict, evidence, spending } = await room.withBlocks(room.watcher.watch(sent, hooks));
     expect(verdict.kind).toBe('landed');
-    expect(heard).toContain('confirmed');
+    expect(progress).toContain('confirmed');
     expect(evidence.outcomeConfirmedBy).toHaveLength(1);
     expect(spending).toEqual({
       feeLamports: sent.feeLamports,
@@ -77,12 +72,12 @@ describe('an attempt on its way', () => {
 
   it('creates a token account with the rent of its real size and the declared transfer fee', async () => {
     const side = await tokenSide(room.localnet.feeMint.address);
-    const destination = wallet();
+    const destination = newAddress();
     const expectedFee = await side.fee(1_000_000n);
     expect(expectedFee).toBe(10_000n);
     const sent = await room.attempt(destination, 1_000_000n, { ...side, expectedFee });
     const before = await room.lamportsOf(room.signer.address);
-    const { verdict, spending } = await room.withBlocks(room.watcher.watch(sent, ears().hooks));
+    const { verdict, spending } = await room.withBlocks(room.watcher.watch(sent, recordProgress().hooks));
     expect(verdict.kind).toBe('landed');
     const ata = deriveAta(destination, side.mint, side.program);
     const [account = null] = (await room.chain.accounts([ata])).accounts;
@@ -96,13 +91,13 @@ describe('an attempt on its way', () => {
 
   it('fails with the error of the chain', async () => {
     const side = await tokenSide(room.localnet.mint.address);
-    const good = await room.attempt(wallet(), 1n, side);
+    const good = await room.attempt(newAddress(), 1n, side);
     const lifeOf = { ...good };
     const message = composeTransfer({
       asset: side.mint,
       amount: 2n ** 63n,
       source: room.signer.address,
-      destination: wallet(),
+      destination: newAddress(),
       memo: null,
       token: side,
       computeUnitLimit: 100_000,
@@ -110,13 +105,13 @@ describe('an attempt on its way', () => {
       blockhash: good.blockhash,
     });
     const tooMuch = { ...lifeOf, ...assembleTransaction(message, await room.signer.sign(message)) };
-    const { verdict } = await room.withBlocks(room.watcher.watch(tooMuch, ears().hooks));
+    const { verdict } = await room.withBlocks(room.watcher.watch(tooMuch, recordProgress().hooks));
     expect(verdict).toMatchObject({ kind: 'failed', error: expect.stringContaining('"Custom":1') });
   });
 
   it('is reported as dropped by a fork, and lands again from the same bytes (thirdweb engine)', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
-    const { heard, hooks } = ears();
+    const sent = await room.attempt(newAddress(), 5_000_000n);
+    const { progress, hooks } = recordProgress();
     const { controls } = room.localnet;
     const end = room.watcher.watch(sent, hooks);
     const isIncluded = () => controls.chain.ledger.record(sent.signature) !== undefined;
@@ -126,15 +121,15 @@ describe('an attempt on its way', () => {
     });
     // One block above confirms it. More of them, while the watcher is slow to ask, would put it out of reach of the fork.
     controls.produceSlot();
-    await until(() => heard.includes('confirmed'));
+    await until(() => progress.includes('confirmed'));
     controls.fork(3);
-    await until(() => heard.includes('sending'));
+    await until(() => progress.includes('sending'));
     expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
   });
 
   it('is no longer watched after an abort, and causes no more requests', async () => {
-    const { hooks, abort } = ears();
-    const end = room.watcher.watch(await room.attempt(wallet(), 5_000_000n), hooks);
+    const { hooks, abort } = recordProgress();
+    const end = room.watcher.watch(await room.attempt(newAddress(), 5_000_000n), hooks);
     abort.abort(new Error('worker stops'));
     await expect(end).rejects.toThrow('worker stops');
   });
@@ -142,11 +137,11 @@ describe('an attempt on its way', () => {
 
 describe('the bytes of an attempt', () => {
   it('are sent to a node once at a time: while one node does not answer, only the others get them again', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.swallow();
     room.localnet.controls.setFault(1, 'sendTransaction', { kind: 'no-answer' });
     const sends = room.pool.nodes.map((node) => countSends(node));
-    const { hooks, abort } = ears();
+    const { hooks, abort } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
     await until(() => (sends[0]?.() ?? 0) >= 5);
     expect(sends[1]?.()).toBe(1);
@@ -155,8 +150,8 @@ describe('the bytes of an attempt', () => {
   });
 
   it('are held with the reasons of the nodes when a quorum rejects them, not when one does, and land once accepted', async () => {
-    const attempt = await room.attempt(wallet(), 5_000_000n);
-    const { heard, hooks } = ears();
+    const attempt = await room.attempt(newAddress(), 5_000_000n);
+    const { progress, hooks } = recordProgress();
     const refusal = {
       kind: 'error',
       code: -32003,
@@ -167,29 +162,29 @@ describe('the bytes of an attempt', () => {
     const sends = room.pool.nodes.map(countSends);
     const outcome = room.watcher.watch(attempt, hooks);
     await until(() => sends.every((count) => count() > 2));
-    expect(heard).toEqual([]);
+    expect(progress).toEqual([]);
     room.localnet.controls.clearFaults(1);
     room.localnet.controls.setFault(1, 'sendTransaction', refusal);
-    await until(() => heard.length > 0);
-    expect(heard[0]).toMatch(/^held: too many nodes refuse its bytes: /);
-    for (const { name } of room.pool.nodes) expect(heard[0]).toContain(`${name}: sendTransaction: -32003`);
+    await until(() => progress.length > 0);
+    expect(progress[0]).toMatch(/^held: too many nodes refuse its bytes: /);
+    for (const { name } of room.pool.nodes) expect(progress[0]).toContain(`${name}: sendTransaction: -32003`);
     room.localnet.controls.clearFaults();
     expect((await room.withBlocks(outcome)).verdict.kind).toBe('landed');
-    expect(heard).toEqual([heard[0], 'sending', 'confirmed']);
+    expect(progress).toEqual([progress[0], 'sending', 'confirmed']);
   });
 
   it('are not resent past their last height once a quorum finalized it', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.swallow();
     for (const node of [0, 1]) room.localnet.controls.setFault(node, 'getBlock', { kind: 'null' });
     room.localnet.controls.setFault(0, 'getBlockHeight', { kind: 'result', result: 10_000 });
     const asked: string[] = [];
-    const stop = listen(room.pool, asked);
+    const stop = recordCalls(room.pool, asked);
     const rounds = (method: string, wanted: number) =>
       until(() => asked.filter((one) => one === method).length >= wanted);
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
-    await until(() => heard.length > 0);
+    await until(() => progress.length > 0);
     asked.length = 0;
     await rounds('sendTransaction', 6);
     room.localnet.controls.produceSlots(200);
@@ -206,27 +201,27 @@ describe('the bytes of an attempt', () => {
 
 describe('an attempt that one node alone reports as finalized', () => {
   it('is held with the nodes named, and lands as soon as a second node returns it', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     for (const node of [0, 1])
       room.localnet.controls.setFault(node, 'getTransaction', { kind: 'http', status: 503 });
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.impatient().watch(sent, hooks);
-    await room.withBlocks(until(() => heard.some((word) => word.startsWith('held'))));
-    const held = heard.find((word) => word.startsWith('held')) ?? '';
-    expect(heard).toContain('confirmed');
+    await room.withBlocks(until(() => progress.some((report) => report.startsWith('held'))));
+    const held = progress.find((report) => report.startsWith('held')) ?? '';
+    expect(progress).toContain('confirmed');
     for (const { name } of room.pool.nodes) expect(held).toContain(name);
     room.localnet.controls.clearFaults();
     expect((await end).verdict.kind).toBe('landed');
   });
 
   it('is held when the second node returns another outcome', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
-    const { heard, hooks } = ears();
-    const other = await room.localnet.airdrop(wallet(), 1_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
+    const { progress, hooks } = recordProgress();
+    const other = await room.localnet.airdrop(newAddress(), 1_000_000n);
     const lie = { kind: 'result', result: await readRaw(other) } as const;
     for (const node of [0, 1]) room.localnet.controls.setFault(node, 'getTransaction', lie);
     const end = room.impatient().watch(sent, hooks);
-    await room.withBlocks(until(() => heard.some((word) => word.includes(', but '))));
+    await room.withBlocks(until(() => progress.some((report) => report.includes(', but '))));
     room.localnet.controls.clearFaults();
     expect((await end).verdict.kind).toBe('landed');
   });
@@ -234,42 +229,44 @@ describe('an attempt that one node alone reports as finalized', () => {
 
 describe('an attempt that another worker watched before', () => {
   it('is reported as dropped when it was confirmed and is no longer seen', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
-    const { heard, hooks } = ears();
+    const sent = await room.attempt(newAddress(), 5_000_000n);
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks, { status: 'confirmed', reason: null });
-    await until(() => heard.length > 0);
-    expect(heard).toEqual(['sending']);
+    await until(() => progress.length > 0);
+    expect(progress).toEqual(['sending']);
     expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
   });
 
   it('is no longer held as soon as a node sees it', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
-    const { heard, hooks } = ears();
+    const sent = await room.attempt(newAddress(), 5_000_000n);
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks, { status: 'held', reason: 'nodes were down' });
-    await room.withBlocks(until(() => heard.length > 0));
-    expect(heard[0]).toMatch(/^(sending|confirmed)$/);
+    await room.withBlocks(until(() => progress.length > 0));
+    expect(progress[0]).toMatch(/^(sending|confirmed)$/);
     expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
   });
 
   it('is no longer held when the nodes answer again, although it is undecided', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.swallow();
     room.localnet.controls.setFault(1, 'getBlockHeight', { kind: 'http', status: 503 });
     room.localnet.controls.produceSlots(160);
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
-    await until(() => heard.some((word) => word.startsWith('held')));
+    await until(() => progress.some((report) => report.startsWith('held')));
     room.localnet.controls.clearFaults();
     room.swallow();
     room.localnet.controls.setFault(1, 'getBlockHeight', { kind: 'result', result: 1 });
-    await until(() => heard.at(-1) === 'sending');
+    await until(() => progress.at(-1) === 'sending');
     room.localnet.controls.clearFaults();
     expect((await end).verdict.kind).toBe('dead');
   });
 
   it('ends the watch if the caller cannot answer whether it may be sent', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     const maySend = () => Promise.reject(new TypeError('a defect'));
-    await expect(room.watcher.watch(sent, { ...ears().hooks, maySend })).rejects.toThrow('a defect');
+    await expect(room.watcher.watch(sent, { ...recordProgress().hooks, maySend })).rejects.toThrow(
+      'a defect',
+    );
   });
 });

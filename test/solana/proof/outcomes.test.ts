@@ -1,20 +1,15 @@
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import type { Fault } from '../../../devkit/localnet/faults.ts';
+import { newAddress } from '../../../devkit/localstack/keypair.ts';
 import { rpc } from '../../../devkit/localstack/rpc.ts';
 import { askBlockOutcome, askOutcome } from '../../../src/solana/proof/outcomes.ts';
 import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
-import { ears, LandingRoom, until, wallet } from '../landing-fixture.ts';
+import { until } from '../../support/until.ts';
+import { recordProgress, useLandingFixture } from '../landing-fixture.ts';
 
-let room: LandingRoom;
+const room = useLandingFixture();
 
-beforeAll(async () => {
-  room = await LandingRoom.open();
-});
-afterEach(() => {
-  room.localnet.controls.clearFaults();
-  vi.restoreAllMocks();
-});
-afterAll(() => room?.close());
+afterEach(() => vi.restoreAllMocks());
 
 const DETAILED = 'accounts';
 
@@ -29,13 +24,15 @@ function counting(): (method: string) => number {
 
 /** Lands so many payments in one block, and waits for their ends. */
 async function landed(count: number, fault: Fault | null = null) {
-  const attempts = await Promise.all(Array.from({ length: count }, () => room.attempt(wallet(), 1_000_000n)));
+  const attempts = await Promise.all(
+    Array.from({ length: count }, () => room.attempt(newAddress(), 1_000_000n)),
+  );
   const { controls, rpcUrls } = room.localnet;
   if (fault !== null) for (const node of rpcUrls.keys()) controls.setFault(node, 'getBlock', fault);
-  const listeners = attempts.map(() => ears());
+  const listeners = attempts.map(() => recordProgress());
   const send = vi.spyOn(room.chain, 'send');
   const ends = attempts.map((attempt, index) => {
-    const { hooks } = listeners[index] ?? ears();
+    const { hooks } = listeners[index] ?? recordProgress();
     return room.watcher.watch(attempt, hooks);
   });
   await until(() => send.mock.results.length >= count);
@@ -72,7 +69,7 @@ it.each([
 });
 
 it('an outcome is the same from a block as from a single request, even of a failed transaction', async () => {
-  const poor = await room.attempt(wallet(), 10n ** 15n);
+  const poor = await room.attempt(newAddress(), 10n ** 15n);
   const [node] = room.pool.nodes;
   if (node === undefined) throw new Error('there is a node');
   const url = room.localnet.rpcUrls[0] ?? '';

@@ -33,26 +33,29 @@ async function* inOnePart(bytes: Buffer): AsyncGenerator<Uint8Array> {
 }
 
 /** The listing and the signatures of the matches. */
-type Told = readonly [listed: string, found: readonly string[]] | 'refused';
+type ReadResult = readonly [listed: string, found: readonly string[]] | 'refused';
 
-const READERS: readonly [string, (bytes: Buffer) => Promise<Told>][] = [
-  ['in memory', async (bytes) => told(searchBlock(bytes, 7n, watched(), NODE))],
-  ['that is read in pieces', async (bytes) => told(await searchParts(inOnePart(bytes), 7n, watched(), NODE))],
+const READERS: readonly [string, (bytes: Buffer) => Promise<ReadResult>][] = [
+  ['in memory', async (bytes) => resultOf(searchBlock(bytes, 7n, watched(), NODE))],
+  [
+    'that is read in pieces',
+    async (bytes) => resultOf(await searchParts(inOnePart(bytes), 7n, watched(), NODE)),
+  ],
 ];
 
-function told({
+function resultOf({
   listed,
   transactions,
-}: Pick<ReturnType<typeof searchBlock>, 'listed' | 'transactions'>): Told {
+}: Pick<ReturnType<typeof searchBlock>, 'listed' | 'transactions'>): ReadResult {
   return [listed, transactions.map(({ signature }) => signature)];
 }
 
 describe.each(READERS)('a block %s', (_name, read) => {
-  const tell = (...transactions: readonly string[]): Promise<Told> =>
-    read(blockOf(transactions)).catch((): Told => 'refused');
+  const readAll = (...transactions: readonly string[]): Promise<ReadResult> =>
+    read(blockOf(transactions)).catch((): ReadResult => 'refused');
 
   it('lists its transactions, each under the signature by which it is found', async () => {
-    expect(await tell(signed(ONE), signed(OTHER))).toEqual([listingOf([ONE, OTHER]), [ONE, OTHER]]);
+    expect(await readAll(signed(ONE), signed(OTHER))).toEqual([listingOf([ONE, OTHER]), [ONE, OTHER]]);
   });
 
   it.each([
@@ -71,6 +74,6 @@ describe.each(READERS)('a block %s', (_name, read) => {
       [signed(ONE), signed(OTHER), named('"signatures":[]', STRANGER), signed(THIRD)],
     ],
   ])('is refused when %s', async (_what, transactions) => {
-    expect(await tell(...transactions)).toBe('refused');
+    expect(await readAll(...transactions)).toBe('refused');
   });
 });

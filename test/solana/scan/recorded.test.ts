@@ -36,8 +36,8 @@ const gift = {
     preBalances: [100, 0, 20, 20],
     postBalances: [88, 27, 0, 20],
     loadedAddresses: { writable: [C], readonly: [D] },
-    preTokenBalances: [held(2, A, '30'), held(3, B, '1')],
-    postTokenBalances: [held(3, B, '31')],
+    preTokenBalances: [tokenBalance(2, A, '30'), tokenBalance(3, B, '1')],
+    postTokenBalances: [tokenBalance(3, B, '31')],
   },
 };
 const failed = {
@@ -64,7 +64,7 @@ const block = {
   transactions: [gift, failed],
 };
 
-function held(accountIndex: number, owner: string, amount: string) {
+function tokenBalance(accountIndex: number, owner: string, amount: string) {
   return { accountIndex, mint: MINT, owner, programId: PROGRAM, uiTokenAmount: { amount } };
 }
 
@@ -215,7 +215,7 @@ describe('the check reports a difference, and fails,', () => {
   it('when a ledger omits owners but is not early, or an early one needs no leniency', async () => {
     const [needless, early] = ['blocks/block-100000000-excerpt-json.json', 'blocks/block-110130000.json.gz'];
     const ownerless = giving({
-      preTokenBalances: [{ ...held(2, A, '30'), owner: undefined }],
+      preTokenBalances: [{ ...tokenBalance(2, A, '30'), owner: undefined }],
       postTokenBalances: [],
     });
     const { details: _details, ...counts } = known;

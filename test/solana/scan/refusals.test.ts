@@ -11,7 +11,7 @@ import { blockOfLookups, type Changeable, changeableBlock, changes, textOf } fro
 const NODE = { name: 'node', maxTransactionVersion: 1 };
 const watched = new WatchSet(OURS.length);
 for (const wallet of OURS) watched.add(wallet);
-const nobody = new WatchSet(0);
+const noWallet = new WatchSet(0);
 
 async function* inParts(bytes: Buffer): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 700) yield bytes.subarray(at, at + 700);
@@ -21,9 +21,9 @@ async function* inParts(bytes: Buffer): AsyncGenerator<Uint8Array> {
 const READERS: readonly [string, (bytes: Buffer) => unknown][] = [
   ['the whole parse', (bytes) => readBlock(bytes, 7n, { node: NODE.name })],
   ['the byte search', (bytes) => searchBlock(bytes, 7n, watched, NODE)],
-  ['the byte search without a watched wallet', (bytes) => searchBlock(bytes, 7n, nobody, NODE)],
+  ['the byte search without a watched wallet', (bytes) => searchBlock(bytes, 7n, noWallet, NODE)],
   ['the piecewise reader', (bytes) => piecewise(bytes, watched)],
-  ['the piecewise reader without a watched wallet', (bytes) => piecewise(bytes, nobody)],
+  ['the piecewise reader without a watched wallet', (bytes) => piecewise(bytes, noWallet)],
 ];
 
 const piecewise = (bytes: Buffer, wallets: WatchSet) =>

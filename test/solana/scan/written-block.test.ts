@@ -53,10 +53,10 @@ describe('the block reader accepts', () => {
   it.each(['null', '-1', '9000000000000000', '"now"', undefined])(
     'a block without a time, and leaves the time empty: %s (FY scanner)',
     (time) => {
-      const told = JSON.stringify({ blockTime: '1700000000' }).slice(1, -1);
+      const stored = JSON.stringify({ blockTime: '1700000000' }).slice(1, -1);
       const text = one(none).toString();
       const without =
-        time === undefined ? text.replace(`${told},`, '') : text.replace(told, `"blockTime":${time}`);
+        time === undefined ? text.replace(`${stored},`, '') : text.replace(stored, `"blockTime":${time}`);
       expect(without).not.toBe(text);
       expect(readBlock(Buffer.from(without), 7n).header.time).toBeNull();
     },

@@ -1,5 +1,5 @@
-import { Keypair } from '@solana/web3.js';
 import { expect, it } from 'vitest';
+import { newAddress } from '../../../devkit/localstack/keypair.ts';
 import { readTransactionError, recordedError } from '../../../src/solana/tx/error.ts';
 import { describeFailure } from '../../../src/solana/tx/failure-causes.ts';
 import { composeTransfer } from '../../../src/solana/tx/transfer.ts';
@@ -25,18 +25,16 @@ it('a missing error stays missing', () => {
   expect([readTransactionError(null), readTransactionError(undefined)]).toEqual([null, null]);
 });
 
-const wallet = (): string => Keypair.generate().publicKey.toBase58();
-
 const message = composeTransfer({
   asset: 'SOL',
   amount: 1n,
-  source: wallet(),
-  destination: wallet(),
+  source: newAddress(),
+  destination: newAddress(),
   memo: null,
   token: null,
   computeUnitLimit: 1,
   computeUnitPriceMicroLamports: 1n,
-  blockhash: wallet(),
+  blockhash: newAddress(),
 });
 
 it.each([

@@ -11,10 +11,11 @@ import {
   ExtensionType,
 } from '@solana/spl-token';
 import { PublicKey } from '@solana/web3.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { decodeTransaction } from '../../../devkit/localnet/encoding/wire.ts';
 import type { MintExtension } from '../../../devkit/localnet/genesis.ts';
 import { newWallet, submitSigned } from '../../../devkit/localnet/wallet.ts';
+import { newAddress } from '../../../devkit/localstack/keypair.ts';
 import { NONCE_ACCOUNT_SIZE } from '../../../src/solana/nonces/account.ts';
 import { composeUpkeep } from '../../../src/solana/nonces/upkeep.ts';
 import { deriveAta } from '../../../src/solana/tokens/ata.ts';
@@ -42,18 +43,16 @@ import {
   plantHookList,
   plantHookProgram,
 } from '../../activities/hook-program.ts';
-import { LandingRoom, wallet } from '../landing-fixture.ts';
+import { useLandingFixture } from '../landing-fixture.ts';
 
 const TOKEN_2022 = new PublicKey(TOKEN_2022_PROGRAM);
 const issuer = newWallet();
 const receiver = newWallet();
-let room: LandingRoom;
+const room = useLandingFixture();
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
   for (const { address } of [issuer, receiver]) await room.localnet.airdrop(address, 5_000_000_000n);
 });
-afterAll(() => room.close());
 
 const chainOf = () => room.localnet.controls.chain;
 const tipHash = () => chainOf().ledger.tip.blockhash;
@@ -77,7 +76,7 @@ function transfer(changes: Changes = {}): Promise<Awaited<ReturnType<typeof fail
     asset: 'SOL',
     amount: 1_000n,
     source: hot(),
-    destination: wallet(),
+    destination: newAddress(),
     memo: null,
     token: null,
     computeUnitLimit: 200_000,
@@ -314,7 +313,7 @@ const ROWS: readonly Row[] = [
     async () => {
       const mint = await hooked();
       const info = readMint(mint, (await room.chain.accounts([mint])).accounts[0] ?? null);
-      const destination = wallet();
+      const destination = newAddress();
       const hookAccounts = await resolveHookAccounts(room.chain, info, {
         source: hot(),
         destination,

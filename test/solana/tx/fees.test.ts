@@ -2,7 +2,7 @@ import { Keypair } from '@solana/web3.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../../devkit/localnet/localnet.ts';
-import { loadKeypair } from '../../../src/signing/signer.ts';
+import { newAddress } from '../../../devkit/localstack/keypair.ts';
 import { Chain } from '../../../src/solana/chain.ts';
 import { type NodePool, openNodePool } from '../../../src/solana/rpc/pool.ts';
 import { FeePlanner } from '../../../src/solana/tx/fees.ts';
@@ -15,6 +15,7 @@ import {
 import { TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
 import { assembleTransaction, composeTransfer, type TransferDraft } from '../../../src/solana/tx/transfer.ts';
 import { quickChain } from '../../support/quick-chain.ts';
+import { signerOf } from '../../support/signer.ts';
 
 const micro = fc.bigInt({ min: 0n, max: 10n ** 9n });
 const salts = fc.bigInt({ min: 0n, max: 65_535n });
@@ -106,7 +107,6 @@ describe('the price on a chain', () => {
   const PRICES = { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n, maxFeeLamports: 500_000n };
   const key = Keypair.generate();
   const source = key.publicKey.toBase58();
-  const wallet = (): string => Keypair.generate().publicKey.toBase58();
   let localnet: Localnet;
   let pool: NodePool;
 
@@ -135,7 +135,7 @@ describe('the price on a chain', () => {
   it('is requested for every account that other payers may lock, and once for concurrent transfers', async () => {
     const chain = new ListeningChain(pool);
     const fees = new FeePlanner(chain, PRICES);
-    const destinations = Array.from({ length: 100 }, wallet);
+    const destinations = Array.from({ length: 100 }, newAddress);
     await Promise.all(
       destinations.map(async (destination) => fees.plan(await draftTo(chain, destination), null, 0n)),
     );
@@ -147,7 +147,7 @@ describe('the price on a chain', () => {
     const chain = new ListeningChain(pool);
     const fees = new FeePlanner(chain, PRICES);
     await Promise.all(
-      Array.from({ length: 200 }, async () => fees.plan(await draftTo(chain, wallet()), null, 0n)),
+      Array.from({ length: 200 }, async () => fees.plan(await draftTo(chain, newAddress()), null, 0n)),
     );
     expect(chain.asked.map((accounts) => accounts.length)).toEqual([128, 72]);
   });
@@ -167,7 +167,7 @@ describe('the price on a chain', () => {
         hookAccounts: [],
       },
     });
-    const twin = wallet();
+    const twin = newAddress();
     const draft = await tokenDraft(twin);
     localnet.controls.queueMintTo(mint.address, twin, 1n);
     localnet.controls.produceSlots(2);
@@ -175,15 +175,15 @@ describe('the price on a chain', () => {
       code: 'NodeFault',
       message: expect.stringContaining('is being made by another transaction'),
     });
-    const first = await fees.plan(await tokenDraft(wallet()), null, 0n);
+    const first = await fees.plan(await tokenDraft(newAddress()), null, 0n);
     expect(first.computeUnitLimit).toBeGreaterThan(15_000);
     expect((await fees.plan(draft, null, 0n)).computeUnitLimit).toBeGreaterThan(15_000);
   });
 
   it('follows the prices that others paid to lock the destination', async () => {
     const chain = quickChain(pool);
-    const signer = await loadKeypair(JSON.stringify([...key.secretKey]));
-    const popular = wallet();
+    const signer = await signerOf(key);
+    const popular = newAddress();
     let amount = 1_000_000n;
     const pay = async (destination: string, computeUnitPriceMicroLamports: bigint): Promise<void> => {
       amount += 1n;
@@ -194,13 +194,13 @@ describe('the price on a chain', () => {
     // In one block, so that the block is not expensive.
     for (let block = 0; block < 38; block += 1) {
       await pay(popular, 77_000n);
-      await pay(wallet(), 0n);
+      await pay(newAddress(), 0n);
       localnet.controls.produceSlots(1);
     }
     localnet.controls.produceSlots(4);
     const planned = async (destination: string) =>
       new FeePlanner(chain, PRICES).plan(await draftTo(chain, destination), null, 0n);
     expect((await planned(popular)).computeUnitPriceMicroLamports).toBe(77_000n);
-    expect((await planned(wallet())).computeUnitPriceMicroLamports).toBe(PRICES.floorMicroLamports);
+    expect((await planned(newAddress())).computeUnitPriceMicroLamports).toBe(PRICES.floorMicroLamports);
   });
 });

@@ -1,14 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { getBlockHeight, getLatestBlockhash } from '../../../src/solana/rpc/methods.ts';
 import { RECENT_BLOCKHASHES_SYSVAR, RecentBlockhashes } from '../../../src/solana/tx/recent-blockhashes.ts';
-import { LandingRoom } from '../landing-fixture.ts';
+import { useLandingFixture } from '../landing-fixture.ts';
 
-let room: LandingRoom;
+const room = useLandingFixture(undefined, 1);
 beforeAll(async () => {
-  room = await LandingRoom.open(undefined, 1);
   room.localnet.controls.produceSlots(200);
 });
-afterAll(() => room.close());
 
 describe('the blocks that a blockhash has left', () => {
   it('end at its last valid height, while a node lists it', async () => {

@@ -4,7 +4,7 @@ import { DomainError } from '../../../src/domain/errors.ts';
 import { TOKEN_2022_PROGRAM } from '../../../src/solana/tx/programs.ts';
 import { LIMITS } from '../rules/buyer.ts';
 import { NETWORK, PRICE } from './selling-fixture.ts';
-import { post, server, useFacilitator } from './support.ts';
+import { facilitatorServer, post, useFacilitator } from './support.ts';
 
 const use = useFacilitator();
 afterEach(() => vi.restoreAllMocks());
@@ -167,8 +167,8 @@ describe('a payment that a node refuses', () => {
     const { controls } = selling.room.localnet;
     const body = selling.version2(await selling.transaction());
     const [asking, unanswered] = [
-      await server(selling.deps()),
-      await server(selling.deps({ blockhashes: { blocksLeft: async () => null } })),
+      await facilitatorServer(selling.deps()),
+      await facilitatorServer(selling.deps({ blockhashes: { blocksLeft: async () => null } })),
     ];
     selling.stopBlocks();
     controls.produceSlots(135);
@@ -218,7 +218,7 @@ describe('the facilitator sells nothing for', () => {
   });
 
   it('a mint that no node returns now; it reads the mint again', async () => {
-    const fresh = await server(use.selling.deps());
+    const fresh = await facilitatorServer(use.selling.deps());
     const body = use.selling.version2(await use.selling.transaction());
     vi.spyOn(use.selling.room.chain, 'accounts').mockRejectedValueOnce(new Error('no node'));
     expect((await post(fresh, 'verify', body)).body['invalidReason']).toBe('unexpected_verify_error');
@@ -232,7 +232,9 @@ describe('the facilitator sells nothing for', () => {
       [0n, 1n],
       [1_000_000n, 0n],
     ] as const) {
-      const poor = await server(use.selling.deps({ budgets: use.selling.budgets(feePayer, buyer) }));
+      const poor = await facilitatorServer(
+        use.selling.deps({ budgets: use.selling.budgets(feePayer, buyer) }),
+      );
       expect((await post(poor, 'settle', body)).body).toMatchObject({
         errorReason: 'unexpected_settle_error',
         errorMessage: expect.stringContaining('budget'),
@@ -245,7 +247,7 @@ describe('the facilitator sells nothing for', () => {
 describe('a database that does not answer', () => {
   it('causes no outcome of a payment: the facilitator answers 503 and logs a warning', async () => {
     const warn = vi.fn<(error: unknown, what: string) => void>();
-    const alone = await server(use.selling.deps({ warn }));
+    const alone = await facilitatorServer(use.selling.deps({ warn }));
     const body = use.selling.version2(await use.selling.transaction());
     vi.spyOn(use.ledger.payments, 'find').mockRejectedValueOnce(new DomainError('Unavailable', 'away'));
     const { status, body: answer } = await post(alone, 'settle', body);
@@ -258,7 +260,7 @@ describe('a database that does not answer', () => {
 
 describe('the public routes of the facilitator', () => {
   it('list the supported kinds', async () => {
-    const guarded = await server(use.selling.deps({ apiKeys: use.ledger.apiKeys }));
+    const guarded = await facilitatorServer(use.selling.deps({ apiKeys: use.ledger.apiKeys }));
     const response = await guarded.inject('/facilitator/supported');
     const extra = { feePayer: use.selling.feePayer, maxComputeUnits: 60_000, maxFeeLamports: '15000' };
     expect(response.json()).toEqual({
@@ -274,7 +276,7 @@ describe('the public routes of the facilitator', () => {
       assetLamports: new Map([[use.selling.mint, 7_000_000n]]),
       maxFeePercent: 50n,
     };
-    const worth = await server(use.selling.deps({ limits }));
+    const worth = await facilitatorServer(use.selling.deps({ limits }));
     expect((await worth.inject('/facilitator/supported')).json().kinds[0].extra).toEqual({
       ...extra,
       maxFeePercent: 50,
@@ -287,7 +289,7 @@ describe('the public routes of the facilitator', () => {
   });
 
   it('have a rate limit for each caller', async () => {
-    const slow = await server(use.selling.deps({ rateLimit: { perSecond: 0.1, burst: 2 } }));
+    const slow = await facilitatorServer(use.selling.deps({ rateLimit: { perSecond: 0.1, burst: 2 } }));
     const codes = [];
     for (const _ of [1, 2, 3]) codes.push((await post(slow, 'verify', {})).status);
     expect(codes).toEqual([400, 400, 429]);

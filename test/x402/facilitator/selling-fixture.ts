@@ -16,7 +16,7 @@ import type { SettlementState } from '../../../src/domain/steps.ts';
 import type { Ledger } from '../../../src/ledger/ledger.ts';
 import { feePayerKeys } from '../../../src/platform/roles/signer.ts';
 import { createLanding } from '../../../src/settlement/land.ts';
-import { loadKeypair, type Signer } from '../../../src/signing/signer.ts';
+import { type Signer } from '../../../src/signing/signer.ts';
 import { SharedLives } from '../../../src/solana/proof/adopted.ts';
 import { LandingWatcher } from '../../../src/solana/proof/landing.ts';
 import { getTransaction } from '../../../src/solana/rpc/methods.ts';
@@ -30,8 +30,9 @@ import { x402Kind } from '../../../src/x402/kind.ts';
 import type { Reached } from '../../../src/x402/purchase.ts';
 import { paymentRule } from '../../../src/x402/rules/signing-policy.ts';
 import { NETWORKS } from '../../../src/x402/terms.ts';
-import { LandingRoom, PACE } from '../../solana/landing-fixture.ts';
+import { LandingFixture, PACE } from '../../solana/landing-fixture.ts';
 import { activityEnvironment } from '../../support/activity.ts';
+import { signerOf } from '../../support/signer.ts';
 import { LIMITS, memo, price, transferChecked, units } from '../rules/buyer.ts';
 
 export const PRICE = 2_500n;
@@ -49,8 +50,8 @@ interface TransactionParts {
 }
 
 /** A chain with blocks, a buyer with tokens, a seller with a token account, and the x402 worker's activities without Temporal. */
-export class SellingRoom {
-  readonly room: LandingRoom;
+export class SellingFixture {
+  readonly room: LandingFixture;
   readonly buyer = Keypair.generate();
   readonly seller = Keypair.generate().publicKey.toBase58();
   readonly feePayers: readonly Signer[];
@@ -59,16 +60,16 @@ export class SellingRoom {
   #clock: NodeJS.Timeout | undefined;
   #nonce = 0;
 
-  private constructor(room: LandingRoom, ledger: Ledger, feePayers: readonly Signer[]) {
+  private constructor(room: LandingFixture, ledger: Ledger, feePayers: readonly Signer[]) {
     this.room = room;
     this.#ledger = ledger;
     this.feePayers = feePayers;
   }
 
-  static async open(ledger: Ledger): Promise<SellingRoom> {
-    const room = await LandingRoom.open();
-    const keys = [1, 2].map(() => loadKeypair(JSON.stringify([...Keypair.generate().secretKey])));
-    const selling = new SellingRoom(room, ledger, await Promise.all(keys));
+  static async open(ledger: Ledger): Promise<SellingFixture> {
+    const room = await LandingFixture.open();
+    const keys = [1, 2].map(() => signerOf());
+    const selling = new SellingFixture(room, ledger, await Promise.all(keys));
     const { controls } = room.localnet;
     for (const { address } of selling.feePayers) await controls.airdrop(address, 1_000_000_000n);
     await controls.mintTo(selling.mint, selling.buyer.publicKey.toBase58(), 1_000_000n);
@@ -107,7 +108,7 @@ export class SellingRoom {
       ledger: this.#ledger,
       chain: this.room.chain,
       blockhashes: new RecentBlockhashes(this.room.pool),
-      runs: { reach: (id, _commitment, withinMs) => Promise.race([this.reach(id), late(withinMs)]) },
+      runs: { reach: (id, _commitment, withinMs) => Promise.race([this.reach(id), pendingAfter(withinMs)]) },
       network: NETWORK,
       feePayers: this.feePayers.slice(0, 1).map(({ address }) => address),
       managed: this.feePayers.map(({ address }) => address),
@@ -232,7 +233,7 @@ export class SellingRoom {
 }
 
 /** Rejects when a caller stops waiting. */
-async function late(withinMs: number): Promise<Reached> {
+async function pendingAfter(withinMs: number): Promise<Reached> {
   await sleep(withinMs);
   return { status: 'requested', signature: null };
 }

@@ -7,7 +7,7 @@ import { paymentId } from '../../../src/domain/payment.ts';
 import { messageHashOf } from '../../../src/solana/tx/message.ts';
 import { readSigned } from '../../../src/solana/tx/signed-transaction.ts';
 import { NETWORK, PRICE } from './selling-fixture.ts';
-import { type Answer, post, server, useFacilitator } from './support.ts';
+import { type Answer, facilitatorServer, post, useFacilitator } from './support.ts';
 
 const use = useFacilitator();
 afterEach(() => vi.restoreAllMocks());
@@ -89,7 +89,7 @@ describe('the success of a payment', () => {
     const mine = { 'idempotency-key': 'order-7' };
     const first = await settle(body, mine);
     expect(isSuccess(first)).toBe(true);
-    const replica = await server(use.selling.deps());
+    const replica = await facilitatorServer(use.selling.deps());
     expect(await post(replica, 'settle', body, mine)).toEqual(first);
     expect(await post(replica, 'verify', body, mine)).toMatchObject({ body: { isValid: true } });
     expect(await post(replica, 'verify', body)).toMatchObject({
@@ -113,7 +113,7 @@ describe('the success of a payment', () => {
   it('is scoped by API key', async () => {
     await use.ledger.apiKeys.add('one', 'secret-1');
     await use.ledger.apiKeys.add('two', 'secret-2');
-    const guarded = await server(use.selling.deps({ apiKeys: use.ledger.apiKeys }));
+    const guarded = await facilitatorServer(use.selling.deps({ apiKeys: use.ledger.apiKeys }));
     const body = use.selling.version2(await use.selling.transaction());
     const as = (secret: string) => ({ authorization: `Bearer ${secret}`, 'idempotency-key': 'same' });
     expect(isSuccess(await post(guarded, 'settle', body, as('secret-1')))).toBe(true);
@@ -124,7 +124,7 @@ describe('the success of a payment', () => {
   });
 
   it('goes to the same caller again whose connection closed before the answer', async () => {
-    const listening = await server(use.selling.deps());
+    const listening = await facilitatorServer(use.selling.deps());
     const port = Number(new URL(await listening.listen({ host: '127.0.0.1', port: 0 })).port);
     const transaction = await use.selling.transaction();
     const text = JSON.stringify(use.selling.version2(transaction));
@@ -159,7 +159,7 @@ describe('the success of a payment', () => {
     vi.spyOn(use.ledger.obligations, 'served').mockResolvedValue(undefined);
     expect(isSuccess(await settle(use.selling.version2(transaction)))).toBe(true);
     vi.restoreAllMocks();
-    const brief = await server(use.selling.deps({ settleWithinMs: 300 }));
+    const brief = await facilitatorServer(use.selling.deps({ settleWithinMs: 300 }));
     expect((await post(brief, 'settle', use.selling.version2(transaction))).body).toMatchObject({
       errorReason: 'settlement_pending',
       transaction: expect.stringMatching(SIGNATURE),
@@ -190,7 +190,7 @@ describe('a payment that is not settled in time', () => {
   it('logs a warning where its run does not answer', async () => {
     const warn = vi.fn<(error: unknown, what: string) => void>();
     const reach = () => Promise.reject(new Error('no Temporal'));
-    const alone = await server(use.selling.deps({ runs: { reach }, warn, settleWithinMs: 300 }));
+    const alone = await facilitatorServer(use.selling.deps({ runs: { reach }, warn, settleWithinMs: 300 }));
     const { body } = await post(alone, 'settle', use.selling.version2(await use.selling.transaction()));
     expect(body).toMatchObject({ errorReason: 'settlement_pending', transaction: '' });
     expect(warn).toHaveBeenCalledOnce();

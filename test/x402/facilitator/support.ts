@@ -3,10 +3,10 @@ import { afterAll, beforeAll } from 'vitest';
 import type { FacilitatorDeps } from '../../../src/x402/facilitator/facilitator.ts';
 import { facilitatorRoutes } from '../../../src/x402/facilitator/routes.ts';
 import { useLedger } from '../../ledger/support.ts';
-import { SellingRoom } from './selling-fixture.ts';
+import { SellingFixture } from './selling-fixture.ts';
 
 /** A server with the facilitator under `/facilitator`. Close it before the ledger. */
-export async function server(deps: FacilitatorDeps): Promise<FastifyInstance> {
+export async function facilitatorServer(deps: FacilitatorDeps): Promise<FastifyInstance> {
   const app: FastifyInstance = Fastify({ bodyLimit: 2 * 1_024 * 1_024 });
   await app.register(facilitatorRoutes(deps), { prefix: '/facilitator' });
   await app.ready();
@@ -36,11 +36,11 @@ export async function post(
 /** A facilitator on a chain and a ledger of its own, for the tests of one file. */
 export function useFacilitator() {
   const use = useLedger();
-  let selling: SellingRoom | undefined;
+  let selling: SellingFixture | undefined;
   let app: FastifyInstance | undefined;
   beforeAll(async () => {
-    selling = await SellingRoom.open(use.ledger);
-    app = await server(selling.deps());
+    selling = await SellingFixture.open(use.ledger);
+    app = await facilitatorServer(selling.deps());
   });
   afterAll(async () => {
     await app?.close();
@@ -51,15 +51,15 @@ export function useFacilitator() {
       return use.ledger;
     },
     get selling() {
-      return open(selling);
+      return started(selling);
     },
     get app() {
-      return open(app);
+      return started(app);
     },
   };
 }
 
-function open<T>(part: T | undefined): T {
+function started<T>(part: T | undefined): T {
   if (part === undefined) throw new Error('the facilitator opens before the first test');
   return part;
 }

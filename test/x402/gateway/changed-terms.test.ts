@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { askTerms, FORMS, type PaymentForm, pay } from '../../../devkit/localstack/buyer.ts';
 import { issueQuoteToken, readQuoteToken } from '../../../src/x402/formats/quote-token.ts';
 import { fetchQuote, showPayment, submitTransfer } from '../../peers/example-client.ts';
-import { answered, requirementsOf, settlementOf } from './customer.ts';
+import { fetchUntilSettled, requirementsOf, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';
 
 const QUOTE_SECRET = 'the secret of the quotes of this test';
@@ -12,7 +12,7 @@ const PATIENT = { timeout: 60_000, interval: 100 };
 let shop: Shop;
 let otherSeller: string;
 /** Targets at which the upstream works again. */
-const healed = new Set<string>();
+const recoveredTargets = new Set<string>();
 
 const routesAt = (price: string) => (upstream: string) => [{ path: '/weather', price, upstream }];
 
@@ -22,14 +22,14 @@ beforeAll(async () => {
   await shop.localnet.mintTo(shop.localnet.plantedMint.address, otherSeller, 1n);
   shop.upstream = ({ target }) => {
     if (target.includes('refused')) return { status: 404, body: 'no such city' };
-    if (target.includes('owed') && !healed.has(target)) return { status: 503, body: '' };
+    if (target.includes('owed') && !recoveredTargets.has(target)) return { status: 503, body: '' };
     return { status: 200, body: `answer to ${target}` };
   };
 });
 afterAll(() => shop?.close());
 
 /** Changes the terms of the route, and makes the old terms as old as after hours. */
-async function reopened(price: string, payTo = shop.seller): Promise<void> {
+async function reopenShop(price: string, payTo = shop.seller): Promise<void> {
   const forget = () =>
     shop.ledger.db.updateTable('offer').set({ lastOfferedAt: sql<Date>`now() - interval '1 day'` }).execute();
   await shop.reopen(routesAt(price), payTo, forget);
@@ -37,11 +37,11 @@ async function reopened(price: string, payTo = shop.seller): Promise<void> {
 }
 
 const CHANGES = [
-  ['price', () => reopened('0.002')],
-  ['wallet of the seller', () => reopened('0.001', otherSeller)],
+  ['price', () => reopenShop('0.002')],
+  ['wallet of the seller', () => reopenShop('0.001', otherSeller)],
 ] as const;
 /** The forms in which the server submits the transaction. */
-const SIGNED = FORMS.filter((form) => form !== 'submitted');
+const SIGNED_FORMS = FORMS.filter((form) => form !== 'submitted');
 
 let serial = 0;
 
@@ -59,7 +59,7 @@ async function payment(form: PaymentForm, what: 'served' | 'owed' | 'refused') {
 async function paymentsIn(form: PaymentForm) {
   const shown = async (what: 'served' | 'owed' | 'refused') => {
     const paid = await payment(form, what);
-    return { ...paid, first: await answered(paid.url, paid.headers) };
+    return { ...paid, first: await fetchUntilSettled(paid.url, paid.headers) };
   };
   const [served, owed, refused] = await Promise.all([shown('served'), shown('owed'), shown('refused')]);
   return { served, owed, refused };
@@ -88,9 +88,9 @@ describe.each(CHANGES)('after a change of the terms to another %s', (_what, chan
   const before = new Map<PaymentForm, Payments>();
   const unshown = new Map<PaymentForm, Awaited<ReturnType<typeof payment>>>();
   beforeAll(async () => {
-    await reopened('0.001');
+    await reopenShop('0.001');
     for (const form of FORMS) before.set(form, await paymentsIn(form));
-    for (const form of SIGNED) unshown.set(form, await payment(form, 'served'));
+    for (const form of SIGNED_FORMS) unshown.set(form, await payment(form, 'served'));
     await change();
   });
 
@@ -115,7 +115,7 @@ describe.each(CHANGES)('after a change of the terms to another %s', (_what, chan
     const still = await fetch(url, { headers });
     expect(still.status).toBe(502);
     await expectNoTerms(still);
-    healed.add(target);
+    recoveredTargets.add(target);
     await vi.waitFor(async () => {
       const again = await fetch(url, { headers });
       expect([again.status, await textOf(again)]).toEqual([200, `answer to ${target}`]);
@@ -146,7 +146,7 @@ describe.each(CHANGES)('after a change of the terms to another %s', (_what, chan
     },
   );
 
-  it.each(SIGNED)('a payment that was never sent before buys nothing, as %s', async (form) => {
+  it.each(SIGNED_FORMS)('a payment that was never sent before buys nothing, as %s', async (form) => {
     const { url = '', headers = {}, address, target = '' } = unshown.get(form) ?? {};
     const refused = await fetch(url, { headers });
     expect(refused.status).toBe(402);
@@ -160,10 +160,10 @@ describe.each(CHANGES)('after a change of the terms to another %s', (_what, chan
 
 describe('a transaction that its buyer has submitted', () => {
   it('buys at the price of its quote after a change of the price', async () => {
-    await reopened('0.001');
+    await reopenShop('0.001');
     const { url, target, headers } = await payment('submitted', 'served');
-    await reopened('0.002');
-    const response = await answered(url, headers);
+    await reopenShop('0.002');
+    const response = await fetchUntilSettled(url, headers);
     expect([response.status, await textOf(response)]).toEqual([200, `answer to ${target}`]);
     const { transaction } = settlementOf(response);
     const sold = await shop.ledger.payments.findNamed(String(transaction));

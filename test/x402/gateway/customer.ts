@@ -50,7 +50,7 @@ export function settlementOf(response: Response): Record<string, unknown> {
 }
 
 /** Acts as a conforming buyer: sends the payment again while the gateway answers that he must wait. */
-export async function answered(url: string, headers: Record<string, string>): Promise<Response> {
+export async function fetchUntilSettled(url: string, headers: Record<string, string>): Promise<Response> {
   for (;;) {
     const response = await fetch(url, { headers });
     if (settlementOf(response)['errorReason'] !== 'settlement_pending') return response;

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { PaymentRow } from '../../../src/ledger/x402/payments.ts';
-import { answered, type Customer, settlementOf } from './customer.ts';
-import { expectPending, StandingShop } from './manual-clock-shop.ts';
+import { type Customer, fetchUntilSettled, settlementOf } from './customer.ts';
+import { expectPending, ManualClockShop } from './manual-clock-shop.ts';
 
 const LONG_MS = 240_000;
 const PATIENT = { timeout: 60_000, interval: 100 };
-let standing: StandingShop;
+let standing: ManualClockShop;
 let url: string;
 
 beforeAll(async () => {
-  standing = await StandingShop.open((upstream) => [{ path: '/weather', price: '0.001', upstream }]);
+  standing = await ManualClockShop.open((upstream) => [{ path: '/weather', price: '0.001', upstream }]);
   await standing.shop.opened('/weather');
 });
 afterAll(() => standing?.close());
@@ -38,7 +38,7 @@ interface Shown {
  */
 async function confirmed(): Promise<Shown> {
   const { headers, buyer } = await standing.prepare(url);
-  const answer = answered(url, headers);
+  const answer = fetchUntilSettled(url, headers);
   const { id } = await standing.paymentOf(buyer);
   const signature = await vi.waitFor(async () => {
     const [attempt] = await standing.shop.ledger.attempts.of(id);

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Fault } from '../../../devkit/localnet/faults.ts';
-import { answered, settlementOf } from './customer.ts';
-import { expectPending, StandingShop } from './manual-clock-shop.ts';
+import { fetchUntilSettled, settlementOf } from './customer.ts';
+import { expectPending, ManualClockShop } from './manual-clock-shop.ts';
 
 const LONG_MS = 240_000;
-let standing: StandingShop;
+let standing: ManualClockShop;
 let url: string;
 
 beforeAll(async () => {
-  standing = await StandingShop.open((upstream) => [{ path: '/weather', price: '0.001', upstream }]);
+  standing = await ManualClockShop.open((upstream) => [{ path: '/weather', price: '0.001', upstream }]);
   await standing.shop.opened('/weather');
 });
 afterAll(() => standing?.close());
@@ -61,7 +61,7 @@ describe('a payment that every node has dropped', () => {
       controls.clearFaults();
       standing.clock.run();
       const next = await standing.prepare(url, buyer);
-      const paid = await answered(url, next.headers);
+      const paid = await fetchUntilSettled(url, next.headers);
       expect([paid.status, await paid.text()]).toEqual([200, 'answer 1']);
       const again = await fetch(url, { headers: next.headers });
       expect([again.status, await again.text()]).toEqual([200, 'answer 1']);
@@ -89,7 +89,7 @@ describe('a payment is settled once and served once where the node', () => {
       const metBefore = met();
       controls.setFault(0, 'sendTransaction', fault, times === undefined ? {} : { times });
       standing.clock.run();
-      const response = await answered(url, headers);
+      const response = await fetchUntilSettled(url, headers);
       expect([response.status, await response.text()]).toEqual([200, 'answer 1']);
       expect(met() - metBefore).toBeGreaterThanOrEqual(times ?? 1);
       const again = await fetch(url, { headers });

@@ -23,7 +23,7 @@ interface Prepared {
 }
 
 /** A shop on a chain that makes blocks only by its clock: nothing lands, and no blockhash expires, by itself. */
-export class StandingShop {
+export class ManualClockShop {
   readonly shop: Shop;
   readonly clock: ChainClock;
   #serial = 0;
@@ -33,10 +33,10 @@ export class StandingShop {
     this.clock = new ChainClock(shop.rpcUrl, SLOT_MS);
   }
 
-  static async open(routes: Parameters<typeof Shop.open>[0]): Promise<StandingShop> {
+  static async open(routes: Parameters<typeof Shop.open>[0]): Promise<ManualClockShop> {
     const chain = { slotMs: 0, finalityLag: FINALITY_LAG, nodes: 1 };
     const shop = await Shop.open(routes, {}, chain, 'x402', { answerWithinMs: PENDING_AFTER_MS });
-    return new StandingShop(shop);
+    return new ManualClockShop(shop);
   }
 
   async close(): Promise<void> {
@@ -75,7 +75,7 @@ export class StandingShop {
     return vi.waitFor(async () => {
       const { rows } = await this.shop.ledger.payments.list({ limit: 200 });
       const payment = rows.find(({ payer }) => payer === address);
-      if (payment === undefined) throw new Error(`no payment of ${address} is on record`);
+      if (payment === undefined) throw new Error(`no payment of ${address} is stored`);
       return payment;
     }, PATIENT);
   }

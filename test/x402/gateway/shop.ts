@@ -23,7 +23,7 @@ import { freshDatabase } from '../../support/postgres.ts';
 import { temporalClient } from '../../support/temporal.ts';
 
 /** A request as the upstream received it. */
-export interface Asked {
+export interface UpstreamRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
@@ -32,7 +32,7 @@ export interface Asked {
 
 /** The answer of the upstream; by default 200 with its number of calls. */
 export type Upstream = (
-  asked: Asked,
+  asked: UpstreamRequest,
   count: number,
 ) => {
   readonly status: number;
@@ -58,7 +58,7 @@ export class Shop {
   /** The wallet of the seller. */
   readonly seller: string;
   readonly feePayer: string;
-  readonly asked: Asked[] = [];
+  readonly asked: UpstreamRequest[] = [];
   upstream: Upstream = (_asked, count) => ({ status: 200, body: JSON.stringify({ count }) });
   /** Gets the target of each request when its headers have reached the upstream. */
   arrives: ((target: string) => void) | null = null;
@@ -206,15 +206,15 @@ export class Shop {
 /** A check of the terms that runs while its gateway ends would mark them as still offered, after the test made them old. */
 function withEndingOffers(ledger: Ledger, closers: Closers): Ledger {
   let isOver = false;
-  let saying = 0;
+  let openOffers = 0;
   const offers = intercept(ledger.offers, 'offers', (side, call) => {
     if (call !== 'offers.offer') return;
     if (side === 'before' && isOver) throw new Error('the gateway has ended');
-    saying += side === 'before' ? 1 : -1;
+    openOffers += side === 'before' ? 1 : -1;
   });
-  closers.add('what it says of its offers', async () => {
+  closers.add('offers in progress', async () => {
     isOver = true;
-    await vi.waitFor(() => expect(saying).toBe(0), 20_000);
+    await vi.waitFor(() => expect(openOffers).toBe(0), 20_000);
   });
   return { ...ledger, offers };
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { answered, Customer, settlementOf } from './customer.ts';
+import { Customer, fetchUntilSettled, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';
 
 let shop: Shop;
@@ -14,7 +14,7 @@ it('a payment is signed by the workers of the signer, and buys its request once'
   const customer = new Customer((await shop.buyer()).secretKey);
   const url = `${shop.url}/weather`;
   const headers = await customer.pays(url);
-  const responses = [await answered(url, headers), await answered(url, headers)];
+  const responses = [await fetchUntilSettled(url, headers), await fetchUntilSettled(url, headers)];
   expect(responses.map(({ status }) => status)).toEqual([200, 200]);
   expect(shop.asked).toHaveLength(1);
   const [signature] = responses.map((response) => String(settlementOf(response)['transaction']));

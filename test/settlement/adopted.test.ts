@@ -19,7 +19,7 @@ import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
 import { codeOf, openReservations, resume, useLedger } from '../ledger/support.ts';
-import { LandingFixture, useLandingFixture } from '../solana/landing-fixture.ts';
+import { useLandingFixture } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { hedgingSigner } from '../support/hedging-signer.ts';
 import { buyerTransaction, type Orders, PRICE, PURCHASE, purchases, requestPurchase } from './purchase.ts';

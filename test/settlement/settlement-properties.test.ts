@@ -16,7 +16,7 @@ import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import { blockhashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { openReservations, useLedger } from '../ledger/support.ts';
-import { LandingFixture, PACE, useLandingFixture } from '../solana/landing-fixture.ts';
+import { PACE, useLandingFixture } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { failOnceAt } from '../support/intercept.ts';
 import {

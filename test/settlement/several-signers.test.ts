@@ -4,9 +4,8 @@ import { createSettlementActivities } from '../../src/activities/settlements.ts'
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import type { Landing, Preparation, PreparedAttempt, SigningTask } from '../../src/domain/steps.ts';
 import { createLanding } from '../../src/settlement/land.ts';
-import { loadKeypair } from '../../src/signing/signer.ts';
 import { codeOf, openReservations, resume, useLedger } from '../ledger/support.ts';
-import { LandingFixture, useLandingFixture } from '../solana/landing-fixture.ts';
+import { useLandingFixture } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import {
   EACH,

@@ -5,7 +5,6 @@ import { chunksOf } from '../../domain/chunks.ts';
 import { messageOf } from '../../domain/errors.ts';
 import { type BlockHeight, isAbove } from '../../domain/units.ts';
 import type { Chain } from '../chain.ts';
-import { isNodeError, nullIfNodesFail } from '../rpc/errors.ts';
 import { outcomeEvidence, secondOutcome, unconfirmedReason } from './confirm-outcome.ts';
 import { examine, type Finding, findDue, findOutcome } from './examine.ts';
 import { Finality } from './heights.ts';
@@ -35,6 +34,8 @@ export interface LandingOptions {
   readonly resendsPerSecond?: number;
   readonly heightMs?: number;
   readonly secondTries?: number;
+  /** Minimum outcomes per slot to read them from the block, which on mainnet is as large as hundreds of them. */
+  readonly blockFrom?: number;
   readonly stallMs?: number;
 }
 
@@ -45,6 +46,7 @@ const DEFAULTS: Required<LandingOptions> = {
   resendsPerSecond: 200,
   heightMs: 4_000,
   secondTries: 50,
+  blockFrom: 4,
   stallMs: 60_000,
 };
 
@@ -53,8 +55,6 @@ interface FinalizedAttempt {
   readonly report: NodeAnswer<StatusObservation>;
 }
 
-/** Minimum outcomes per slot to read them from the block, which on mainnet is as large as hundreds of them. */
-const BLOCK_FROM = 4;
 const SLOT_MS = 400;
 /** A confirmed attempt is polled less often, for this share of the time that the previous one took to be final. */
 const YOUNG_POLLS = 5;
@@ -117,9 +117,7 @@ export class LandingWatcher {
       this.#resend();
       await this.#untilDue();
       this.#polledAt = performance.now();
-      await polls.map(chunksOf([...this.#watches], STATUSES_PER_CALL), (watches) =>
-        this.#poll(watches).catch((error: unknown) => failAll(watches, error)),
-      );
+      await polls.map(chunksOf([...this.#watches], STATUSES_PER_CALL), (watches) => this.#poll(watches));
       void this.#examineDue();
     }
     this.#running = false;
@@ -167,6 +165,7 @@ export class LandingWatcher {
     this.#sendIfAllowed(watch).catch((error: unknown) => watch.fail(error));
   }
 
+  // Chain.send never throws.
   async #sendIfAllowed(watch: Watch): Promise<void> {
     if (!(await watch.maySend())) return;
     watch.addSendAnswers(await this.#chain.send(watch.attempt.raw, watch.busy), this.#chain.pool.quorum);
@@ -174,7 +173,7 @@ export class LandingWatcher {
 
   async #poll(watches: readonly Watch[]): Promise<void> {
     const signatures = watches.map((watch) => watch.attempt.signature);
-    const answer = await this.#chain.recentStatuses(signatures).catch(nullIfNodesFail);
+    const answer = await this.#chain.recentStatuses(signatures).catch(() => null);
     if (answer === null) return;
     const finalized = new Map<bigint, FinalizedAttempt[]>();
     watches.forEach((watch, index) => {
@@ -194,9 +193,8 @@ export class LandingWatcher {
 
   #confirmOutcomes(slot: bigint, attempts: readonly FinalizedAttempt[]): void {
     const signatures = attempts.map(({ watch }) => watch.attempt.signature);
-    const ask = attempts.length < BLOCK_FROM ? askOutcome : askBlockOutcome(slot, signatures);
-    for (const { watch, report } of attempts)
-      this.#confirmOutcome(watch, report, ask).catch((error: unknown) => watch.fail(error));
+    const ask = attempts.length < this.#options.blockFrom ? askOutcome : askBlockOutcome(slot, signatures);
+    for (const { watch, report } of attempts) void this.#confirmOutcome(watch, report, ask);
   }
 
   /**
@@ -215,7 +213,7 @@ export class LandingWatcher {
       othersAnswered ||= node.name !== report.node;
       return outcome;
     };
-    const outcome = await secondOutcome(this.#chain, report, signature, askOther).catch(nullIfNodesFail);
+    const outcome = await secondOutcome(this.#chain, report, signature, askOther).catch(() => null);
     watch.confirming = false;
     const evidence = outcomeEvidence(this.#chain.pool.quorum, report, outcome);
     const finding = findOutcome(watch.attempt, evidence, askedAt, outcome?.spending ?? NOT_SHOWN);
@@ -263,7 +261,6 @@ export class LandingWatcher {
         if (watch !== undefined) watch.hold(this.#settle(watch, finding));
       }
     } catch (error) {
-      if (!isNodeError(error)) failAll(waiting, error);
       for (const watch of due) watch.hold(messageOf(error));
     }
     this.#examining = false;
@@ -277,10 +274,6 @@ export class LandingWatcher {
     if (watch.open) watch.finish({ verdict, evidence, times, spending });
     return null;
   }
-}
-
-function failAll(watches: readonly Watch[], error: unknown): void {
-  for (const watch of watches) watch.fail(error);
 }
 
 /** True if a quorum's finalized heights are above the attempt's claimed last height. One node alone may be wrong. */

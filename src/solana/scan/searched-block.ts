@@ -4,7 +4,7 @@ import { NodeFault } from '../rpc/errors.ts';
 import { getBlockBytes } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import { scanBlockBytes } from './bytes/match-bytes.ts';
-import { inTurn, searchParts } from './bytes/oversized-block.ts';
+import { limitLongReads, searchParts } from './bytes/oversized-block.ts';
 import type { WatchSet } from './bytes/watch-set.ts';
 import type { ListedBlock } from './chain-reader.ts';
 import type { ListedHeader } from './header-quorum.ts';
@@ -54,7 +54,7 @@ export async function fetchBlockOrNull(
   over?: AbortSignal,
 ): Promise<SearchedBlock | null> {
   const read = (parts: AsyncIterable<Uint8Array>) =>
-    inTurn(node, () => searchParts(parts, slot, watched, node), over);
+    limitLongReads(node, () => searchParts(parts, slot, watched, node), over);
   const shown = await getBlockBytes(node, slot, commitment, read, over);
   if (shown === null) return null;
   const block =

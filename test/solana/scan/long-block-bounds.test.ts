@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { inTurn, searchParts } from '../../../src/solana/scan/bytes/oversized-block.ts';
+import { limitLongReads, searchParts } from '../../../src/solana/scan/bytes/oversized-block.ts';
 import { splitBlock } from '../../../src/solana/scan/bytes/splitter.ts';
 import { WatchSet } from '../../../src/solana/scan/bytes/watch-set.ts';
 import { ADDRESSES } from './block-text.ts';
@@ -134,7 +134,7 @@ describe('the memory that a long answer can use', () => {
     const ends: (() => void)[] = [];
     const [one, other, third] = ['one', 'other', 'third'].map((name) => ({ ...NODE, name }));
     const reads = [one, one, other, third].map((node = NODE) =>
-      inTurn(node, async () => {
+      limitLongReads(node, async () => {
         begun.push(node.name);
         await new Promise<void>((end) => ends.push(end));
       }),

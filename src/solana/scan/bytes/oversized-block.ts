@@ -132,10 +132,14 @@ const all = limiterFor(AT_ONCE);
 const byNode = new WeakMap<BlockSource, RateLimiter>();
 
 /**
- * Reads a long answer of a node in its turn. Throws errors of `read`. Throws NodeFault after a minute without a turn,
- * or once `over` aborts; that fault does not count against the node.
+ * Reads a long answer of a node when fewer than the limit are read. Throws errors of `read`. Throws NodeFault after a
+ * minute of waiting, or once `over` aborts; that fault does not count against the node.
  */
-export async function inTurn<T>(node: BlockSource, read: () => Promise<T>, over?: AbortSignal): Promise<T> {
+export async function limitLongReads<T>(
+  node: BlockSource,
+  read: () => Promise<T>,
+  over?: AbortSignal,
+): Promise<T> {
   const own = byNode.get(node) ?? limiterFor(OF_A_NODE);
   byNode.set(node, own);
   const pass = (signal: AbortSignal) => own.pass(signal, () => all.pass(signal, read));

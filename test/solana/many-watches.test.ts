@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import type { AttemptProgress, WatchedAttempt } from '../../src/solana/proof/watch.ts';
 import { until } from '../support/until.ts';

@@ -132,8 +132,8 @@ const all = limiterFor(AT_ONCE);
 const byNode = new WeakMap<BlockSource, RateLimiter>();
 
 /**
- * Reads a long answer of a node once a place is free. Throws errors of `read`. Throws NodeFault after a minute without a turn,
- * or once `over` aborts; that fault does not count against the node.
+ * Reads a long answer of a node when fewer than the limit are read. Throws errors of `read`. Throws NodeFault after a
+ * minute of waiting, or once `over` aborts; that fault does not count against the node.
  */
 export async function limitLongReads<T>(
   node: BlockSource,

@@ -19,7 +19,7 @@ const QUESTIONS = 50_000;
 /** One question in so many is about a wallet of the set. */
 const MEMBER_EVERY = 100;
 /** A stranger may be taken for a member, but hardly ever. */
-const MOST_FALSE_HITS = 5;
+const MAX_FALSE_HITS = 5;
 
 const wallets = Number(process.argv[2]);
 const chance = new Chance(1);
@@ -62,7 +62,7 @@ function nanoseconds(ask: () => number): number {
     const start = process.cpuUsage();
     const found = ask();
     const { user, system } = process.cpuUsage(start);
-    if (found < members.length || found > members.length + MOST_FALSE_HITS)
+    if (found < members.length || found > members.length + MAX_FALSE_HITS)
       throw new Error(`${found} of ${members.length} members are found`);
     return user + system;
   });

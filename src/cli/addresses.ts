@@ -7,7 +7,7 @@ import { UsageError } from './exit.ts';
 import { notNegative, positive } from './numbers.ts';
 
 /** The API counts free addresses up to this number. */
-const MOST_COUNTED = 10_000;
+const MAX_COUNTED = 10_000;
 
 export function registerAddresses(program: Command): void {
   const addresses = program.command('addresses').description('Generate, import and assign deposit addresses');
@@ -37,7 +37,7 @@ function renderImport({ imported, known, free, warnings }: AddressImport, isAudi
 }
 
 function describeFree(free: number): string {
-  return free < MOST_COUNTED ? String(free) : `${free} or more`;
+  return free < MAX_COUNTED ? String(free) : `${free} or more`;
 }
 
 function registerUsers(addresses: Command): void {

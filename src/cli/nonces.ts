@@ -10,7 +10,7 @@ import { EXIT, UsageError } from './exit.ts';
 import { positive } from './numbers.ts';
 import { type Output, run } from './output.ts';
 
-const MOST_AT_ONCE = 100;
+const MAX_AT_ONCE = 100;
 
 /**
  * `sluice nonces`: durable nonce accounts. With SLUICE_LIFETIME=nonce each payment in progress needs one. Needs
@@ -28,7 +28,7 @@ export function registerNonces(program: Command): void {
     ),
   );
   localCommand(nonces, 'create', 'Create nonce accounts of the hot wallet, and wait until they are finalized')
-    .requiredOption('--count <count>', `Number of accounts, 1 to ${MOST_AT_ONCE}`, howMany)
+    .requiredOption('--count <count>', `Number of accounts, 1 to ${MAX_AT_ONCE}`, howMany)
     .action(({ count, ...options }) =>
       run(options, async (output) => {
         const addresses = await withDatabase((ledger) => register(ledger, count));
@@ -66,7 +66,7 @@ async function advance(withdrawal: string, output: Output) {
 
 function howMany(text: string): number {
   const count = positive(text);
-  if (count > MOST_AT_ONCE) throw new InvalidArgumentError(`It must be at most ${MOST_AT_ONCE}.`);
+  if (count > MAX_AT_ONCE) throw new InvalidArgumentError(`It must be at most ${MAX_AT_ONCE}.`);
   return count;
 }
 

@@ -4,13 +4,13 @@
  */
 export const USUAL_UNSENT = 32;
 /** Single attempts that die for other reasons, or wait for a signer for days, must not stop all others. */
-const FEWEST_UNSENT = 2;
+const MIN_UNSENT = 2;
 /** Limits how many attempts die if the signer stops. */
-const MOST_UNSENT = 2_048;
+const MAX_UNSENT = 2_048;
 /** Half the life of a blockhash. The other half is for sending. */
 const SIGNING_BLOCKS = 75;
 const SIGNINGS_KEPT = 32;
-const FEWEST_SIGNINGS = 8;
+const MIN_SIGNINGS = 8;
 
 /** Attempts that are prepared but not sent: `living` ones, and those `overdue` since the signer's last signature. */
 export interface Unsent {
@@ -46,7 +46,7 @@ export class SigningTimes {
     const newest = this.#newest.get(kind) ?? [];
     const [first, last] = [newest[0], newest.at(-1)];
     const count = newest.length;
-    if (first === undefined || last === undefined || count < FEWEST_SIGNINGS) return null;
+    if (first === undefined || last === undefined || count < MIN_SIGNINGS) return null;
     const latencyMs = newest.reduce((sum, { tookMs }) => sum + tookMs, 0) / count;
     return { count, latencyMs, firstAt: first.at, lastAt: last.at };
   }
@@ -63,16 +63,16 @@ export function unsentServed(signings: Signings | null, msPerBlock: number, wait
   const oneByOne = 1 / Math.max(latencyMs, waitedMs);
   const together = (count - 1) / Math.max(1, lastAt - firstAt + waitedMs);
   const served = Math.round(SIGNING_BLOCKS * msPerBlock * Math.max(oneByOne, together));
-  return Math.min(MOST_UNSENT, Math.max(USUAL_UNSENT, served));
+  return Math.min(MAX_UNSENT, Math.max(USUAL_UNSENT, served));
 }
 
 /** Limit of unsent attempts: `served`, reduced by the share of dead ones among the newest ended attempts. */
 export function unsentAllowed({ ended, dead }: Ends, served: number): number {
   if (ended === 0) return served;
-  return Math.max(FEWEST_UNSENT, Math.round((served * (ended - dead)) / ended));
+  return Math.max(MIN_UNSENT, Math.round((served * (ended - dead)) / ended));
 }
 
 /** Whether another attempt may begin. A few may always begin: they detect that the signer works again. */
 export function mayBegin({ living, overdue }: Unsent, ends: Ends, served: number): boolean {
-  return living < FEWEST_UNSENT || living + overdue < unsentAllowed(ends, served);
+  return living < MIN_UNSENT || living + overdue < unsentAllowed(ends, served);
 }

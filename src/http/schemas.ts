@@ -56,13 +56,13 @@ export function inOrder<Range extends { readonly from: bigint; readonly to: bigi
   return from <= to ? range : { ...range, from: to, to: from };
 }
 
-const MOST_POSITIONS = 10_000;
+const MAX_POSITIONS = 10_000;
 /** Maximum size of a position in indented JSON, with a margin. */
 const POSITION_BYTES = 32;
 
 /** The positions of alerts in a request; {@link POSITIONS_BODY_LIMIT} is the body limit of such a route. */
-export const positions = z.array(position).max(MOST_POSITIONS);
-export const POSITIONS_BODY_LIMIT = MOST_POSITIONS * POSITION_BYTES;
+export const positions = z.array(position).max(MAX_POSITIONS);
+export const POSITIONS_BODY_LIMIT = MAX_POSITIONS * POSITION_BYTES;
 
 export const reason = z
   .string()

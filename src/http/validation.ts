@@ -18,18 +18,18 @@ export const serializerCompiler: FastifySerializerCompiler<z.ZodType> =
     JSON.stringify(schema.parse(data));
 
 /** Requests may contain any number of fields with names of any length. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 const LONGEST_NAME = 200;
 
 /** `field` is the first of `fields`, for programs that read only one. */
 function fieldsAtFault(issues: readonly z.core.$ZodIssue[]): DomainError {
   const all = issues.flatMap((issue) => pathsOf(issue).map((path) => ({ path, message: issue.message })));
-  const faults = all.slice(0, MOST_NAMED).map(({ path, message }) => {
+  const faults = all.slice(0, MAX_NAMED).map(({ path, message }) => {
     const field = path.map(String).join('.').slice(0, LONGEST_NAME);
     return { field, sentence: field === '' ? message : `${field}: ${message}` };
   });
   const fields = faults.map(({ field }) => field);
-  const more = all.length > MOST_NAMED ? [`and ${all.length - MOST_NAMED} more`] : [];
+  const more = all.length > MAX_NAMED ? [`and ${all.length - MAX_NAMED} more`] : [];
   const message = [...faults.map(({ sentence }) => sentence), ...more].join('; ');
   return new DomainError('InvalidRequest', message, { field: fields[0] ?? '', fields });
 }

@@ -17,7 +17,7 @@ export type MessageVerdict =
 
 const PROOFS_AT_ONCE = 4;
 /** Limit on queued proofs. Settlements beyond it stay held and try again later. */
-const MOST_WAITING = 64;
+const MAX_WAITING = 64;
 const SURE: MessageVerdict = { unproved: null, proof: null };
 
 /**
@@ -44,9 +44,9 @@ export class SameMessage {
     const isWhole = await this.#ledger.continuity.isUnbrokenSince(generation);
     if (isWhole && adoptedFrom === null) return SURE;
     const cause = isWhole ? SIGNED_TWICE : RESTORED;
-    if (this.#proofs.pendingCount >= MOST_WAITING)
+    if (this.#proofs.pendingCount >= MAX_WAITING)
       return {
-        unproved: `${cause}, and ${MOST_WAITING} other proofs are queued: Sluice tries again later`,
+        unproved: `${cause}, and ${MAX_WAITING} other proofs are queued: Sluice tries again later`,
       };
     return this.#proofs(() => this.#byBlocks(attempt, cause));
   }

@@ -58,7 +58,7 @@ const TIMEOUT_MS = 15_000;
 const RESOLVED_WITHIN = 2 / 3;
 /** Response bodies are only drained, so that the connection can be reused. A longer one closes it. */
 const DRAINED_BYTES = 16 * 1024;
-const MOST_HEADER_BYTES = 16 * 1024;
+const MAX_HEADER_BYTES = 16 * 1024;
 
 /**
  * Posts to URLs chosen by others. A name is resolved once, every address is checked, and only those are used,
@@ -76,7 +76,7 @@ export class WebhookSender {
     this.#allowPrivate = allowPrivate;
     this.#timeoutMs = timeoutMs;
     this.#agent = new Agent({
-      maxHeaderSize: MOST_HEADER_BYTES,
+      maxHeaderSize: MAX_HEADER_BYTES,
       // With `autoSelectFamily` the caller requests all addresses, the form in which `lookup` returns them.
       autoSelectFamily: true,
       connect: {

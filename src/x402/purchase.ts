@@ -53,7 +53,7 @@ export type Admission =
   | { readonly kind: 'untried' | 'unavailable'; readonly reason: string };
 
 /** About eight seconds: for a serve-first upstream, for our signature, and for the leader. */
-const FEWEST_BLOCKS_LEFT = 20;
+const MIN_BLOCKS_LEFT = 20;
 
 /** Checks the budgets, and then simulates once. */
 export async function admit<Payment extends CheckedPayment>(
@@ -92,8 +92,8 @@ export async function simulate(
       const reason = 'invalid_exact_svm_transaction_simulation_failed';
       return { kind: 'refused', reason, message: error.text, payer, logs };
     }
-    if (left === null || left >= FEWEST_BLOCKS_LEFT) return { kind: 'admitted', slot };
-    return expired(`expires after ${left} blocks; ${FEWEST_BLOCKS_LEFT} are needed: sign with a newer one`);
+    if (left === null || left >= MIN_BLOCKS_LEFT) return { kind: 'admitted', slot };
+    return expired(`expires after ${left} blocks; ${MIN_BLOCKS_LEFT} are needed: sign with a newer one`);
   } catch (error) {
     return { kind: 'untried', reason: messageOf(error) };
   }

@@ -11,7 +11,7 @@ const use = useDepositLedgers();
 const [ANN, BEN] = [address('ann'), address('ben')];
 const COUNT = 6_000;
 /** A fraction of the deposits that a block may have. */
-const MOST_ROWS = 5_000n;
+const MAX_ROWS = 5_000n;
 
 /** Records how many rows each statement wrote or returned. */
 class Rows implements KyselyPlugin {
@@ -71,7 +71,7 @@ describe('a block with very many deposits', () => {
     expect(await scan.commit(commit)).toBe('committed');
     expect(await eventsInOrder()).toEqual(inflows.map(({ amount }) => amount));
     expect(rows.sum).toBeGreaterThan(4n * BigInt(COUNT) - 1n);
-    expect(rows.most).toBeLessThanOrEqual(MOST_ROWS);
+    expect(rows.most).toBeLessThanOrEqual(MAX_ROWS);
   });
 
   it('is announced and dropped by such statements', async () => {
@@ -85,7 +85,7 @@ describe('a block with very many deposits', () => {
     await new Scan(db).commit({ expected: START, blocks, watchVersion });
     const amounts = inflows.map(({ amount }) => amount);
     expect(await eventsInOrder()).toEqual([...amounts, ...amounts]);
-    expect(rows.most).toBeLessThanOrEqual(MOST_ROWS);
+    expect(rows.most).toBeLessThanOrEqual(MAX_ROWS);
   });
 
   it('is read from the feed deposit by deposit, also where statistics were taken during its commit', async () => {

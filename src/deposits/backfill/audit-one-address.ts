@@ -33,7 +33,7 @@ export interface AddressAudit {
   readonly isShown: boolean;
 }
 
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 const LISTED = 100;
 
 /**
@@ -89,7 +89,7 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
     remaining: differences.filter(({ repaired }) => !repaired).length,
     unread: unread.length + (isWhole ? 0 : 1),
   };
-  const reason = `no quorum of nodes returns ${unread.slice(0, MOST_NAMED).join(', ')}`;
+  const reason = `no quorum of nodes returns ${unread.slice(0, MAX_NAMED).join(', ')}`;
   return { report, reason: unread.length === 0 ? null : reason, isShown: isWhole };
 }
 

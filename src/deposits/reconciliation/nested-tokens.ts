@@ -8,7 +8,7 @@ import type { Look } from './expected-balances.ts';
 
 const LISTED = 1_000;
 /** Transactions read per wallet and pass. A stranger's dust only takes more passes. */
-const MOST_READ = 100;
+const MAX_READ = 100;
 
 /**
  * Stores arrivals at token accounts that are owned by the wallet's token accounts, as a quorum agrees. Stored
@@ -29,7 +29,7 @@ export async function recordNested(deps: LookDeps, { wallet, slot, nested }: Loo
       (answer?.entries ?? []).map(({ signature }) => signature),
     );
     const unread = [...new Set(listed)].filter((one) => isSignature(one) && !before.has(one));
-    for (const signature of unread.slice(0, MOST_READ)) {
+    for (const signature of unread.slice(0, MAX_READ)) {
       const agreed = await agreedTransaction(pool, signature, (one) => match(one, [wallet]));
       if (agreed !== null) found.push(onlyNested(agreed.answer));
     }

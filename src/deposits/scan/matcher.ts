@@ -53,7 +53,7 @@ export type MatchTransaction = (
 
 const EXPECTED_AT_FIRST = 100_000;
 const FRESH_MS = 1_000;
-const MOST_MENTIONS = 2_000;
+const MAX_MENTIONS = 2_000;
 /** Of one commit, while wallets are added. */
 const ATTEMPTS = 3;
 
@@ -141,7 +141,7 @@ export class DepositMatcher {
     const watch = await (attempt === 1 ? this.watch() : this.#refresh());
     const mayRead = attempt < ATTEMPTS;
     const searched = await Promise.all(blocks.map((block) => this.#searchedWith(watch, block, mayRead)));
-    const searches = forOneCommit(searched, this.#options.mostMentions ?? MOST_MENTIONS);
+    const searches = forOneCommit(searched, this.#options.mostMentions ?? MAX_MENTIONS);
     const found = await find(searches, this.#ledger, rules);
     return {
       blocks: found.map(({ header, finding }) => ({ header, finding })),

@@ -5,7 +5,7 @@ import { route } from '../route.ts';
 import { text, time, u64 } from '../schemas.ts';
 
 /** Includes former hot wallets; an exchange has a few. */
-const MOST_SHOWN = 1_000;
+const MAX_SHOWN = 1_000;
 
 const BalanceBody = z.object({
   account: text('The wallet for SOL, else a token account'),
@@ -39,7 +39,7 @@ export function hotWalletRoute(app: FastifyInstance, { ledger }: { readonly ledg
     summary: 'List hot wallets and their baseline balances',
     response: HotWalletsBody,
     handler: async () => {
-      const addresses = await ledger.watched.page(null, MOST_SHOWN, 'hot');
+      const addresses = await ledger.watched.page(null, MAX_SHOWN, 'hot');
       const baselineOf = async (address: string) => ({
         address,
         baseline: await ledger.baselines.of(address),

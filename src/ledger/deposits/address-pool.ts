@@ -5,9 +5,9 @@ import type { DepositAddressRow } from './deposit-address-row.ts';
 import type { ImportOptions, NewAddress } from './deposit-addresses.ts';
 
 /** Counting all free addresses would read millions of rows. */
-const MOST_COUNTED = 10_000;
+const MAX_COUNTED = 10_000;
 
-/** `free` is counted up to {@link MOST_COUNTED} or the low-water mark. `low`: the alert, null if enough are free. */
+/** `free` is counted up to {@link MAX_COUNTED} or the low-water mark. `low`: the alert, null if enough are free. */
 export interface Imported {
   readonly imported: number;
   readonly known: number;
@@ -52,7 +52,7 @@ export class AddressPool {
     options: ImportOptions = {},
   ): Promise<Imported> {
     const counts = await this.#ledger.addresses.import(entries, since, options);
-    const free = await this.#ledger.addresses.freeCount(Math.max(MOST_COUNTED, this.#lowWater));
+    const free = await this.#ledger.addresses.freeCount(Math.max(MAX_COUNTED, this.#lowWater));
     return { ...counts, free, low: await this.#watch(free) };
   }
 

@@ -4,7 +4,7 @@ import { type Database, Repository, type RowOf } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import { type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
 import { type EndpointBacklog, raiseLateAlerts, readBacklogs } from './backlogs.ts';
-import { MOST_AT_ONCE, replayDead } from './dead-letters.ts';
+import { MAX_AT_ONCE, replayDead } from './dead-letters.ts';
 
 /** An event on its way to an endpoint. */
 export type DeliveryRow = RowOf<'webhookDelivery'> & Pick<RowOf<'webhookEvent'>, 'id' | 'type' | 'createdAt'>;
@@ -145,7 +145,7 @@ export class Deliveries extends Repository {
 
   /** Deletes all deliveries of the endpoint in batches, so that none of them is locked for long. */
   async dropAll(endpoint: string): Promise<void> {
-    for (let dropped = MOST_AT_ONCE; dropped === MOST_AT_ONCE; ) {
+    for (let dropped = MAX_AT_ONCE; dropped === MAX_AT_ONCE; ) {
       const { numDeletedRows } = await this.db
         .deleteFrom('webhookDelivery')
         .where('endpoint', '=', endpoint)
@@ -157,7 +157,7 @@ export class Deliveries extends Repository {
               .selectFrom('webhookDelivery')
               .select('sequence')
               .where('endpoint', '=', endpoint)
-              .limit(MOST_AT_ONCE),
+              .limit(MAX_AT_ONCE),
           ),
         )
         .executeTakeFirst();
@@ -207,7 +207,7 @@ export class Deliveries extends Repository {
           ),
         )
         .orderBy('event.sequence')
-        .limit(MOST_AT_ONCE)
+        .limit(MAX_AT_ONCE)
         .execute();
       const sequences = old.map(({ sequence }) => sequence);
       if (sequences.length === 0) return 0;

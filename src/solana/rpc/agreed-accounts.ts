@@ -32,7 +32,7 @@ interface NodeReading<T> {
 }
 
 /** Nodes that are more slots apart (about 13 seconds) do not confirm each other's answers. */
-const MOST_SLOTS_APART = 32n;
+const MAX_SLOTS_APART = 32n;
 const FIELDS_SHOWN = 4;
 const VALUE_SHOWN = 100;
 
@@ -179,7 +179,7 @@ function isReading<T>(answer: NodeReading<T> | ReadFailure): answer is NodeReadi
 
 function confirms(one: NodeReading<unknown>, other: NodeReading<unknown>): boolean {
   const apart = highest([one.highest, other.highest]) - lowest([one.lowest, other.lowest]);
-  return one.meaning === other.meaning && apart <= MOST_SLOTS_APART;
+  return one.meaning === other.meaning && apart <= MAX_SLOTS_APART;
 }
 
 /** True for two meanings at the same slot: one is false. At different slots, the accounts may have changed. */

@@ -18,7 +18,7 @@ export function parseJson(text: string): unknown {
 }
 
 /** Parsing more bytes at once blocks the event loop for too long. */
-export const MOST_PARSED_BYTES = 8 * 1_024 * 1_024;
+export const MAX_PARSED_BYTES = 8 * 1_024 * 1_024;
 const PART_BYTES = 1_024 * 1_024;
 
 /** Yields bytes part by part, and lets the event loop run in between. */

@@ -20,15 +20,15 @@ interface OpenRequest {
 
 /** After this time a request is late, and another node may be asked. */
 const PATIENCE_MS = 1_000;
-const MOST_SPARE = 10;
+const MAX_SPARE = 10;
 const SPARE_FOR_EACH = 0.1;
 
 /** Permits for requests because of a late node: one for ten others, so that slow nodes are not all asked twice. */
 export class HedgePermits {
-  #left = MOST_SPARE;
+  #left = MAX_SPARE;
 
   earn(): void {
-    this.#left = Math.min(MOST_SPARE, this.#left + SPARE_FOR_EACH);
+    this.#left = Math.min(MAX_SPARE, this.#left + SPARE_FOR_EACH);
   }
 
   /** Takes one permit for a hedged request. Returns false if none is left. */

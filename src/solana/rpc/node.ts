@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { envelope, inParts, isWholeResult, MOST_PARSED_BYTES, parseJson, requestLimitOf } from './answer.ts';
+import { envelope, inParts, isWholeResult, MAX_PARSED_BYTES, parseJson, requestLimitOf } from './answer.ts';
 import { OversizedAnswer } from './body.ts';
 import { type FaultDetails, isMethodMissing, NodeFault, RpcError } from './errors.ts';
 import { RateLimitTimeout } from './rate-limiter.ts';
@@ -82,7 +82,7 @@ export class SolanaNode {
     this.callCount += 1;
     const id = this.#nextId++;
     const held = await this.#stream(id, method, params, read, over);
-    const isCostly = Buffer.isBuffer(held) && held.length > MOST_PARSED_BYTES && !isWholeResult(held, id);
+    const isCostly = Buffer.isBuffer(held) && held.length > MAX_PARSED_BYTES && !isWholeResult(held, id);
     const answer = isCostly ? await read(inParts(held)) : held;
     if (!Buffer.isBuffer(answer)) {
       this.#open(answer.envelope, id, method);

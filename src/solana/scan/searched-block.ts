@@ -1,5 +1,5 @@
 import type { BlockHeader } from '../../domain/deposit.ts';
-import { inParts, MOST_PARSED_BYTES } from '../rpc/answer.ts';
+import { inParts, MAX_PARSED_BYTES } from '../rpc/answer.ts';
 import { NodeFault } from '../rpc/errors.ts';
 import { getBlockBytes } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
@@ -70,7 +70,7 @@ export async function fetchBlockOrNull(
 /** Null if the answer is very long and only a parse could decide. */
 function ofBytes(bytes: Uint8Array, slot: bigint, watched: WatchSet, node: BlockSource) {
   const scan = scanBlockBytes(bytes, watched);
-  if (scan.mustParse && bytes.byteLength > MOST_PARSED_BYTES) return null;
+  if (scan.mustParse && bytes.byteLength > MAX_PARSED_BYTES) return null;
   const kept = { kind: 'bytes', bytes } as const;
   return { ...searchBlock(bytes, slot, watched, node, scan), kept, size: bytes.byteLength };
 }

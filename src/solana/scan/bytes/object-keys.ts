@@ -18,7 +18,7 @@ interface Step {
 
 const CLOSE = 0x7d;
 /** Learning costs more than reading: a node with another key order in each object must not slow down a block. */
-const MOST_LEARNED = 256;
+const MAX_LEARNED = 256;
 
 /**
  * Reads JSON objects that mostly have the same keys in the same order, as the transactions of a block do. Each key
@@ -70,7 +70,7 @@ export class Members {
   }
 
   #learn(place: number, from: number, value: number, member: Pick<Step, 'name' | 'read'>): void {
-    if (this.#learned === MOST_LEARNED) return;
+    if (this.#learned === MAX_LEARNED) return;
     const steps = this.#steps;
     const double = steps.findIndex(({ name }) => name === member.name);
     if (double > place) steps.length = place;

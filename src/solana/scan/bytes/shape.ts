@@ -14,7 +14,7 @@ const ADDRESS = 3;
 const WALLET = 4;
 
 /** Learning a shape costs more than walking a value: a node whose values all differ must not cause one per value. */
-const MOST_SHAPES = 16;
+const MAX_SHAPES = 16;
 
 /** Receives the range of an address's text. */
 export type OnAddress = (start: number, end: number, isWallet: boolean) => void;
@@ -45,7 +45,7 @@ export class AlikeReader {
       addresses.set(from, isWallet);
       if (isWallet) this.#onWallet(from, to);
     });
-    if (this.#learned < MOST_SHAPES) {
+    if (this.#learned < MAX_SHAPES) {
       this.#shape = new Shape(this.#view, at, end, addresses);
       this.#learned += 1;
     }

@@ -22,8 +22,8 @@ import { dataConverter } from './platform/temporal/codec.ts';
 import { Chain } from './solana/chain.ts';
 import { TtlCache } from './solana/rpc/ttl-cache.ts';
 
-const METERED_EVERY_MS = 15_000;
-const LOOKED_EVERY_MS = 60_000;
+const METRICS_INTERVAL_MS = 15_000;
+const CHECK_INTERVAL_MS = 60_000;
 
 const config = readConfigOrExit(process.env, 'api');
 const logger = createLogger({ level: config.logLevel, name: 'api' });
@@ -57,11 +57,11 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
   if (settings.metricsAddress !== undefined) {
     const server = await serveMetrics(metrics, settings.metricsAddress);
     open.add('metrics', () => server.close());
-    keepMetering(metrics, ledger, log, open);
+    startMetrics(metrics, ledger, log, open);
   }
   const { explorerUrl, cluster, rpcUrls = [], addressManifestKey, addressLowWater, tokenPolicy } = settings;
-  keepLooking(settings, ledger, log, open);
-  const chain = chainWhenAsked(settings, ledger, open);
+  startChecks(settings, ledger, log, open);
+  const chain = lazyChain(settings, ledger, open);
   const app = await buildApp({
     ledger,
     temporal: temporal.client,
@@ -84,38 +84,42 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
 }
 
 /** Checks every minute what no other process reports: few free addresses, late webhooks, a silent scan. */
-function keepLooking({ addressLowWater }: Config<'api'>, ledger: Ledger, log: Logger, open: Closers): void {
+function startChecks({ addressLowWater }: Config<'api'>, ledger: Ledger, log: Logger, open: Closers): void {
   const pool = new AddressPool(ledger, addressLowWater);
-  const looks = {
+  const checks = {
     'free deposit addresses': () => pool.look(),
     'late webhooks': () => ledger.deliveries.raiseLateAlerts(),
     'silence of the scan': () => keepSilenceAlarm(ledger),
   };
-  for (const [name, look] of Object.entries(looks))
-    open.keepDoing(name, LOOKED_EVERY_MS, look, (err) => log.warn({ err }, `${name}: cannot be checked now`));
+  for (const [name, look] of Object.entries(checks))
+    open.keepDoing(name, CHECK_INTERVAL_MS, look, (err) =>
+      log.warn({ err }, `${name}: cannot be checked now`),
+    );
 }
 
 /** Updates the gauges that are read from the database. */
-function keepMetering(metrics: Registry, ledger: Ledger, log: Logger, open: Closers): void {
+function startMetrics(metrics: Registry, ledger: Ledger, log: Logger, open: Closers): void {
   const gauges = {
     'open alerts': meterAlerts(metrics, () => ledger.alerts.openByKind()),
     'unfinished settlements': meterSettlements(metrics, () => ledger.settlementViews.countUnfinished()),
     'position of the scan': meterScan(metrics, () => ledger.scanStatus.read()),
   };
   for (const [name, update] of Object.entries(gauges))
-    open.keepDoing(name, METERED_EVERY_MS, update, (err) => log.warn({ err }, `${name}: cannot be read now`));
+    open.keepDoing(name, METRICS_INTERVAL_MS, update, (err) =>
+      log.warn({ err }, `${name}: cannot be read now`),
+    );
 }
 
 /** Opens the nodes at the first request: the API also works without them. Null if none are configured. */
-function chainWhenAsked(
+function lazyChain(
   { rpcUrls, ...settings }: Config<'api'>,
   ledger: Ledger,
   open: Closers,
 ): (() => Promise<Chain>) | null {
   if (rpcUrls === undefined) return null;
-  const opened = new TtlCache<Chain>(Number.POSITIVE_INFINITY, 1);
+  const chainCache = new TtlCache<Chain>(Number.POSITIVE_INFINITY, 1);
   return () =>
-    opened.get('', async () => {
+    chainCache.get('', async () => {
       const pool = await openNodes({ ...settings, rpcUrls }, (genesisHash) =>
         ledger.cluster.check(genesisHash),
       );

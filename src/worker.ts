@@ -30,9 +30,9 @@ const ROLES: Readonly<Record<'chain' | 'signer' | 'x402', RoleStaff>> = {
 };
 
 const { verify, limit } = argumentsOrExit(process.argv.slice(2));
-await (verify ? verifyHistories(limit) : work());
+await (verify ? verifyHistories(limit) : runWorkersOfRole());
 
-async function work(): Promise<void> {
+async function runWorkersOfRole(): Promise<void> {
   const { config, staff } = staffOf(process.env);
   const logger = createLogger({ level: config.logLevel, name: 'worker' });
   installRuntime(logger, config.metricsAddress);

@@ -30,8 +30,8 @@ export function createDepositActivities(deps: DepositScanDeps & RangeDeps & Audi
 export function createBackfillEnd({ ledger }: { readonly ledger: Ledger }) {
   return {
     /** Ends the backfill, so that headers may be pruned. */
-    recordBackfillGivenUp: (order: StoredOrder, trouble: string) =>
-      ledger.backfills.giveUp({ ...order, ...slotsOf(order) }, trouble),
+    recordBackfillGivenUp: (order: StoredOrder, reason: string) =>
+      ledger.backfills.giveUp({ ...order, ...slotsOf(order) }, reason),
   };
 }
 

@@ -10,11 +10,11 @@ export interface QuickDeps extends JudgeDeps, Pick<SettlementsDeps, 'signer'> {
   readonly answerWithinMs?: number;
 }
 
-const ANSWER_WITHIN_MS = 2_000;
+const DEFAULT_ANSWER_WITHIN_MS = 2_000;
 
 /** The first part of settlements whose callers expect an answer within a second. Idempotent. */
 export function createQuickActivities(deps: QuickDeps) {
-  const { ledger, answerWithinMs = ANSWER_WITHIN_MS } = deps;
+  const { ledger, answerWithinMs = DEFAULT_ANSWER_WITHIN_MS } = deps;
   const steps = createSettlementActivities(deps);
   const answerSoon = createAnswering(deps);
 

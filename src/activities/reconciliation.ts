@@ -18,26 +18,34 @@ export interface ReconciliationDeps extends LookDeps {
   readonly pageSize?: number;
 }
 
-const PAGE = 1_000;
+const DEFAULT_PAGE_SIZE = 1_000;
 /** Unread wallets retried with each page. Limited, so that they do not stop the pass. */
-const AGAIN = 200;
+const MAX_RETRIED_WALLETS = 200;
 
 export function createReconciliation(deps: ReconciliationDeps) {
-  const { ledger, scans = true, pageSize = PAGE } = deps;
+  const { ledger, scans = true, pageSize = DEFAULT_PAGE_SIZE } = deps;
   const kind = scans ? undefined : 'hot';
 
   /** Compares the next page, and wallets that could not be compared before. */
-  async function compare(place: PassCursor): Promise<ReconciledPage> {
+  async function compareNextPage(place: PassCursor): Promise<ReconciledPage> {
     const page = await ledger.watched.page(place.after, pageSize, kind);
-    const again = await ledger.reconciliations.due(AGAIN, kind);
-    const { looks, unread } = await lookAt(deps, [...new Set([...page, ...again])], place.passes);
+    const retriedWallets = await ledger.reconciliations.due(MAX_RETRIED_WALLETS, kind);
+    const { looks, unread } = await lookAt(deps, [...new Set([...page, ...retriedWallets])], place.passes);
     for (const look of looks) await recordNested(deps, look);
-    const listed = new Set((await ledger.assets.list()).map(({ asset }) => asset));
+    const listedAssets = new Set((await ledger.assets.list()).map(({ asset }) => asset));
     const next = page.length < pageSize ? null : (page.at(-1) ?? null);
-    const alarms = looks.flatMap((look) => alarmsOf(look, listed));
-    const compared = looks.map(({ wallet }) => wallet);
+    const alarms = looks.flatMap((look) => alarmsOf(look, listedAssets));
+    const comparedWallets = looks.map(({ wallet }) => wallet);
     const tally = tallyOf(looks);
-    if (!(await ledger.reconciliations.commit(place, { next, compared, tally, alarms, unread })))
+    if (
+      !(await ledger.reconciliations.commit(place, {
+        next,
+        compared: comparedWallets,
+        tally,
+        alarms,
+        unread,
+      }))
+    )
       throw new DomainError('Unavailable', 'another run has compared these wallets meanwhile');
     const confidential = sumOf(looks, ({ pending }) => pending.length);
     return { ...tally, confidential, unread: unread.length, complete: true, next };
@@ -54,7 +62,7 @@ export function createReconciliation(deps: ReconciliationDeps) {
         const place = await ledger.reconciliations.begin();
         await ledger.reconciliations.updateBehindAlert(kind);
         try {
-          return await compare(place);
+          return await compareNextPage(place);
         } catch (error) {
           if (!(error instanceof ScanBehind)) throw error;
           await ledger.reconciliations.halt(place, error.message);
@@ -82,10 +90,10 @@ function sumOf(looks: readonly Look[], count: (look: Look) => number): number {
 /** Reports frozen accounts of listed mints only: a stranger may send us tokens of its own mint and freeze them. */
 function alarmsOf(
   { wallet, slot, differences, pending, frozen, nested }: Look,
-  listed: ReadonlySet<string>,
+  listedAssets: ReadonlySet<string>,
 ): readonly Alarm[] {
   return [
-    ...frozen.filter(({ mint }) => listed.has(mint)).map((one) => frozenAlarm(wallet, one)),
+    ...frozen.filter(({ mint }) => listedAssets.has(mint)).map((one) => frozenAlarm(wallet, one)),
     ...nested.map((one) => nestedAlarm(wallet, one)),
     ...differences.map((one) => differenceAlarm(wallet, slot, one)),
     ...pending.map((account) => confidentialAlarm(wallet, account)),

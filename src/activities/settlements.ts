@@ -9,7 +9,7 @@ import { notYet, setAside, stateOf } from '../settlement/state.ts';
 import type { SignerActivities } from './signing.ts';
 
 /** Milliseconds between two checks for signatures from other signers. */
-const LOOK_MS = 5_000;
+const SIGNATURE_CHECK_MS = 5_000;
 
 export interface SettlementsDeps {
   readonly ledger: Ledger;
@@ -18,7 +18,7 @@ export interface SettlementsDeps {
   readonly signer?: SignerActivities | undefined;
 }
 
-export interface Named {
+export interface SettlementRef {
   readonly id: string;
 }
 
@@ -28,12 +28,12 @@ export function createSettlementActivities(deps: SettlementsDeps) {
 
   return {
     /** State that an earlier run left. @throws NotFound */
-    findSettlement: ({ id }: Named): Promise<SettlementState> => current(deps, id),
+    findSettlement: ({ id }: SettlementRef): Promise<SettlementState> => currentState(deps, id),
 
     async prepareSettlement({
       id,
       shown,
-    }: Named & { readonly shown: DisplayedStatus }): Promise<Preparation> {
+    }: SettlementRef & { readonly shown: DisplayedStatus }): Promise<Preparation> {
       const settlement = await ledger.settlements.get(id);
       const kind = kindOf(kinds, settlement);
       return prepareNext(
@@ -55,22 +55,22 @@ export function createSettlementActivities(deps: SettlementsDeps) {
     async awaitSignatures({ id, n }: Pick<SignedStep, 'id' | 'n'>): Promise<SettlementState> {
       const { state } = await ledger.attempts.get(id, n);
       if (state === 'prepared' && !isPaidByDead(await ledger.settlements.get(id)))
-        throw notYet('unsigned', 'signers outside of Sluice have not signed it yet', LOOK_MS);
-      return current(deps, id);
+        throw notYet('unsigned', 'signers outside of Sluice have not signed it yet', SIGNATURE_CHECK_MS);
+      return currentState(deps, id);
     },
 
     /** See {@link setAside}. */
     async holdSettlement({
       id,
       reason,
-    }: Named & { readonly reason: StatusReason }): Promise<SettlementState> {
+    }: SettlementRef & { readonly reason: StatusReason }): Promise<SettlementState> {
       await setAside(ledger, id, reason);
-      return current(deps, id);
+      return currentState(deps, id);
     },
   };
 }
 
-async function current({ ledger, kinds }: SettlementsDeps, id: string): Promise<SettlementState> {
+async function currentState({ ledger, kinds }: SettlementsDeps, id: string): Promise<SettlementState> {
   const settlement = await ledger.settlements.get(id);
   return stateOf(ledger, settlement, kindOf(kinds, settlement));
 }

@@ -31,14 +31,14 @@ type DeliveryOutcome =
   | { readonly kind: 'failed'; readonly reason: string; readonly retryAfterMs: number | null }
   | { readonly kind: 'unsent'; readonly reason: string };
 
-const GONE = 410;
-const GONE_TEXT = 'the receiver answered 410 Gone';
-const LONGEST_RETRY_AFTER_MS = 3_600_000;
+const HTTP_GONE = 410;
+const GONE_REASON = 'the receiver answered 410 Gone';
+const MAX_RETRY_AFTER_MS = 3_600_000;
 /** Milliseconds. An operator fixes our own faults, and by then all waiting events are late. */
-const OWN_RETRY_MS = 60_000;
+const OWN_FAULT_RETRY_MS = 60_000;
 /** Milliseconds. Receivers that follow Standard Webhooks reject older or newer timestamps. */
 const CLOCK_TOLERANCE_MS = 300_000;
-const UNSENT: AlertKind = 'webhook_unsent';
+const UNSENT_ALERT: AlertKind = 'webhook_unsent';
 
 /** Database steps of the workflow. Each is idempotent. */
 export function createDeliverySteps({ deliveries }: Pick<Ledger, 'deliveries'>) {
@@ -77,33 +77,33 @@ async function tryOnce(deps: WebhookDeps, key: DeliveryKey, patience: Patience):
   const { webhooks, deliveries, alerts } = deps.ledger;
   const due = await deliveries.due(key);
   if (due === null) return null;
-  const giveUp = async (tries: number, reason: string): Promise<string> => {
+  const giveUp = async (tryCount: number, reason: string): Promise<string> => {
     await deliveries.giveUp(key, reason);
-    return givenUpText(due, key.endpoint, tries, reason);
+    return givenUpText(due, key.endpoint, tryCount, reason);
   };
   if (due.disabledBecause !== null) return giveUp(due.attempts, due.disabledBecause);
   const outcome = await send(deps, key.endpoint, due);
-  if (outcome.kind === 'unsent') return unsent(deps, key, outcome.reason);
-  await alerts.close(UNSENT, key.endpoint);
+  if (outcome.kind === 'unsent') return reportOwnFault(deps, key, outcome.reason);
+  await alerts.close(UNSENT_ALERT, key.endpoint);
   if (outcome.kind === 'delivered') {
     await deliveries.delivered(key);
     return deliveredText(due);
   }
-  const reason = outcome.kind === 'gone' ? GONE_TEXT : outcome.reason;
+  const reason = outcome.kind === 'gone' ? GONE_REASON : outcome.reason;
   const tries = await deliveries.failed(key, reason);
   if (outcome.kind === 'gone') await webhooks.disable(key.endpoint, reason);
   if (tries === null) return null;
   if (outcome.kind === 'gone' || tries >= patience.attempts) return giveUp(tries, reason);
   // A receiver cannot ask for a sooner try, which would use up all tries at once.
-  const asked = Math.min(outcome.retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS);
-  throw notYet('WebhookNotDelivered', reason, Math.max(asked, waitAfter(tries, patience)));
+  const requestedWaitMs = Math.min(outcome.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
+  throw notYet('WebhookNotDelivered', reason, Math.max(requestedWaitMs, waitAfter(tries, patience)));
 }
 
-async function unsent({ ledger }: WebhookDeps, key: DeliveryKey, reason: string): Promise<never> {
+async function reportOwnFault({ ledger }: WebhookDeps, key: DeliveryKey, reason: string): Promise<never> {
   const { endpoint: subject, event } = key;
   const message = `Sluice cannot send to this webhook because of a fault of its own: ${reason}`;
-  await ledger.alerts.raise({ kind: UNSENT, subject, message, details: { event } });
-  throw notYet('WebhookNotSent', reason, OWN_RETRY_MS);
+  await ledger.alerts.raise({ kind: UNSENT_ALERT, subject, message, details: { event } });
+  throw notYet('WebhookNotSent', reason, OWN_FAULT_RETRY_MS);
 }
 
 /** Sends one request. Throws NotFound if the endpoint was deleted. */
@@ -122,7 +122,7 @@ async function send(
     return { kind: 'unsent', reason: messageOf(error) };
   }
   try {
-    return judge(await sender.post(url, headers, body), at);
+    return outcomeOf(await sender.post(url, headers, body), at);
   } catch (error) {
     const reason = messageOf(error);
     return error instanceof OwnFault
@@ -132,16 +132,16 @@ async function send(
 }
 
 /** Maps the answer to a result. `at`: our time in the signature. */
-function judge({ status, retryAfterMs, date }: DeliveryResponse, at: Date): DeliveryOutcome {
+function outcomeOf({ status, retryAfterMs, date }: DeliveryResponse, at: Date): DeliveryOutcome {
   if (status >= 200 && status < 300) return { kind: 'delivered' };
-  if (status === GONE) return { kind: 'gone' };
+  if (status === HTTP_GONE) return { kind: 'gone' };
   const reason = `the receiver answered ${status}`;
-  const apartMs = date === null ? 0 : Math.abs(date.getTime() - at.getTime());
-  if (status < 400 || status >= 500 || apartMs <= CLOCK_TOLERANCE_MS)
+  const clockDifferenceMs = date === null ? 0 : Math.abs(date.getTime() - at.getTime());
+  if (status < 400 || status >= 500 || clockDifferenceMs <= CLOCK_TOLERANCE_MS)
     return { kind: 'failed', reason, retryAfterMs };
   return {
     kind: 'unsent',
-    reason: `${reason}, and its clock and ours are ${Math.round(apartMs / 1_000)} s apart`,
+    reason: `${reason}, and its clock and ours are ${Math.round(clockDifferenceMs / 1_000)} s apart`,
   };
 }
 

@@ -21,7 +21,7 @@ export type WithdrawalActivities = ReturnType<typeof createWithdrawalActivities>
 
 /** Steps that only use the database: reserve the id, store the confirmation, cancel. Each is idempotent. */
 export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
-  async function current(id: string): Promise<SettlementState> {
+  async function currentState(id: string): Promise<SettlementState> {
     return stateOf(ledger, await ledger.settlements.get(id));
   }
 
@@ -30,7 +30,7 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
     async admit(terms: WithdrawalTerms): Promise<SettlementState> {
       const checked = checkTerms(terms);
       const { row, created } = await ledger.withdrawals.reserve(checked);
-      return created ? { status: row.status, reason: row.reason, attempt: null } : current(checked.id);
+      return created ? { status: row.status, reason: row.reason, attempt: null } : currentState(checked.id);
     },
 
     /** Stores the customer's confirmation of the destination. @throws NotAwaitingConfirmation */
@@ -40,8 +40,8 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
 
     /** Cancels unless an attempt may land; see `Settlements.cancel`. @throws NotCancellable, RecordInDoubt */
     async cancel({ id }: { readonly id: string }): Promise<SettlementState> {
-      await ledger.settlements.cancel(id, CANCELLED).catch(once);
-      return current(id);
+      await ledger.settlements.cancel(id, CANCELLED).catch(withoutRetry);
+      return currentState(id);
     },
 
     /** See {@link setAside}. Reserves the withdrawal again first if a restore has lost it. */
@@ -49,27 +49,27 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
       readonly terms: WithdrawalTerms;
       readonly reason: StatusReason;
     }): Promise<SettlementState> {
-      const { id } = await readmitted(ledger, input.terms);
+      const { id } = await findOrReserveAgain(ledger, input.terms);
       await setAside(ledger, id, input.reason);
-      return current(id);
+      return currentState(id);
     },
   };
 }
 
 /** Not retried: after a refusal the withdrawal must not be cancelled later, unless the customer asks again. */
-function once(error: unknown): never {
+function withoutRetry(error: unknown): never {
   if (!isDomainError(error, 'RecordInDoubt')) throw error;
   const { code: type, context, message } = error;
   throw ApplicationFailure.create({ message, type, nonRetryable: true, details: [context] });
 }
 
-export function createPreparation(preparing: { readonly ledger: Ledger; readonly kind: Kind }) {
+export function createPreparation(deps: { readonly ledger: Ledger; readonly kind: Kind }) {
   return {
     async prepareAttempt(input: {
       readonly terms: WithdrawalTerms;
       readonly shown: DisplayedStatus;
     }): Promise<Preparation> {
-      return prepareNext(preparing, await readmitted(preparing.ledger, input.terms), input.shown);
+      return prepareNext(deps, await findOrReserveAgain(deps.ledger, input.terms), input.shown);
     },
   };
 }
@@ -78,7 +78,7 @@ export function createPreparation(preparing: { readonly ledger: Ledger; readonly
  * Returns the settlement of a running withdrawal. If PostgreSQL was restored from before it, reserves it again with
  * the run's own terms. It then stays stopped until operators have checked whether a lost attempt has paid it.
  */
-async function readmitted(ledger: Ledger, terms: WithdrawalTerms): Promise<SettlementRow> {
+async function findOrReserveAgain(ledger: Ledger, terms: WithdrawalTerms): Promise<SettlementRow> {
   const row = await ledger.settlements.find(terms.id);
   if (row !== undefined) return row;
   const message =

@@ -6,10 +6,10 @@ import { notYet } from '../settlement/state.ts';
 import { serveOwed } from '../x402/obligation.ts';
 import type { UpstreamAsker } from '../x402/upstream.ts';
 
-const LOOK_MS = 2_000;
-const GIVEN_UP_MS = 86_400_000;
+const SERVE_CHECK_MS = 2_000;
+const GIVE_UP_AFTER_MS = 86_400_000;
 /** No buyer is connected: an answer that cannot be stored is lost. */
-const BOUNDS = { timeoutMs: 60_000, maxBytes: 16 * 1024 * 1024 };
+const ANSWER_BOUNDS = { timeoutMs: 60_000, maxBytes: 16 * 1024 * 1024 };
 
 /** Steps for payments beyond their settlement. Each is idempotent. */
 export function createX402Activities(deps: LandingDeps & { readonly upstream: UpstreamAsker }) {
@@ -35,14 +35,14 @@ export function createX402Activities(deps: LandingDeps & { readonly upstream: Up
     async serveOwed({ id }: { readonly id: string }): Promise<void> {
       const payment = await ledger.payments.get(id);
       const holder = `worker/${randomUUID()}`;
-      const tried = await serveOwed({ obligations, upstream, holder, bounds: BOUNDS }, payment);
-      if (tried.kind === 'taken')
-        throw notYet('taken', 'another process serves it, or has begun to', LOOK_MS);
-      if (tried.kind === 'owed') {
-        if (Date.now() - (payment.paidAt?.getTime() ?? 0) <= GIVEN_UP_MS)
-          throw new DomainError('Unavailable', tried.reason);
-        await obligations.refused(id, `the upstream has not answered for a day: ${tried.reason}`, null);
-      } else if (tried.answer?.kind === 'large') tried.answer.discard();
+      const outcome = await serveOwed({ obligations, upstream, holder, bounds: ANSWER_BOUNDS }, payment);
+      if (outcome.kind === 'taken')
+        throw notYet('taken', 'another process serves it, or has begun to', SERVE_CHECK_MS);
+      if (outcome.kind === 'owed') {
+        if (Date.now() - (payment.paidAt?.getTime() ?? 0) <= GIVE_UP_AFTER_MS)
+          throw new DomainError('Unavailable', outcome.reason);
+        await obligations.refused(id, `the upstream has not answered for a day: ${outcome.reason}`, null);
+      } else if (outcome.answer?.kind === 'large') outcome.answer.discard();
     },
   };
 }

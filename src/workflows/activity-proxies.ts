@@ -34,27 +34,27 @@ const retry = {
 } satisfies RetryPolicy;
 
 /** One short PostgreSQL transaction in the worker of the workflow task: one history event instead of six. */
-const RECORD: LocalActivityOptions = {
+const RECORD_OPTIONS: LocalActivityOptions = {
   startToCloseTimeout: TIMEOUTS.recordMs,
   localRetryThreshold: '5 seconds',
   retry,
 };
 
 /** Reads the chain, then commits one PostgreSQL transaction. */
-const PREPARE: ActivityOptions = {
+const PREPARE_OPTIONS: ActivityOptions = {
   startToCloseTimeout: TIMEOUTS.prepareMs,
   retry,
 };
 
 /** From preparation to `confirmed`, or to a short deadline, because a caller waits. */
-const QUICK: LocalActivityOptions = {
+const QUICK_OPTIONS: LocalActivityOptions = {
   startToCloseTimeout: TIMEOUTS.quickMs,
   localRetryThreshold: '5 seconds',
   retry: { ...retry, initialInterval: '100 milliseconds' },
 };
 
 /** Waits for one signature, however slow the signer. After a worker's death another one continues. */
-const SIGN: ActivityOptions = {
+const SIGN_OPTIONS: ActivityOptions = {
   taskQueue: SIGNER_TASK_QUEUE,
   startToCloseTimeout: '1 day',
   heartbeatTimeout: TIMEOUTS.heartbeatMs,
@@ -62,28 +62,28 @@ const SIGN: ActivityOptions = {
 };
 
 /** Waits for a block or a proof of death, without limit. A silent worker is replaced after the heartbeat timeout. */
-const LAND: ActivityOptions = {
+const LAND_OPTIONS: ActivityOptions = {
   taskQueue: LANDING_TASK_QUEUE,
   startToCloseTimeout: '30 days',
   heartbeatTimeout: TIMEOUTS.heartbeatMs,
   retry,
 };
 
-const LANDING = 'send until it lands or is proved dead';
-const READING_AGAIN = 'read earlier blocks or the history of an address';
+const LANDING_SUMMARY = 'send until it lands or is proved dead';
+const BACKFILL_SUMMARY = 'read earlier blocks or the history of an address';
 
-/** {@link LAND} on workers of quick settlements: buyers' payments take no slot from withdrawals. */
-const LAND_QUICK: ActivityOptions = { ...LAND, taskQueue: QUICK_TASK_QUEUE };
+/** {@link LAND_OPTIONS} on workers of quick settlements: buyers' payments take no slot from withdrawals. */
+const LAND_QUICK_OPTIONS: ActivityOptions = { ...LAND_OPTIONS, taskQueue: QUICK_TASK_QUEUE };
 
 /** Requests the paid resource from the upstream until it answers. */
-const SERVE: ActivityOptions = {
+const SERVE_OPTIONS: ActivityOptions = {
   taskQueue: QUICK_TASK_QUEUE,
   startToCloseTimeout: TIMEOUTS.serveMs,
   retry: { ...retry, maximumInterval: '1 minute' },
 };
 
 /** Reads blocks without a time limit. On cancellation it commits the current work, and the workflow waits for that. */
-const SCAN: ActivityOptions = {
+const SCAN_OPTIONS: ActivityOptions = {
   taskQueue: WATCH_TASK_QUEUE,
   startToCloseTimeout: '1 day',
   heartbeatTimeout: TIMEOUTS.heartbeatMs,
@@ -92,20 +92,20 @@ const SCAN: ActivityOptions = {
 };
 
 /** Measures how far the scan is behind. Errors of nodes or PostgreSQL are part of the result. */
-const PLAN: ActivityOptions = {
+const PLAN_OPTIONS: ActivityOptions = {
   taskQueue: WATCH_TASK_QUEUE,
   startToCloseTimeout: '2 minutes',
   retry,
 };
 
 /** Reads earlier blocks or histories, possibly for hours: its own task queue, so that nothing waits for it. */
-const AUDIT: ActivityOptions = { ...SCAN, taskQueue: AUDIT_TASK_QUEUE };
+const AUDIT_OPTIONS: ActivityOptions = { ...SCAN_OPTIONS, taskQueue: AUDIT_TASK_QUEUE };
 
 /** Reads blocks that nodes may have pruned. Gives up in the end, because nothing depends on it. */
-const BACKFILL: ActivityOptions = { ...AUDIT, scheduleToCloseTimeout: '1 day' };
+const BACKFILL_OPTIONS: ActivityOptions = { ...AUDIT_OPTIONS, scheduleToCloseTimeout: '1 day' };
 
 /** One round of a schedule. Gives up in time for the next round. */
-const WATCH: ActivityOptions = {
+const WATCH_OPTIONS: ActivityOptions = {
   taskQueue: WATCH_TASK_QUEUE,
   startToCloseTimeout: '2 minutes',
   scheduleToCloseTimeout: '5 minutes',
@@ -115,50 +115,72 @@ const WATCH: ActivityOptions = {
 type SettlementSteps = WithdrawalActivities & SettlementActivities & X402Activities & QuickActivities;
 
 /** Proxies of `Activities` with these options; the summary is shown in the Temporal Web UI. */
-const record = <Activities>(summary: string) => proxyLocalActivities<Activities>({ ...RECORD, summary });
-const run = <Activities>(options: ActivityOptions, summary: string) =>
+const databaseStep = <Activities>(summary: string) =>
+  proxyLocalActivities<Activities>({ ...RECORD_OPTIONS, summary });
+const activityStep = <Activities>(options: ActivityOptions, summary: string) =>
   proxyActivities<Activities>({ ...options, summary });
 
-export const { admit } = record<SettlementSteps>('reserve the id, find earlier attempts');
-export const { confirm } = record<SettlementSteps>("store the customer's confirmation");
-export const { cancel } = record<SettlementSteps>('cancel unless an attempt was prepared');
-export const { hold, holdSettlement } = record<SettlementSteps>('hold the settlement');
-export const { findSettlement } = record<SettlementSteps>('find earlier attempts');
-export const { storeSignature } = record<SettlementSteps>('store a signature');
-export const { isOwed } = record<SettlementSteps>('check whether the buyer was served');
-export const { prepareAttempt, prepareSettlement } = run<SettlementSteps>(
-  PREPARE,
+export const { admit } = databaseStep<SettlementSteps>('reserve the id, find earlier attempts');
+export const { confirm } = databaseStep<SettlementSteps>("store the customer's confirmation");
+export const { cancel } = databaseStep<SettlementSteps>('cancel unless an attempt was prepared');
+export const { hold, holdSettlement } = databaseStep<SettlementSteps>('hold the settlement');
+export const { findSettlement } = databaseStep<SettlementSteps>('find earlier attempts');
+export const { storeSignature } = databaseStep<SettlementSteps>('store a signature');
+export const { isOwed } = databaseStep<SettlementSteps>('check whether the buyer was served');
+export const { prepareAttempt, prepareSettlement } = activityStep<SettlementSteps>(
+  PREPARE_OPTIONS,
   'check the terms, compose the transaction, reserve funds',
 );
-export const { awaitSignatures } = run<SettlementSteps>(PREPARE, 'wait for external signatures');
-export const { signTransaction } = run<SignerActivities>(SIGN, 'sign the transaction');
-export const { landAttempt } = run<SettlementSteps>(LAND, LANDING);
-export const { landPayment } = run<SettlementSteps>(LAND_QUICK, LANDING);
-export const { serveOwed } = run<SettlementSteps>(SERVE, 'request the paid resource from the upstream');
+export const { awaitSignatures } = activityStep<SettlementSteps>(
+  PREPARE_OPTIONS,
+  'wait for external signatures',
+);
+export const { signTransaction } = activityStep<SignerActivities>(SIGN_OPTIONS, 'sign the transaction');
+export const { landAttempt } = activityStep<SettlementSteps>(LAND_OPTIONS, LANDING_SUMMARY);
+export const { landPayment } = activityStep<SettlementSteps>(LAND_QUICK_OPTIONS, LANDING_SUMMARY);
+export const { serveOwed } = activityStep<SettlementSteps>(
+  SERVE_OPTIONS,
+  'request the paid resource from the upstream',
+);
 export const { settleQuickly } = proxyLocalActivities<SettlementSteps>({
-  ...QUICK,
+  ...QUICK_OPTIONS,
   summary: 'settle until it is confirmed',
 });
 
-export const { recordBackfillGivenUp } = record<DepositActivities>('end the stored backfill');
-export const { planCatchUp } = run<DepositActivities>(PLAN, 'measure how far the scan is behind');
-export const { scanRange } = run<DepositActivities>(SCAN, 'read a range of blocks');
-export const { joinRanges } = run<DepositActivities>(SCAN, 'commit the ranges that were read');
-export const { scanTail } = run<DepositActivities>(SCAN, 'follow the chain');
-export const { reconcilePage } = run<DepositActivities>(SCAN, 'compare balances with the database');
-export const { backfill } = run<DepositActivities>(BACKFILL, READING_AGAIN);
-export const { backfill: backfillImport } = run<DepositActivities>(AUDIT, READING_AGAIN);
+export const { recordBackfillGivenUp } = databaseStep<DepositActivities>('end the stored backfill');
+export const { planCatchUp } = activityStep<DepositActivities>(
+  PLAN_OPTIONS,
+  'measure how far the scan is behind',
+);
+export const { scanRange } = activityStep<DepositActivities>(SCAN_OPTIONS, 'read a range of blocks');
+export const { joinRanges } = activityStep<DepositActivities>(
+  SCAN_OPTIONS,
+  'commit the ranges that were read',
+);
+export const { scanTail } = activityStep<DepositActivities>(SCAN_OPTIONS, 'follow the chain');
+export const { reconcilePage } = activityStep<DepositActivities>(
+  SCAN_OPTIONS,
+  'compare balances with the database',
+);
+export const { backfill } = activityStep<DepositActivities>(BACKFILL_OPTIONS, BACKFILL_SUMMARY);
+export const { backfill: backfillImport } = activityStep<DepositActivities>(AUDIT_OPTIONS, BACKFILL_SUMMARY);
 
-export const { restartOrphans } = run<WatchActivities>(WATCH, 'start settlements that have no run');
-export const { buryRefused } = run<WatchActivities>(WATCH, 'prove unsigned attempts dead');
-export const { startDueAudits } = run<WatchActivities>(WATCH, 'start audits that are due');
-export const { watchWallet } = run<WatchActivities>(WATCH, 'compare wallet signatures with the database');
+export const { restartOrphans } = activityStep<WatchActivities>(
+  WATCH_OPTIONS,
+  'start settlements that have no run',
+);
+export const { buryRefused } = activityStep<WatchActivities>(WATCH_OPTIONS, 'prove unsigned attempts dead');
+export const { startDueAudits } = activityStep<WatchActivities>(WATCH_OPTIONS, 'start audits that are due');
+export const { watchWallet } = activityStep<WatchActivities>(
+  WATCH_OPTIONS,
+  'compare wallet signatures with the database',
+);
 
-export const { nextDelivery } = record<DeliverySteps>('find the next event');
-export const { giveUpDelivery } = record<DeliverySteps>('store the event as a dead letter');
+export const { nextDelivery } = databaseStep<DeliverySteps>('find the next event');
+export const { giveUpDelivery } = databaseStep<DeliverySteps>('store the event as a dead letter');
 
 /** One try. The sender's deadline ends it before another worker may begin the next. PostgreSQL counts tries. */
-export function deliverTo({ firstRetryMs, longestRetryMs }: Patience) {
+export function deliverActivity({ firstRetryMs, longestRetryMs }: Patience) {
   return proxyActivities<WebhookActivities>({
     summary: 'send the event to the endpoint',
     taskQueue: WEBHOOK_TASK_QUEUE,

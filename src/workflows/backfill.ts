@@ -7,15 +7,15 @@ import { backfillCard } from './details.ts';
  * Reads committed blocks again, or compares the history of one address with its recorded deposits, independently of the
  * deposit scan. Fails if nodes do not answer an operator's order for a day. Progress and result are in PostgreSQL.
  */
-export async function backfill(order: BackfillOrder): Promise<BackfillResult> {
+export async function backfill(command: BackfillOrder): Promise<BackfillResult> {
   setCurrentDetails('reading; `sluice backfill list` shows the progress of an operator’s order');
   try {
-    const result = await (isOfImport(order) ? act.backfillImport : act.backfill)(order);
+    const result = await (isOfImport(command) ? act.backfillImport : act.backfill)(command);
     setCurrentDetails(backfillCard(result));
     return result;
   } catch (error) {
-    if (!isOfImport(order))
-      await CancellationScope.nonCancellable(() => act.recordBackfillGivenUp(order, reasonOf(error)));
+    if (!isOfImport(command))
+      await CancellationScope.nonCancellable(() => act.recordBackfillGivenUp(command, reasonOf(error)));
     throw error;
   }
 }

@@ -29,13 +29,13 @@ export function purposeOf(terms: WithdrawalTerms): string {
 
 export function scanCard(status: ScanStatus): string {
   const { cursor, lag, blocksPerSecond, at } = status;
-  const by = status.state === 'paused' ? ` by ${status.actor}` : '';
-  const still = 'reason' in status ? `${by} since ${status.since}: ${status.reason}` : '';
-  const pace = blocksPerSecond === null ? [] : [`${blocksPerSecond.toFixed(1)} blocks/s`];
-  const behind = lag === null ? [] : [`${lag} behind`];
-  const place =
-    cursor === null ? 'before its first block' : [`at slot ${cursor.slot}`, ...behind, ...pace].join(', ');
-  const lines = [`**${status.state}**${still}`, place, ...(at === null ? [] : [`reported at ${at}`])];
+  const actor = status.state === 'paused' ? ` by ${status.actor}` : '';
+  const pauseText = 'reason' in status ? `${actor} since ${status.since}: ${status.reason}` : '';
+  const speed = blocksPerSecond === null ? [] : [`${blocksPerSecond.toFixed(1)} blocks/s`];
+  const lagText = lag === null ? [] : [`${lag} behind`];
+  const position =
+    cursor === null ? 'before its first block' : [`at slot ${cursor.slot}`, ...lagText, ...speed].join(', ');
+  const lines = [`**${status.state}**${pauseText}`, position, ...(at === null ? [] : [`reported at ${at}`])];
   return lines.join(LINE_BREAK);
 }
 
@@ -53,16 +53,16 @@ export function reconciliationCard(report: ReconciliationReport): string {
 export function backfillCard(result: BackfillResult): string {
   if (!('transactions' in result)) {
     const { blocks, found, unread } = result;
-    const missing = counted(found, 'missing deposit');
+    const missing = countText(found, 'missing deposit');
     const lines = [
-      `${counted(blocks, 'block')} read again: ${missing} found and recorded; see alerts \`deposit_missed\``,
+      `${countText(blocks, 'block')} read again: ${missing} found and recorded; see alerts \`deposit_missed\``,
       ...(unread.length === 0 ? [] : [`**not complete**: of closed gaps ${unreadText(unread)}`]),
     ];
     return lines.join(LINE_BREAK);
   }
   const { transactions, unread } = result;
   const lines = [
-    `${counted(transactions, 'transaction')} read: ${verdictOf(result)}`,
+    `${countText(transactions, 'transaction')} read: ${verdictOf(result)}`,
     ...(unread === 0
       ? []
       : [`**not complete**, nodes did not return all (${unread} unread): see alert \`audit_incomplete\``]),
@@ -72,11 +72,11 @@ export function backfillCard(result: BackfillResult): string {
 
 function verdictOf({ found, remaining }: AuditReport): string {
   if (found === 0) return 'chain and database agree';
-  if (remaining > 0) return `**${counted(remaining, 'difference')} not repaired**`;
-  return `${counted(found, 'difference')} found and repaired`;
+  if (remaining > 0) return `**${countText(remaining, 'difference')} not repaired**`;
+  return `${countText(found, 'difference')} found and repaired`;
 }
 
-function counted(count: number, noun: string): string {
+function countText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 

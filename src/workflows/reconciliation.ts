@@ -7,8 +7,8 @@ import { reconciliationCard } from './details.ts';
  * Hourly schedule: compares the balances of all our wallets with the recorded movements, page by page, from
  * the stored position. `done` is the result of the run before.
  */
-export async function reconciliation(done = NOTHING_RECONCILED): Promise<ReconciliationReport> {
-  for (let total = done; ; ) {
+export async function reconciliation(earlierTotal = NOTHING_RECONCILED): Promise<ReconciliationReport> {
+  for (let total = earlierTotal; ; ) {
     const { next, ...page } = await reconcilePage();
     total = bothOf(total, page);
     setCurrentDetails(reconciliationCard(total));

@@ -4,7 +4,7 @@ import type { Landing, PreparedAttempt, SettlementState, SignedStep, SigningTask
 import * as act from './activity-proxies.ts';
 import type { SettlementProgress } from './settlement-progress.ts';
 
-export interface Steps {
+export interface SettlementSteps {
   /** Prepares the next attempt and adds it to the progress. Null if there is none to pay now. */
   readonly prepare: () => Promise<PreparedAttempt | null>;
   /** Signing tasks for our missing signatures, the fee payer's last. */
@@ -18,16 +18,16 @@ export interface Steps {
  * Prepares, signs and lands attempts until the settlement has ended: at most one of them can ever land.
  * Returns early if the history is long; the caller continues as new.
  */
-export async function settle(progress: SettlementProgress, steps: Steps): Promise<void> {
+export async function settle(progress: SettlementProgress, steps: SettlementSteps): Promise<void> {
   const { land = act.landAttempt } = steps;
-  while (!isTerminal(progress.status) && !progress.isLong) {
+  while (!isTerminal(progress.status) && !progress.isHistoryLong) {
     const attempt = progress.attempt ?? (await steps.prepare());
     if (attempt === null) continue;
     const signature = await signatureOf(progress, steps, attempt);
     if (signature === null) continue;
-    progress.signed(signature);
-    const landing = await progress.unlessLong(land({ id: progress.id, n: attempt.n, signature }));
-    if (landing !== null) progress.landed(landing);
+    progress.recordSignature(signature);
+    const landing = await progress.unlessHistoryLong(land({ id: progress.id, n: attempt.n, signature }));
+    if (landing !== null) progress.recordLanding(landing);
   }
 }
 
@@ -37,18 +37,18 @@ export async function settle(progress: SettlementProgress, steps: Steps): Promis
  */
 async function signatureOf(
   progress: SettlementProgress,
-  steps: Steps,
+  steps: SettlementSteps,
   attempt: PreparedAttempt,
 ): Promise<string | null> {
   const { id } = progress;
   const { n, signature, isAwaited = false } = attempt;
   const store = (other: string) => act.storeSignature({ id, n, signature: other });
-  const signed = await signAll(signature, steps.tasksOf(attempt), {
+  const payerSignature = await signAll(signature, steps.tasksOf(attempt), {
     sign: (task) => signOrHold(progress, steps, task),
     store,
   });
-  if (!isAwaited || isTerminal(progress.status)) return signed;
-  if (signed !== null) await store(signed);
+  if (!isAwaited || isTerminal(progress.status)) return payerSignature;
+  if (payerSignature !== null) await store(payerSignature);
   progress.resume(await act.awaitSignatures({ id, n }));
   return null;
 }
@@ -59,7 +59,7 @@ async function signatureOf(
  */
 async function signOrHold(
   progress: SettlementProgress,
-  { hold }: Steps,
+  { hold }: SettlementSteps,
   task: SigningTask,
 ): Promise<string | null> {
   try {
@@ -73,7 +73,7 @@ async function signOrHold(
   }
 }
 
-export interface Signing {
+export interface SignatureHandlers {
   /** Null if no signature will come. */
   readonly sign: (task: SigningTask) => Promise<string | null>;
   /** Stores the signature of a signer other than the fee payer. */
@@ -87,13 +87,13 @@ export interface Signing {
 export async function signAll(
   signature: string | null,
   tasks: readonly SigningTask[],
-  { sign, store }: Signing,
+  { sign, store }: SignatureHandlers,
 ): Promise<string | null> {
-  const last = signature === null ? tasks.at(-1) : undefined;
-  for (const task of last === undefined ? tasks : tasks.slice(0, -1)) {
-    const other = await sign(task);
-    if (other === null) return null;
-    await store(other);
+  const payerTask = signature === null ? tasks.at(-1) : undefined;
+  for (const task of payerTask === undefined ? tasks : tasks.slice(0, -1)) {
+    const otherSignature = await sign(task);
+    if (otherSignature === null) return null;
+    await store(otherSignature);
   }
-  return last === undefined ? signature : sign(last);
+  return payerTask === undefined ? signature : sign(payerTask);
 }

@@ -27,7 +27,7 @@ export async function settlement({ id }: { readonly id: string }): Promise<Settl
   progress.resume(await act.findSettlement({ id }));
   await settle(progress, {
     prepare: async () => {
-      progress.prepared(await act.prepareSettlement({ id, shown: progress.shown }));
+      progress.recordPreparation(await act.prepareSettlement({ id, shown: progress.displayedStatus }));
       return progress.attempt;
     },
     tasksOf: ({ tasks = [] }) => tasks,

@@ -8,12 +8,12 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { DeliveryLine, Patience } from '../domain/webhook.ts';
-import { deliverTo, giveUpDelivery, nextDelivery } from './activity-proxies.ts';
+import { deliverActivity, giveUpDelivery, nextDelivery } from './activity-proxies.ts';
 import { LINE_BREAK } from './details.ts';
 import { wakeDelivery } from './messages.ts';
 
 /** Events listed in the current details, the newest last. */
-const SHOWN = 10;
+const MAX_LISTED_EVENTS = 10;
 
 export interface WebhookDeliveryInput extends DeliveryLine {
   readonly patience: Patience;
@@ -25,27 +25,27 @@ export interface WebhookDeliveryInput extends DeliveryLine {
  * and a second run finds none.
  */
 export async function webhookDelivery({ patience, ...line }: WebhookDeliveryInput): Promise<void> {
-  const deliver = deliverTo(patience);
-  const ended: string[] = [];
-  let woken = false;
+  const deliver = deliverActivity(patience);
+  const results: string[] = [];
+  let isWoken = false;
   setHandler(wakeDelivery, () => {
-    woken = true;
+    isWoken = true;
   });
   do {
-    woken = false;
+    isWoken = false;
     for (let key = await nextDelivery(line); key !== null; key = await nextDelivery(line)) {
       try {
         // Older workers return nothing.
         const end: string | null | undefined = await deliver(key, patience);
-        ended.push(end ?? `${key.event} has ended`);
+        results.push(end ?? `${key.event} has ended`);
       } catch (error) {
         if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
         await giveUpDelivery(key);
-        ended.push(`${key.event} is given up: ${rootCause(error) ?? 'unknown cause'}`);
+        results.push(`${key.event} is given up: ${rootCause(error) ?? 'unknown cause'}`);
       }
-      setCurrentDetails(ended.slice(-SHOWN).join(LINE_BREAK));
+      setCurrentDetails(results.slice(-MAX_LISTED_EVENTS).join(LINE_BREAK));
       if (workflowInfo().continueAsNewSuggested)
         await continueAsNew<typeof webhookDelivery>({ patience, ...line });
     }
-  } while (woken);
+  } while (isWoken);
 }

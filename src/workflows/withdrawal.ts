@@ -42,11 +42,11 @@ setWorkflowOptions(pinnedIfVersioned, withdrawal);
 
 /** Prepares the next attempt; waits for the customer, funds or the end of a pause. Null if there is none to pay. */
 async function prepareAttempt(progress: WithdrawalProgress): Promise<PreparedAttempt | null> {
-  const { answers, terms, shown } = progress;
+  const { confirmationCount, terms, displayedStatus: shown } = progress;
   const prepared = await progress.unlessCancelled(act.prepareAttempt({ terms, shown }));
   if (prepared === null) return null;
-  progress.prepared(prepared);
-  if (progress.status === 'awaiting_confirmation') await progress.customerAnswered(answers);
+  progress.recordPreparation(prepared);
+  if (progress.status === 'awaiting_confirmation') await progress.waitForCustomer(confirmationCount);
   return progress.attempt;
 }
 

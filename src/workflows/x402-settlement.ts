@@ -26,7 +26,7 @@ export async function x402Settlement({ id }: { readonly id: string }): Promise<S
   setHandler(
     settlementReached,
     async (commitment) => {
-      await progress.ended(() => progress.status === commitment);
+      await progress.waitUntil(() => progress.status === commitment);
       return progress.view();
     },
     {
@@ -37,7 +37,7 @@ export async function x402Settlement({ id }: { readonly id: string }): Promise<S
   let owes: boolean | null = null;
   await settle(progress, {
     prepare: async () => {
-      progress.resume(await act.settleQuickly({ id, shown: progress.shown }));
+      progress.resume(await act.settleQuickly({ id, shown: progress.displayedStatus }));
       return isTerminal(progress.status) ? null : progress.attempt;
     },
     tasksOf: ({ tasks = [] }) => tasks,

@@ -1,7 +1,7 @@
 import { chunksOf } from '../../domain/chunks.ts';
 import type { Holding, TokenPlace } from '../../domain/reconciliation.ts';
 import { NodeFault } from '../rpc/errors.ts';
-import { ACCOUNTS_PER_CALL, getMultipleAccounts } from '../rpc/methods.ts';
+import { getMultipleAccounts, MAX_ACCOUNTS_PER_CALL } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { AccountInfo } from '../rpc/schemas.ts';
 import { readTokenAccount, type TokenAccountInfo } from '../tokens/token-account.ts';
@@ -29,20 +29,20 @@ export interface WalletHoldings {
 }
 
 /** A node's finalized slot can advance between two calls, though rarely this often in a row. */
-const TRIES = 20;
+const MAX_TRIES = 20;
 
 /** Groups of wallets for one call each. A wallet with too many accounts for one call is a group by itself. */
 export function groupsOf(wallets: readonly WalletAccounts[]): readonly (readonly WalletAccounts[])[] {
   const groups: WalletAccounts[][] = [];
-  let room = 0;
-  for (const one of wallets) {
-    const size = 1 + one.tokenAccounts.length + (one.nested?.size ?? 0);
-    if (size > room) {
+  let remainingPlaces = 0;
+  for (const walletAccounts of wallets) {
+    const size = 1 + walletAccounts.tokenAccounts.length + (walletAccounts.nested?.size ?? 0);
+    if (size > remainingPlaces) {
       groups.push([]);
-      room = ACCOUNTS_PER_CALL;
+      remainingPlaces = MAX_ACCOUNTS_PER_CALL;
     }
-    groups.at(-1)?.push(one);
-    room -= size;
+    groups.at(-1)?.push(walletAccounts);
+    remainingPlaces -= size;
   }
   return groups;
 }
@@ -57,14 +57,14 @@ export async function holdingsOf(
     ...tokenAccounts,
     ...(nested?.keys() ?? []),
   ]);
-  const { slot, accounts } = await accountsAtOnce(node, addresses);
-  const readIn = (owner: string, account: string) => {
+  const { slot, accounts } = await accountsAtOneSlot(node, addresses);
+  const tokensIn = (owner: string, account: string) => {
     const token = tokensOf(owner, account, accounts.get(account) ?? null);
     return token === null ? [] : [{ account, ...token }];
   };
   return wallets.map(({ wallet, tokenAccounts, nested = new Map<string, string>() }) => {
-    const read = tokenAccounts.flatMap((account) => readIn(wallet, account));
-    const inside = [...nested].flatMap(([account, owner]) => readIn(owner, account));
+    const read = tokenAccounts.flatMap((account) => tokensIn(wallet, account));
+    const inside = [...nested].flatMap(([account, owner]) => tokensIn(owner, account));
     const lamports = accounts.get(wallet)?.lamports ?? 0n;
     return {
       wallet,
@@ -84,17 +84,17 @@ function placeOf({ account, mint, amount }: TokenPlace): TokenPlace {
   return { account, mint, amount };
 }
 
-async function accountsAtOnce(
+async function accountsAtOneSlot(
   node: SolanaNode,
   addresses: readonly string[],
 ): Promise<{ slot: bigint; accounts: ReadonlyMap<string, AccountInfo | null> }> {
-  const parts = chunksOf(addresses, ACCOUNTS_PER_CALL);
-  for (let tries = 0; tries < TRIES; tries += 1) {
+  const parts = chunksOf(addresses, MAX_ACCOUNTS_PER_CALL);
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const answers = await Promise.all(parts.map((part) => getMultipleAccounts(node, part)));
     const values = answers.flatMap(({ value }) => value);
     const slots = new Set(answers.map(({ context }) => context.slot));
-    const [slot, another] = slots;
-    if (slot === undefined || another !== undefined) continue;
+    const [slot, otherSlot] = slots;
+    if (slot === undefined || otherSlot !== undefined) continue;
     return { slot, accounts: new Map(addresses.map((address, at) => [address, values[at] ?? null])) };
   }
   throw new NodeFault(node.name, `does not return ${addresses.length} accounts at one slot`);

@@ -18,8 +18,8 @@ export interface HistoryBounds {
 export const HISTORY_BOUNDS: HistoryBounds = { pageSize: 1_000, pagesPerCall: 100 };
 
 /** More pages than the transactions of a blockhash's life can fill. */
-const PAGES_WITHIN = 1_000;
-const PLACES_KEPT = 50_000;
+const MAX_PAGES_WITHIN_SLOTS = 1_000;
+const MAX_STORED_PLACES = 50_000;
 
 /** Entries of a list, newest first. `isEnd`: the node lists no older ones. */
 export interface HistoryPage {
@@ -46,7 +46,7 @@ export async function historyPage(
     limit,
     ...(before === null ? {} : { before: before.signature }),
   });
-  if (!continuesBelow(before, page)) throw endless(node, address);
+  if (!continuesBelow(before, page)) throw endlessListError(node, address);
   const isLost =
     before !== null && page.length === 0 && (await getTransaction(node, before.signature)) === null;
   return isLost ? null : wholeSlots(page, limit);
@@ -55,8 +55,8 @@ export async function historyPage(
 function wholeSlots(page: readonly WalletSignature[], limit: number): HistoryPage {
   const end = page.at(-1);
   if (end === undefined || page.length < limit) return { entries: page, isEnd: true };
-  const whole = page.filter(({ slot }) => slot > end.slot);
-  return { entries: whole.length === 0 ? page : whole, isEnd: false };
+  const wholeEntries = page.filter(({ slot }) => slot > end.slot);
+  return { entries: wholeEntries.length === 0 ? page : wholeEntries, isEnd: false };
 }
 
 /** The entries within some slots; or, if one call cannot read all newer ones, the slot that it has reached. */
@@ -74,29 +74,33 @@ export async function listWithin(
   places: WalletSignature[],
   { pageSize, pagesPerCall }: HistoryBounds,
 ): Promise<ListedWithin> {
-  const found: WalletSignature[] = [];
+  const entries: WalletSignature[] = [];
   let last = places.findLast(({ slot }) => slot > upTo) ?? null;
-  for (let [newer, within] = [0, 0]; ; ) {
+  for (let [newerPages, pagesWithin] = [0, 0]; ; ) {
     const page = await historyPage(node, address, last, pageSize);
-    if (page === null) return forget(places, last, upTo);
-    found.push(...page.entries.filter((one) => one.slot > above && one.slot <= upTo && !skip(one)));
+    if (page === null) return forgetLostPlaces(places, last, upTo);
+    entries.push(...page.entries.filter((one) => one.slot > above && one.slot <= upTo && !skip(one)));
     const end = page.entries.at(-1);
-    if (end === undefined || page.isEnd || end.slot <= above) return { entries: found };
+    if (end === undefined || page.isEnd || end.slot <= above) return { entries };
     if (end.slot > upTo) {
       const isLowest = last === (places.at(-1) ?? null);
-      if (isLowest && places.length < PLACES_KEPT) places.push(end);
-      newer += 1;
-      if (newer === pagesPerCall) return { readTo: end.slot };
+      if (isLowest && places.length < MAX_STORED_PLACES) places.push(end);
+      newerPages += 1;
+      if (newerPages === pagesPerCall) return { readTo: end.slot };
     } else {
-      within += 1;
-      if (within === PAGES_WITHIN) throw endless(node, address);
+      pagesWithin += 1;
+      if (pagesWithin === MAX_PAGES_WITHIN_SLOTS) throw endlessListError(node, address);
     }
     last = end;
   }
 }
 
 /** Removes the place that the node has lost, and all older ones. */
-function forget(places: WalletSignature[], lost: WalletSignature | null, upTo: bigint): ListedWithin {
+function forgetLostPlaces(
+  places: WalletSignature[],
+  lost: WalletSignature | null,
+  upTo: bigint,
+): ListedWithin {
   const at = places.findIndex(({ signature }) => signature === lost?.signature);
   if (at >= 0) places.splice(at);
   return { readTo: lost?.slot ?? upTo };
@@ -110,7 +114,7 @@ function continuesBelow(last: WalletSignature | null, page: readonly WalletSigna
   });
 }
 
-export function endless(node: SolanaNode, address: string): DomainError {
+export function endlessListError(node: SolanaNode, address: string): DomainError {
   const message = `${node.name} getSignaturesForAddress: the pages for ${address} do not continue to older transactions`;
   return new DomainError('NodeFault', message, { node: node.name });
 }

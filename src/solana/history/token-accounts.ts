@@ -16,7 +16,7 @@ import type { WalletListing, WalletLists } from './wallet-signatures.ts';
 export interface ListedNodes {
   readonly pool: NodePool;
   readonly lists: WalletLists;
-  readonly held: LedgerCompleteness;
+  readonly completeness: LedgerCompleteness;
 }
 
 /** A transaction in the list of an account, and the names of the nodes that list it in that slot. */
@@ -40,34 +40,39 @@ interface NodeListing extends WalletListing {
  * Throws NoHealthyNode if too few nodes answer with a list; an empty list is an answer.
  *
  * An empty or short list counts only if a quorum of nodes has every block of these slots, and still has them
- * afterwards (see {@link areWhole}). With too few such nodes, the result may be incomplete.
+ * afterwards (see {@link areComplete}). With too few such nodes, the result may be incomplete.
  */
 export async function historyOf(
-  { pool, lists, held }: ListedNodes,
+  { pool, lists, completeness }: ListedNodes,
   account: string,
   from: bigint,
   to: bigint,
 ): Promise<AccountHistory> {
-  const { holding } = await held.holdersOf(pool, { from, to });
+  const { complete } = await completeness.completeNodes(pool, { from, to });
   const found = new Map<string, WalletSignature & { readonly listedBy: Set<string> }>();
   const completeNodes: string[][] = [];
   for (let above = from - 1n; above < to; ) {
     const listings = await listingsOfAll({ pool, lists }, account, above);
-    const whole = listings.filter(({ node, historyFrom }) => holding.has(node) && historyFrom <= above + 1n);
-    const listed = listedTo(pool, whole, above) ?? listedTo(pool, listings, above);
-    if (listed === null)
+    const completeListings = listings.filter(
+      ({ node, historyFrom }) => complete.has(node) && historyFrom <= above + 1n,
+    );
+    const coveredTo =
+      quorumCoveredTo(pool, completeListings, above) ?? quorumCoveredTo(pool, listings, above);
+    if (coveredTo === null)
       throw new DomainError(
         'NoHealthyNode',
         `no quorum of nodes lists ${account} from slot ${above + 1n} on`,
       );
-    completeNodes.push(whole.flatMap(({ node, coveredTo }) => (coveredTo >= listed ? [node] : [])));
+    completeNodes.push(
+      completeListings.flatMap(({ node, coveredTo }) => (coveredTo >= coveredTo ? [node] : [])),
+    );
     for (const { node, entries } of listings)
       for (const entry of entries.filter(({ slot }) => slot <= to)) {
-        const place = `${entry.signature}/${entry.slot}`;
-        found.set(place, found.get(place) ?? { ...entry, listedBy: new Set() });
-        found.get(place)?.listedBy.add(node);
+        const key = `${entry.signature}/${entry.slot}`;
+        found.set(key, found.get(key) ?? { ...entry, listedBy: new Set() });
+        found.get(key)?.listedBy.add(node);
       }
-    above = listed;
+    above = coveredTo;
   }
   return { entries: [...found.values()], completeNodes };
 }
@@ -76,27 +81,27 @@ export async function historyOf(
  * True if a quorum of the complete nodes has all the blocks now; a node may have lost them before it listed. Throws
  * NoHealthyNode if the decision depends on nodes that no longer answer.
  */
-export async function areWhole(
-  { pool, held }: Omit<ListedNodes, 'lists'>,
+export async function areComplete(
+  { pool, completeness }: Omit<ListedNodes, 'lists'>,
   slots: Slots,
   histories: readonly AccountHistory[],
 ): Promise<boolean> {
   const { quorum } = pool;
   const parts = histories.flatMap(({ completeNodes }) => completeNodes);
-  const areEnough = (isMeant: (node: string) => boolean) =>
+  const isQuorumPerPart = (isMeant: (node: string) => boolean) =>
     parts.every((nodes) => nodes.filter(isMeant).length >= quorum);
-  if (!areEnough(() => true)) return false;
-  const { holding, silent } = await held.holdersNow(pool, slots);
-  if (areEnough((node) => holding.has(node))) return true;
-  if (!areEnough((node) => holding.has(node) || silent.has(node))) return false;
+  if (!isQuorumPerPart(() => true)) return false;
+  const { complete, silent } = await completeness.completeNodesNow(pool, slots);
+  if (isQuorumPerPart((node) => complete.has(node))) return true;
+  if (!isQuorumPerPart((node) => complete.has(node) || silent.has(node))) return false;
   const message = `${[...silent].join(', ')} returned the blocks of slots ${slots.from} to ${slots.to}, and does not answer now`;
   throw new DomainError('NoHealthyNode', message);
 }
 
 /** The slot above `above` up to which a quorum's lists are complete; null if too few are. */
-function listedTo(pool: NodePool, listings: readonly NodeListing[], above: bigint): bigint | null {
-  const covered = listings.map(({ coveredTo }) => coveredTo);
-  const common = reached(covered, pool.quorum);
+function quorumCoveredTo(pool: NodePool, listings: readonly NodeListing[], above: bigint): bigint | null {
+  const coveredSlots = listings.map(({ coveredTo }) => coveredTo);
+  const common = reached(coveredSlots, pool.quorum);
   return common === null || common <= above ? null : common;
 }
 
@@ -117,12 +122,12 @@ async function listingsOfAll(
 }
 
 /** True if a quorum returns that finalized slot without the transaction, or no block. A failed request denies nothing. */
-export async function isAbsent(pool: NodePool, said: WalletSignature): Promise<boolean> {
-  const denied = await pool.agreed(
-    (node) => transactionIn(node, said),
+export async function isAbsent(pool: NodePool, listed: WalletSignature): Promise<boolean> {
+  const agreement = await pool.agreed(
+    (node) => transactionIn(node, listed),
     (one, other) => one === 'absent' && other === 'absent',
   );
-  return denied !== null;
+  return agreement !== null;
 }
 
 /**
@@ -132,17 +137,17 @@ export async function isAbsent(pool: NodePool, said: WalletSignature): Promise<b
 export async function tokenAccountsOf(
   pool: NodePool,
   wallet: string,
-  asOf: bigint,
+  minSlot: bigint,
 ): Promise<readonly string[]> {
   const answers = answersIn(await pool.all((node) => tokenAccountsAt(node, wallet)));
-  const listed = answers.flatMap(({ answer }) => (answer.slot >= asOf ? [new Set(answer.accounts)] : []));
+  const listed = answers.flatMap(({ answer }) => (answer.slot >= minSlot ? [new Set(answer.accounts)] : []));
   const noQuorum = () =>
     new DomainError('NoHealthyNode', `no quorum of nodes returns the same token accounts of ${wallet}`);
   if (listed.length < pool.quorum) throw noQuorum();
   return [...new Set(listed.flatMap((named) => [...named]))].filter((account) => {
-    const naming = listed.filter((named) => named.has(account)).length;
-    if (naming < pool.quorum && listed.length - naming < pool.quorum) throw noQuorum();
-    return naming >= pool.quorum;
+    const listedCount = listed.filter((named) => named.has(account)).length;
+    if (listedCount < pool.quorum && listed.length - listedCount < pool.quorum) throw noQuorum();
+    return listedCount >= pool.quorum;
   });
 }
 

@@ -10,7 +10,7 @@ import { readTransaction } from '../scan/transaction.ts';
 import type { WalletSignature } from './pages.ts';
 
 /** A finalized transaction from one node, and the slot and time (Unix seconds) of its block. */
-interface ShownTransaction {
+interface NodeTransaction {
   readonly slot: bigint;
   readonly time: bigint | null;
   readonly transaction: ScannedTransaction;
@@ -21,17 +21,14 @@ interface ShownTransaction {
  * it. Throws as `SolanaNode.call` and {@link readTransaction} do, and NodeFault if the node returns another
  * transaction.
  */
-export async function fetchTransaction(
-  node: SolanaNode,
-  signature: string,
-): Promise<ShownTransaction | null> {
-  const shown = await getTransactionAccounts(node, signature);
-  if (shown === null) return null;
+export async function fetchTransaction(node: SolanaNode, signature: string): Promise<NodeTransaction | null> {
+  const answer = await getTransactionAccounts(node, signature);
+  if (answer === null) return null;
   const { name, maxTransactionVersion } = node;
-  const transaction = readTransaction(shown, { node: name, maxTransactionVersion });
+  const transaction = readTransaction(answer, { node: name, maxTransactionVersion });
   if (transaction.signature !== signature)
     throw new NodeFault(name, `getTransaction: returns ${transaction.signature} for ${signature}`);
-  return { slot: shown.slot, time: shown.blockTime, transaction };
+  return { slot: answer.slot, time: answer.blockTime, transaction };
 }
 
 /**
@@ -40,17 +37,19 @@ export async function fetchTransaction(
  */
 export async function denyingNodes(
   pool: NodePool,
-  arrival: Movement & Pick<BlockHeader, 'slot'>,
+  transfer: Movement & Pick<BlockHeader, 'slot'>,
 ): Promise<readonly string[]> {
   const denials = await pool.all(async (node) => {
-    const shown = await transactionIn(node, arrival);
-    return shown === 'absent' || (shown !== 'unknown' && arrivedBy(shown, arrival) === 0n);
+    const transaction = await transactionIn(node, transfer);
+    return (
+      transaction === 'absent' || (transaction !== 'unknown' && receivedAmount(transaction, transfer) === 0n)
+    );
   });
   return answersIn(denials).flatMap(({ node, answer }) => (answer ? [node] : []));
 }
 
 /** Base units that arrived at the account. Ownership alone decides, so no asset rules are needed. */
-function arrivedBy(transaction: ScannedTransaction, { wallet, account, asset }: Movement): bigint {
+function receivedAmount(transaction: ScannedTransaction, { wallet, account, asset }: Movement): bigint {
   const { inflows } = findingOfTransaction(transaction, {
     kindOf: (address) => (address === wallet ? 'deposit' : undefined),
     ataOf: () => '',
@@ -69,8 +68,8 @@ export async function transactionIn(
   node: SolanaNode,
   { signature, slot }: WalletSignature,
 ): Promise<ScannedTransaction | 'absent' | 'unknown'> {
-  const shown = await fetchTransaction(node, signature);
-  if (shown !== null) return shown.slot === slot ? shown.transaction : 'absent';
+  const found = await fetchTransaction(node, signature);
+  if (found !== null) return found.slot === slot ? found.transaction : 'absent';
   const block = await blockAt(node, slot);
   if (block !== null) return block.signatures?.includes(signature) === false ? 'absent' : 'unknown';
   const [next] = await getBlocksWithLimit(node, slot, 1);

@@ -2,7 +2,13 @@ import { DomainError } from '../../domain/errors.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { answersIn } from '../rpc/quorum.ts';
-import { endless, HISTORY_BOUNDS, type HistoryBounds, historyPage, type WalletSignature } from './pages.ts';
+import {
+  endlessListError,
+  HISTORY_BOUNDS,
+  type HistoryBounds,
+  historyPage,
+  type WalletSignature,
+} from './pages.ts';
 import { finalizedProgress, type Progress } from './wallet-history.ts';
 
 export interface WalletListing {
@@ -18,7 +24,7 @@ export interface WalletListing {
 interface ListReading {
   readonly above: bigint;
   readonly finalized: Progress;
-  found: WalletSignature[];
+  entries: WalletSignature[];
   last: WalletSignature | null;
   isTruncated: boolean;
   /** When the previous call ended, on the clock of `performance.now()`; null while a call runs. */
@@ -28,10 +34,10 @@ interface ListReading {
 type IsKnown = (signature: string) => boolean;
 
 /** Entries kept of a list, the oldest ones; newer ones are read after these are processed. */
-const KEPT = 50_000;
-const READINGS_KEPT = 32;
+const MAX_STORED_ENTRIES = 50_000;
+const MAX_STORED_READINGS = 32;
 /** An unfinished list that no call has continued for this long is dropped when another needs its place. */
-const ABANDONED_MS = 3_600_000;
+const ABANDONED_AFTER_MS = 3_600_000;
 
 /**
  * Nodes' lists for wallets above a slot, of any length. One call reads some pages, and the next call of this process
@@ -64,62 +70,63 @@ export class WalletLists {
   }
 
   async ofNode(node: SolanaNode, wallet: string, slot: bigint, known: IsKnown): Promise<WalletListing> {
-    const reading = this.#resume(node, wallet, slot) ?? (await begin(node, slot));
-    let isKept = false;
+    const reading = this.#resume(node, wallet, slot) ?? (await startReading(node, slot));
+    let isUnfinished = false;
     try {
       for (let pages = 0; pages < this.#bounds.pagesPerCall; pages += 1)
         if (await this.#readPage(reading, node, wallet, known))
           return { node: node.name, ...listingOf(reading, slot, known) };
-      isKept = true;
+      isUnfinished = true;
     } finally {
-      this.#store(node, wallet, reading, isKept);
+      this.#store(node, wallet, reading, isUnfinished);
     }
-    throw unread(node, wallet, reading.last);
+    throw longHistoryError(node, wallet, reading.last);
   }
 
   /** Reads the next page. Returns true if it is the last one. */
   async #readPage(reading: ListReading, node: SolanaNode, wallet: string, known: IsKnown): Promise<boolean> {
     const { pageSize } = this.#bounds;
     const page = await historyPage(node, wallet, reading.last, pageSize);
-    if (page === null) throw endless(node, wallet);
+    if (page === null) throw endlessListError(node, wallet);
     const found = page.entries.filter(({ slot, signature }) => slot > reading.above && !known(signature));
-    reading.found.push(...found);
-    reading.isTruncated ||= reading.found.length > KEPT;
-    reading.found.splice(0, reading.found.length - KEPT);
+    reading.entries.push(...found);
+    reading.isTruncated ||= reading.entries.length > MAX_STORED_ENTRIES;
+    reading.entries.splice(0, reading.entries.length - MAX_STORED_ENTRIES);
     reading.last = page.entries.at(-1) ?? reading.last;
     return reading.last === null || page.isEnd || reading.last.slot <= reading.above;
   }
 
   /** The unfinished list of an earlier call. It keeps its place while this call runs. */
   #resume(node: SolanaNode, wallet: string, slot: bigint): ListReading | undefined {
-    const reading = this.#of(node).get(wallet);
+    const reading = this.#readingsOf(node).get(wallet);
     if (reading === undefined || reading.pausedAt === null || reading.above > slot) return undefined;
     reading.pausedAt = null;
     return reading;
   }
 
-  #store(node: SolanaNode, wallet: string, reading: ListReading, isKept: boolean): void {
-    const readings = this.#of(node);
+  #store(node: SolanaNode, wallet: string, reading: ListReading, isUnfinished: boolean): void {
+    const readings = this.#readingsOf(node);
     const other = readings.get(wallet);
     // Another call began a list from the same slot or an earlier one meanwhile: that one is kept.
     if (other !== undefined && other !== reading && other.above <= reading.above) return;
     readings.delete(wallet);
-    if (!isKept || !this.#hasRoom(readings)) return;
+    if (!isUnfinished || !this.#hasRoom(readings)) return;
     reading.pausedAt = performance.now();
     readings.set(wallet, reading);
   }
 
   #hasRoom(readings: Map<string, ListReading>): boolean {
-    if (readings.size < READINGS_KEPT) return true;
+    if (readings.size < MAX_STORED_READINGS) return true;
     for (const [wallet, { pausedAt }] of readings)
-      if (pausedAt !== null && performance.now() - pausedAt > ABANDONED_MS) return readings.delete(wallet);
+      if (pausedAt !== null && performance.now() - pausedAt > ABANDONED_AFTER_MS)
+        return readings.delete(wallet);
     return false;
   }
 
-  #of({ name }: SolanaNode): Map<string, ListReading> {
-    const known = this.#readings.get(name) ?? new Map<string, ListReading>();
-    this.#readings.set(name, known);
-    return known;
+  #readingsOf({ name }: SolanaNode): Map<string, ListReading> {
+    const readings = this.#readings.get(name) ?? new Map<string, ListReading>();
+    this.#readings.set(name, readings);
+    return readings;
   }
 }
 
@@ -132,11 +139,11 @@ export function unionOf(listings: readonly Pick<WalletListing, 'entries'>[]): re
 }
 
 /** The progress comes first: everything final by then must be in the list. */
-async function begin(node: SolanaNode, above: bigint): Promise<ListReading> {
+async function startReading(node: SolanaNode, above: bigint): Promise<ListReading> {
   return {
     above,
     finalized: await finalizedProgress(node),
-    found: [],
+    entries: [],
     last: null,
     isTruncated: false,
     pausedAt: null,
@@ -145,18 +152,18 @@ async function begin(node: SolanaNode, above: bigint): Promise<ListReading> {
 
 /** The entries above `slot` of a list that may have begun before some of them were known. */
 function listingOf(
-  { found, finalized, isTruncated }: ListReading,
+  { entries: read, finalized, isTruncated }: ListReading,
   slot: bigint,
   known: IsKnown,
 ): Omit<WalletListing, 'node'> {
-  const entries = found.filter((entry) => entry.slot > slot && !known(entry.signature));
-  const [newest] = found;
+  const entries = read.filter((entry) => entry.slot > slot && !known(entry.signature));
+  const [newest] = read;
   if (isTruncated && newest !== undefined) return { entries, finalized: null, coveredTo: newest.slot - 1n };
   return { entries, finalized, coveredTo: finalized.slot };
 }
 
 /** `Unavailable` instead of `NodeFault`, because a long list is not the node's fault. */
-function unread({ name }: SolanaNode, wallet: string, last: WalletSignature | null): DomainError {
+function longHistoryError({ name }: SolanaNode, wallet: string, last: WalletSignature | null): DomainError {
   const message = `the history of ${wallet} is long: ${name} has returned it down to slot ${last?.slot ?? '?'}, and the next attempt continues there`;
   return new DomainError('Unavailable', message, { node: name });
 }

@@ -12,7 +12,7 @@ export interface NonceState {
   readonly nonce: string;
 }
 
-const SEED = /^sluice-nonce-[1-9][0-9]{0,8}$/;
+const SEED_PATTERN = /^sluice-nonce-[1-9][0-9]{0,8}$/;
 const AUTHORITY_OFFSET = 8;
 const NONCE_OFFSET = 40;
 
@@ -22,7 +22,7 @@ export function nonceSeed(index: number): string {
 }
 
 export function isNonceSeed(seed: string): boolean {
-  return SEED.test(seed);
+  return SEED_PATTERN.test(seed);
 }
 
 /** The address that the system program derives from this wallet and seed; the account needs no key of its own. */
@@ -61,15 +61,18 @@ export function advanceNonce(nonceAccount: string, authority: string): Transacti
  */
 export function isNonceAdvance(program: string, data: Uint8Array): boolean {
   if (program !== SYSTEM_PROGRAM || data.length < 4) return false;
-  return new DataView(data.buffer, data.byteOffset, data.byteLength).getUint32(0, true) === ADVANCE_NONCE;
+  return (
+    new DataView(data.buffer, data.byteOffset, data.byteLength).getUint32(0, true) ===
+    ADVANCE_NONCE_INSTRUCTION
+  );
 }
 
 /** {@link isNonceAdvance} for base58 data from a node; text that no transaction can contain is not decoded. */
-export function isWrittenNonceAdvance(program: string, data: string): boolean {
-  if (program !== SYSTEM_PROGRAM || !WRITTEN_DATA.test(data)) return false;
+export function isNonceAdvanceText(program: string, data: string): boolean {
+  if (program !== SYSTEM_PROGRAM || !INSTRUCTION_DATA_TEXT.test(data)) return false;
   return isNonceAdvance(program, base58.decode(data));
 }
 
-const ADVANCE_NONCE = 4;
+const ADVANCE_NONCE_INSTRUCTION = 4;
 /** Base58 text no longer than the data of an instruction that fills a packet. */
-const WRITTEN_DATA = /^[1-9A-HJ-NP-Za-km-z]{4,1700}$/;
+const INSTRUCTION_DATA_TEXT = /^[1-9A-HJ-NP-Za-km-z]{4,1700}$/;

@@ -9,9 +9,9 @@ import { transactionAs } from '../rpc/methods.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { answersIn, versionsOf } from '../rpc/quorum.ts';
 import { slotOrHeight, u64 } from '../rpc/schemas.ts';
-import { isWrittenNonceAdvance } from './account.ts';
+import { isNonceAdvanceText } from './account.ts';
 
-const AT_ONCE = 8;
+const MAX_CONCURRENT_TRANSACTIONS = 8;
 
 /** The transaction that ended an attempt's nonce: its use, else the oldest advance past it; null if unknown. */
 export interface NonceEnd {
@@ -19,7 +19,7 @@ export interface NonceEnd {
   readonly bypass: NonceBypass | null;
 }
 
-interface ShownAdvance {
+interface ReportedAdvance {
   readonly node: string;
   readonly slot: bigint;
   /** Whether the transaction used the attempt's nonce to do so. */
@@ -34,13 +34,13 @@ export interface NonceWalk {
   /** By node, the last entry read. */
   readonly places: Map<string, WalletSignature>;
   /** True once a list was read to its end. */
-  whole: boolean;
+  isComplete: boolean;
   /** The oldest advance past the attempt that a quorum has returned. */
   bypass: NonceBypass | null;
 }
 
-export function nonceWalk(): NonceWalk {
-  return { places: new Map(), whole: false, bypass: null };
+export function startNonceWalk(): NonceWalk {
+  return { places: new Map(), isComplete: false, bypass: null };
 }
 
 /** A page of one node; null if the node no longer lists the entry at which the page starts. */
@@ -59,16 +59,16 @@ export async function findNonceEnd(
 ): Promise<NonceEnd> {
   const { nonceAccount, nonce, nonceSlot } = attempt;
   const pages = await nextPages(pool, attempt, walk, pageSize);
-  const listed = pages.map(({ page }) => ({ entries: page?.entries ?? [] }));
-  const entries = unionOf(listed).filter(({ slot }) => slot > nonceSlot);
+  const listings = pages.map(({ page }) => ({ entries: page?.entries ?? [] }));
+  const entries = unionOf(listings).filter(({ slot }) => slot > nonceSlot);
   const uses: NonceUse[] = [];
   const bypasses: NonceBypass[] = [];
-  await pLimit(AT_ONCE).map(entries, async ({ signature }) => {
-    const shown = await askAdvance(pool, signature, attempt);
-    const used = mostAgreed(shown.filter(({ carriedNonce }) => carriedNonce));
-    if (used !== null) uses.push({ signature, nonceAccount, nonce, ...used, sequence });
-    const passed = used === null ? mostAgreed(shown) : null;
-    if (passed !== null) bypasses.push({ signature, nonceAccount, ...passed, sequence });
+  await pLimit(MAX_CONCURRENT_TRANSACTIONS).map(entries, async ({ signature }) => {
+    const advances = await askAdvance(pool, signature, attempt);
+    const agreedUse = mostAgreed(advances.filter(({ carriedNonce }) => carriedNonce));
+    if (agreedUse !== null) uses.push({ signature, nonceAccount, nonce, ...agreedUse, sequence });
+    const agreedBypass = agreedUse === null ? mostAgreed(advances) : null;
+    if (agreedBypass !== null) bypasses.push({ signature, nonceAccount, ...agreedBypass, sequence });
   });
   const isAgreed = ({ shownBy }: NonceUse | NonceBypass) => shownBy.length >= pool.quorum;
   const use = uses.find(isAgreed);
@@ -77,7 +77,7 @@ export async function findNonceEnd(
   for (const found of bypasses.filter(isAgreed))
     if (walk.bypass === null || found.slot < walk.bypass.slot) walk.bypass = found;
   advanceWalk(walk, pages, nonceSlot);
-  if (!walk.whole) throw unfinished(nonceAccount, walk);
+  if (!walk.isComplete) throw unfinishedError(nonceAccount, walk);
   if (walk.bypass !== null) return { use: null, bypass: { ...walk.bypass, sequence } };
   return { use: uses[0] ?? null, bypass: uses.length === 0 ? (bypasses[0] ?? null) : null };
 }
@@ -104,11 +104,11 @@ function advanceWalk(walk: NonceWalk, pages: readonly NodePage[], floor: bigint)
     const isEnd = last === undefined || last.slot <= floor || page?.isEnd === true;
     if (isEnd) walk.places.delete(node);
     else walk.places.set(node, last);
-    walk.whole ||= isEnd && page !== null;
+    walk.isComplete ||= isEnd && page !== null;
   }
 }
 
-function unfinished(nonceAccount: string, { places }: NonceWalk): DomainError {
+function unfinishedError(nonceAccount: string, { places }: NonceWalk): DomainError {
   const [slot] = [...places.values()].map((place) => place.slot).toSorted(ascending);
   return new DomainError(
     'NoHealthyNode',
@@ -118,17 +118,17 @@ function unfinished(nonceAccount: string, { places }: NonceWalk): DomainError {
 
 /** The slot that most nodes return for a transaction. */
 function mostAgreed(
-  shown: readonly ShownAdvance[],
+  advances: readonly ReportedAdvance[],
 ): { readonly slot: bigint; readonly shownBy: readonly string[] } | null {
   const [most] = versionsOf(
-    shown.map(({ node, slot }) => ({ node, answer: slot })),
+    advances.map(({ node, slot }) => ({ node, answer: slot })),
     Object.is,
   );
   return most === undefined ? null : { slot: most.answer, shownBy: most.nodes };
 }
 
 // The encoding `json` shows the lifetime of every transaction version; no bytes need decoding.
-const ranTransaction = z
+const transactionWithInstructions = z
   .object({
     slot: slotOrHeight,
     meta: z.object({ fee: u64, err: z.unknown() }).nullable(),
@@ -148,12 +148,14 @@ async function askAdvance(
   pool: NodePool,
   signature: string,
   attempt: NonceAttemptFacts,
-): Promise<readonly ShownAdvance[]> {
+): Promise<readonly ReportedAdvance[]> {
   const options = { encoding: 'json', commitment: 'finalized' } as const;
-  const answers = await pool.all((node) => transactionAs(node, signature, options, ranTransaction));
+  const answers = await pool.all((node) =>
+    transactionAs(node, signature, options, transactionWithInstructions),
+  );
   return answersIn(answers).flatMap(({ node, answer }) => {
-    const shown = readAdvance(answer, attempt);
-    return shown === null ? [] : [{ node, ...shown }];
+    const advance = readAdvance(answer, attempt);
+    return advance === null ? [] : [{ node, ...advance }];
   });
 }
 
@@ -162,15 +164,15 @@ async function askAdvance(
  * it advanced nothing. A transaction that a block includes without running it pays no fee and uses no nonce.
  */
 function readAdvance(
-  answer: z.output<typeof ranTransaction>,
+  answer: z.output<typeof transactionWithInstructions>,
   { nonceAccount, nonce }: NonceAttemptFacts,
-): Omit<ShownAdvance, 'node'> | null {
+): Omit<ReportedAdvance, 'node'> | null {
   if (answer === null || answer.meta === null || answer.meta.fee === 0n) return null;
   const { slot } = answer;
   const { accountKeys, recentBlockhash, instructions } = answer.transaction.message;
   const advances = instructions.map(({ programIdIndex, accounts: [account = -1], data }) => {
     const program = accountKeys[programIdIndex] ?? '';
-    return accountKeys[account] === nonceAccount && isWrittenNonceAdvance(program, data);
+    return accountKeys[account] === nonceAccount && isNonceAdvanceText(program, data);
   });
   if (advances[0] === true && recentBlockhash === nonce) return { slot, carriedNonce: true };
   const advanced = (answer.meta.err ?? null) === null && advances.includes(true);

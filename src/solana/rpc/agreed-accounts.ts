@@ -9,7 +9,7 @@ import { type Agreement, agree, answersIn } from './quorum.ts';
 import type { AccountInfo } from './schemas.ts';
 
 /** An account as one node returns it; `account` is null if it does not exist there. */
-export interface ShownAccount {
+export interface AccountAnswer {
   readonly address: string;
   readonly node: string;
   readonly slot: bigint;
@@ -18,23 +18,23 @@ export interface ShownAccount {
 
 /** The accounts that a reading reads. Two requests for the same address return the same answer. */
 export interface AccountView {
-  account(address: string): Promise<ShownAccount>;
+  account(address: string): Promise<AccountAnswer>;
 }
 
 /** A reading of one node's answers. `meaning` is equal if and only if two readings describe the same payment. */
 interface NodeReading<T> {
   readonly node: string;
-  readonly lowest: bigint;
-  readonly highest: bigint;
+  readonly lowestSlot: bigint;
+  readonly highestSlot: bigint;
   readonly meaning: string;
   /** Returns the value, or throws the AssetRejected that the reading ended with. */
   readonly result: () => T;
 }
 
 /** Nodes that are more slots apart (about 13 seconds) do not confirm each other's answers. */
-const MAX_SLOTS_APART = 32n;
-const FIELDS_SHOWN = 4;
-const VALUE_SHOWN = 100;
+const MAX_SLOT_DISTANCE = 32n;
+const MAX_LISTED_FIELDS = 4;
+const MAX_VALUE_LENGTH = 100;
 
 /**
  * Readings of accounts that a quorum of nodes confirms. Requests within a window share one call to each node of a
@@ -43,13 +43,13 @@ const VALUE_SHOWN = 100;
 export class AgreedAccounts {
   readonly #pool: NodePool;
   readonly #windowMs: number;
-  readonly #quorum: Batcher<readonly ShownAccount[]>;
-  readonly #single = new Map<string, Batcher<ShownAccount>>();
+  readonly #quorumBatcher: Batcher<readonly AccountAnswer[]>;
+  readonly #nodeBatchers = new Map<string, Batcher<AccountAnswer>>();
 
   constructor(pool: NodePool, windowMs: number) {
     this.#pool = pool;
     this.#windowMs = windowMs;
-    this.#quorum = new Batcher(rpc.ACCOUNTS_PER_CALL, windowMs, (keys) => this.#askQuorum(keys));
+    this.#quorumBatcher = new Batcher(rpc.MAX_ACCOUNTS_PER_CALL, windowMs, (keys) => this.#askQuorum(keys));
   }
 
   /**
@@ -60,46 +60,46 @@ export class AgreedAccounts {
    * each other, NoHealthyNode if too few answer.
    */
   async read<T>(
-    known: readonly string[],
+    addresses: readonly string[],
     read: (view: AccountView) => Promise<T>,
-    relied: (reading: T) => unknown,
+    relevantPart: (reading: T) => unknown,
   ): Promise<T> {
-    const ask = once((address: string) => this.#quorum.get(address));
-    const [first = []] = await Promise.all(known.map(ask));
-    const asked = await Promise.all(
+    const ask = memoized((address: string) => this.#quorumBatcher.get(address));
+    const [first = []] = await Promise.all(addresses.map(ask));
+    const readings = await Promise.all(
       first.map(({ node }) => {
         const find = async (address: string) => (await ask(address)).find((shown) => shown.node === node);
         const account = async (address: string) => (await find(address)) ?? this.#fromNode(node, address);
-        return readingOf(node, account, read, relied);
+        return readingOf(node, account, read, relevantPart);
       }),
     );
-    const quick = this.#agreement(asked.filter(isReading));
-    return quick?.nodes.length === asked.length
-      ? quick.answer.result()
-      : this.#readOnAll(known, read, relied);
+    const agreement = this.#agreement(readings.filter(isReading));
+    return agreement?.nodes.length === readings.length
+      ? agreement.answer.result()
+      : this.#readOnAll(addresses, read, relevantPart);
   }
 
   async #readOnAll<T>(
-    known: readonly string[],
+    addresses: readonly string[],
     read: (view: AccountView) => Promise<T>,
-    relied: (reading: T) => unknown,
+    relevantPart: (reading: T) => unknown,
   ): Promise<T> {
     const answers = await Promise.all(
       this.#pool.nodes.map(({ name }) =>
-        readingOf(name, (address) => this.#fromNode(name, address), read, relied),
+        readingOf(name, (address) => this.#fromNode(name, address), read, relevantPart),
       ),
     );
     const readings = answers.filter(isReading);
-    const agreed = this.#agreement(readings);
-    if (agreed === null) throw disagreement(known, answers, this.#pool.quorum);
-    const agreeing = readings.filter(({ node }) => agreed.nodes.includes(node));
+    const agreement = this.#agreement(readings);
+    if (agreement === null) throw disagreementError(addresses, answers, this.#pool.quorum);
+    const agreeingReadings = readings.filter(({ node }) => agreement.nodes.includes(node));
     for (const reading of readings)
-      if (agreeing.some((other) => contradicts(reading, other)))
+      if (agreeingReadings.some((other) => contradicts(reading, other)))
         this.#pool.distrust(
           reading.node,
-          `a quorum of nodes returns other content of ${known.join(', ')} in slot ${reading.highest}`,
+          `a quorum of nodes returns other content of ${addresses.join(', ')} in slot ${reading.highestSlot}`,
         );
-    return agreed.answer.result();
+    return agreement.answer.result();
   }
 
   /** The reading of a quorum with equal meaning at nearly the same slot; null if there is no such quorum. */
@@ -108,22 +108,22 @@ export class AgreedAccounts {
     return agree(answers, this.#pool.quorum, confirms);
   }
 
-  #fromNode(node: string, address: string): Promise<ShownAccount> {
-    let batcher = this.#single.get(node);
+  #fromNode(node: string, address: string): Promise<AccountAnswer> {
+    let batcher = this.#nodeBatchers.get(node);
     if (batcher === undefined) {
-      batcher = new Batcher(rpc.ACCOUNTS_PER_CALL, this.#windowMs, (keys) => this.#askNode(node, keys));
-      this.#single.set(node, batcher);
+      batcher = new Batcher(rpc.MAX_ACCOUNTS_PER_CALL, this.#windowMs, (keys) => this.#askNode(node, keys));
+      this.#nodeBatchers.set(node, batcher);
     }
     return batcher.get(address);
   }
 
-  async #askQuorum(keys: readonly string[]): Promise<ReadonlyMap<string, readonly ShownAccount[]>> {
+  async #askQuorum(keys: readonly string[]): Promise<ReadonlyMap<string, readonly AccountAnswer[]>> {
     const ask = (node: SolanaNode) => readAccounts(node, keys);
     const answers = answersIn(await this.#pool.some(ask, () => true));
     return new Map(keys.map((key) => [key, answers.flatMap(({ answer }) => answer.get(key) ?? [])]));
   }
 
-  async #askNode(name: string, keys: readonly string[]): Promise<ReadonlyMap<string, ShownAccount>> {
+  async #askNode(name: string, keys: readonly string[]): Promise<ReadonlyMap<string, AccountAnswer>> {
     const ask = (node: SolanaNode) => readAccounts(node, keys);
     const [answer] = await this.#pool.all(ask, (node) => node.name === name);
     if (answer?.result.status === 'fulfilled') return answer.result.value;
@@ -136,25 +136,25 @@ class ReadFailure extends Error {}
 
 async function readingOf<T>(
   node: string,
-  ask: (address: string) => Promise<ShownAccount>,
+  ask: (address: string) => Promise<AccountAnswer>,
   read: (view: AccountView) => Promise<T>,
-  relied: (reading: T) => unknown,
+  relevantPart: (reading: T) => unknown,
 ): Promise<NodeReading<T> | ReadFailure> {
-  const shown: ShownAccount[] = [];
-  const account = once(async (address: string): Promise<ShownAccount> => {
+  const answers: AccountAnswer[] = [];
+  const account = memoized(async (address: string): Promise<AccountAnswer> => {
     const one = await ask(address).catch((cause: unknown): never => {
       throw new ReadFailure(messageOf(cause), { cause });
     });
-    shown.push(one);
+    answers.push(one);
     return one;
   });
   try {
     const [meaning, result] = await read({ account }).then(
-      (value) => [textOf(relied(value)), () => value] as const,
-      refusal,
+      (value) => [textOf(relevantPart(value)), () => value] as const,
+      readingOfRefusal,
     );
-    const slots = shown.map(({ slot }) => slot);
-    return { node, meaning, result, lowest: lowestSlot(shown), highest: highest([0n, ...slots]) };
+    const slots = answers.map(({ slot }) => slot);
+    return { node, meaning, result, lowestSlot: lowestSlot(answers), highestSlot: highest([0n, ...slots]) };
   } catch (error) {
     if (error instanceof ReadFailure) return error;
     // Any other domain error is not about this node's answer.
@@ -163,7 +163,7 @@ async function readingOf<T>(
   }
 }
 
-function refusal(error: unknown): readonly [string, () => never] {
+function readingOfRefusal(error: unknown): readonly [string, () => never] {
   if (!isDomainError(error, 'AssetRejected')) throw error;
   return [
     textOf({ refused: error.message }),
@@ -178,23 +178,23 @@ function isReading<T>(answer: NodeReading<T> | ReadFailure): answer is NodeReadi
 }
 
 function confirms(one: NodeReading<unknown>, other: NodeReading<unknown>): boolean {
-  const apart = highest([one.highest, other.highest]) - lowest([one.lowest, other.lowest]);
-  return one.meaning === other.meaning && apart <= MAX_SLOTS_APART;
+  const apart = highest([one.highestSlot, other.highestSlot]) - lowest([one.lowestSlot, other.lowestSlot]);
+  return one.meaning === other.meaning && apart <= MAX_SLOT_DISTANCE;
 }
 
 /** True for two meanings at the same slot: one is false. At different slots, the accounts may have changed. */
 function contradicts(one: NodeReading<unknown>, other: NodeReading<unknown>): boolean {
-  const slots = [one.lowest, one.highest, other.lowest, other.highest];
-  return one.meaning !== other.meaning && slots.every((slot) => slot === one.lowest);
+  const slots = [one.lowestSlot, one.highestSlot, other.lowestSlot, other.highestSlot];
+  return one.meaning !== other.meaning && slots.every((slot) => slot === one.lowestSlot);
 }
 
-function disagreement(
-  known: readonly string[],
+function disagreementError(
+  addresses: readonly string[],
   answers: readonly (NodeReading<unknown> | ReadFailure)[],
   quorum: number,
 ): DomainError {
   const readings = answers.filter(isReading);
-  const accounts = known.join(', ');
+  const accounts = addresses.join(', ');
   if (readings.length >= quorum) {
     const message = `nodes disagree about ${accounts} (${differences(readings)}); the payment waits until ${quorum} agree`;
     return new DomainError('NodeFault', message);
@@ -206,20 +206,23 @@ function disagreement(
 
 /** The differing fields with each node's value. Fields of the shortest reading, often a refusal, come first. */
 function differences(readings: readonly NodeReading<unknown>[]): string {
-  const shown = readings.map(({ node, meaning }) => ({ node, fields: fieldsOf('', JSON.parse(meaning)) }));
-  const names = shown
+  const fieldsByNode = readings.map(({ node, meaning }) => ({
+    node,
+    fields: fieldsOf('', JSON.parse(meaning)),
+  }));
+  const names = fieldsByNode
     .toSorted((one, other) => one.fields.size - other.fields.size)
     .flatMap(({ fields }) => [...fields.keys()]);
-  const differing = [...new Set(names)].filter(
-    (name) => new Set(shown.map(({ fields }) => fields.get(name))).size > 1,
+  const differingNames = [...new Set(names)].filter(
+    (name) => new Set(fieldsByNode.map(({ fields }) => fields.get(name))).size > 1,
   );
-  if (differing.length === 0)
-    return `slots: ${readings.map(({ node, highest: slot }) => `${node} ${slot}`).join(', ')}`;
-  return differing
-    .slice(0, FIELDS_SHOWN)
+  if (differingNames.length === 0)
+    return `slots: ${readings.map(({ node, highestSlot }) => `${node} ${highestSlot}`).join(', ')}`;
+  return differingNames
+    .slice(0, MAX_LISTED_FIELDS)
     .map(
       (name) =>
-        `${name}: ${shown.map(({ node, fields }) => `${node} ${fields.get(name) ?? 'nothing'}`).join(', ')}`,
+        `${name}: ${fieldsByNode.map(({ node, fields }) => `${node} ${fields.get(name) ?? 'nothing'}`).join(', ')}`,
     )
     .join('; ');
 }
@@ -227,7 +230,7 @@ function differences(readings: readonly NodeReading<unknown>[]): string {
 function fieldsOf(path: string, value: unknown): ReadonlyMap<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return new Map([
-      [path, `${typeof value === 'string' ? value : JSON.stringify(value)}`.slice(0, VALUE_SHOWN)],
+      [path, `${typeof value === 'string' ? value : JSON.stringify(value)}`.slice(0, MAX_VALUE_LENGTH)],
     ]);
   return new Map(
     Object.entries(value).flatMap(([name, part]) => [
@@ -240,11 +243,11 @@ function textOf(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part));
 }
 
-function once<T>(ask: (address: string) => Promise<T>): (address: string) => Promise<T> {
-  const asked = new Map<string, Promise<T>>();
+function memoized<T>(ask: (address: string) => Promise<T>): (address: string) => Promise<T> {
+  const answers = new Map<string, Promise<T>>();
   return (address) => {
-    const answer = asked.get(address) ?? ask(address);
-    asked.set(address, answer);
+    const answer = answers.get(address) ?? ask(address);
+    answers.set(address, answer);
     return answer;
   };
 }
@@ -252,14 +255,16 @@ function once<T>(ask: (address: string) => Promise<T>): (address: string) => Pro
 export async function readAccounts(
   node: SolanaNode,
   keys: readonly string[],
-): Promise<ReadonlyMap<string, ShownAccount>> {
+): Promise<ReadonlyMap<string, AccountAnswer>> {
   const { context, value } = await rpc.getMultipleAccounts(node, keys, 'finalized');
-  const by = { node: node.name, slot: context.slot };
-  return new Map(keys.map((address, index) => [address, { ...by, address, account: value[index] ?? null }]));
+  const source = { node: node.name, slot: context.slot };
+  return new Map(
+    keys.map((address, index) => [address, { ...source, address, account: value[index] ?? null }]),
+  );
 }
 
 /** The lowest slot of the answers; 0 for none. */
-export function lowestSlot(shown: readonly ShownAccount[]): bigint {
+export function lowestSlot(shown: readonly AccountAnswer[]): bigint {
   const [first = 0n, ...others] = shown.map(({ slot }) => slot);
   return lowest([first, ...others]);
 }

@@ -39,9 +39,9 @@ export const envelope = z.object({
 const REQUEST_LIMIT =
   /\b(?:rate[ -]?limit(?:ed)?|request(?:s)? limit|too many requests|requests? per (?:second|minute|day)|per second capacity|(?:request|usage|credit|daily|monthly)s? (?:limit|quota))/i;
 
-const refused = z.object({ message: z.string() });
-const refusal = z.object({
-  error: z.union([z.string(), refused]).optional(),
+const errorWithMessage = z.object({ message: z.string() });
+const refusalAnswer = z.object({
+  error: z.union([z.string(), errorWithMessage]).optional(),
   message: z.string().optional(),
 });
 
@@ -51,7 +51,7 @@ const refusal = z.object({
  * decides, not the code.
  */
 export function requestLimitOf(answer: unknown): string | null {
-  const { data } = refusal.safeParse(answer);
+  const { data } = refusalAnswer.safeParse(answer);
   if (data === undefined || (typeof answer === 'object' && answer !== null && 'result' in answer))
     return null;
   const { error, message = '' } = data;
@@ -62,8 +62,8 @@ export function requestLimitOf(answer: unknown): string | null {
 /** More bytes than nodes put before or after a result. */
 const ENVELOPE_BYTES = 256;
 const MEMBER = String.raw`"(?:jsonrpc|id)"\s*:\s*(?:"2\.0"|[0-9]+)`;
-const BEFORE = new RegExp(String.raw`^\s*\{\s*(?:${MEMBER}\s*,\s*)*"result"\s*:\s*\{`);
-const BEHIND = new RegExp(String.raw`\}\s*(?:,\s*${MEMBER}\s*)*,\s*"id"\s*:\s*([0-9]+)\s*\}\s*$`);
+const ENVELOPE_START = new RegExp(String.raw`^\s*\{\s*(?:${MEMBER}\s*,\s*)*"result"\s*:\s*\{`);
+const ENVELOPE_END = new RegExp(String.raw`\}\s*(?:,\s*${MEMBER}\s*)*,\s*"id"\s*:\s*([0-9]+)\s*\}\s*$`);
 
 /**
  * True if the envelope of the answer, its outermost members, shows a complete object result for request `id`. The
@@ -72,5 +72,5 @@ const BEHIND = new RegExp(String.raw`\}\s*(?:,\s*${MEMBER}\s*)*,\s*"id"\s*:\s*([
 export function isWholeResult(answer: Buffer, id: number): boolean {
   const head = answer.toString('latin1', 0, ENVELOPE_BYTES);
   const tail = answer.toString('latin1', Math.max(0, answer.length - ENVELOPE_BYTES));
-  return BEFORE.test(head) && BEHIND.exec(tail)?.[1] === String(id);
+  return ENVELOPE_START.test(head) && ENVELOPE_END.exec(tail)?.[1] === String(id);
 }

@@ -1,9 +1,9 @@
 const GRACE_MS = 500;
 
-export interface Asked<T> {
+export interface NodeRequest<T> {
   readonly answer: Promise<T>;
   /** False if the answer is used when it arrives in time, but is not waited for. */
-  readonly expected: boolean;
+  readonly isExpected: boolean;
 }
 
 /**
@@ -12,30 +12,31 @@ export interface Asked<T> {
  * dropped. Never throws.
  */
 export async function answersOfMost<T>(
-  asked: readonly Asked<T>[],
+  requests: readonly NodeRequest<T>[],
   quorum: number,
 ): Promise<readonly (PromiseSettledResult<T> | null)[]> {
-  const ended: (PromiseSettledResult<T> | null)[] = asked.map(() => null);
+  const results: (PromiseSettledResult<T> | null)[] = requests.map(() => null);
   await new Promise<void>((resolve) => {
     let grace: NodeJS.Timeout | undefined;
     const end = (): void => {
       clearTimeout(grace);
       resolve();
     };
-    const isLeft = (one: Asked<T>, index: number): boolean => ended[index] === null && one.expected;
-    const look = (): void => {
-      if (!ended.includes(null)) return end();
-      const given = ended.filter((one) => one?.status === 'fulfilled').length;
-      if (given < quorum) return;
-      if (!asked.some(isLeft)) return end();
+    const isAwaited = (one: NodeRequest<T>, index: number): boolean =>
+      results[index] === null && one.isExpected;
+    const endIfComplete = (): void => {
+      if (!results.includes(null)) return end();
+      const successCount = results.filter((one) => one?.status === 'fulfilled').length;
+      if (successCount < quorum) return;
+      if (!requests.some(isAwaited)) return end();
       grace ??= setTimeout(end, GRACE_MS);
     };
-    for (const [index, { answer }] of asked.entries())
+    for (const [index, { answer }] of requests.entries())
       void Promise.allSettled([answer]).then(([result]) => {
-        ended[index] = result;
-        look();
+        results[index] = result;
+        endIfComplete();
       });
-    look();
+    endIfComplete();
   });
-  return [...ended];
+  return [...results];
 }

@@ -8,16 +8,16 @@ import type { Deadline } from './deadline.ts';
 export class OversizedAnswer extends Error {
   override readonly name = 'OversizedAnswer';
   /** True if no honest node returns an answer of this size. */
-  readonly isBeyondReason: boolean;
+  readonly isImplausible: boolean;
 
   constructor(maxBytes: number, isBeyondReason: boolean) {
     super(`the answer is larger than ${maxBytes} bytes`);
-    this.isBeyondReason = isBeyondReason;
+    this.isImplausible = isBeyondReason;
   }
 }
 
 const inflate = promisify(gunzip);
-const TOO_LONG_TO_INFLATE = 'ERR_BUFFER_TOO_LARGE';
+const BUFFER_TOO_LARGE = 'ERR_BUFFER_TOO_LARGE';
 const PART_BYTES = 256 * 1_024;
 
 export class Body {
@@ -25,7 +25,7 @@ export class Body {
   readonly #rest: AsyncIterator<Uint8Array>;
   readonly #isCompressed: boolean;
   readonly #deadline: Deadline;
-  #held: Uint8Array[] = [];
+  #bufferedParts: Uint8Array[] = [];
 
   constructor({ headers, body }: Dispatcher.ResponseData, deadline: Deadline) {
     // The reader receives the error from the iterator; without a listener, the process would end.
@@ -62,17 +62,18 @@ export class Body {
   async #whole(maxBytes: number): Promise<Buffer | null> {
     let size = 0;
     for (let part = await this.#next(); part !== null; part = await this.#next()) {
-      this.#held.push(part);
+      this.#bufferedParts.push(part);
       size += part.length;
       if (size > maxBytes) return null;
     }
-    const bytes = Buffer.concat(this.#held);
-    this.#held = [bytes];
+    const bytes = Buffer.concat(this.#bufferedParts);
+    this.#bufferedParts = [bytes];
     return this.#isCompressed ? decompress(bytes, maxBytes) : bytes;
   }
 
   async *#parts(): AsyncGenerator<Uint8Array> {
-    for (let part = this.#held.shift(); part !== undefined; part = this.#held.shift()) yield part;
+    for (let part = this.#bufferedParts.shift(); part !== undefined; part = this.#bufferedParts.shift())
+      yield part;
     for (let part = await this.#next(); part !== null; part = await this.#next()) yield part;
   }
 
@@ -88,7 +89,7 @@ async function decompress(bytes: Buffer, maxBytes: number): Promise<Buffer | nul
   try {
     return await inflate(bytes, { maxOutputLength: maxBytes });
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === TOO_LONG_TO_INFLATE) return null;
+    if (error instanceof Error && 'code' in error && error.code === BUFFER_TOO_LARGE) return null;
     throw error;
   }
 }

@@ -76,8 +76,8 @@ export class RpcError extends Error {
   readonly method: string;
 
   constructor(answer: { code: number; message: string; data?: unknown }, node: string, method: string) {
-    const known = RPC_REACTIONS[answer.code]?.name ?? 'unknown code';
-    super(`${method}: ${answer.code} ${known}: ${printableText(answer.message)}`);
+    const codeName = RPC_REACTIONS[answer.code]?.name ?? 'unknown code';
+    super(`${method}: ${answer.code} ${codeName}: ${printableText(answer.message)}`);
     this.code = answer.code;
     this.data = answer.data;
     this.node = node;
@@ -130,7 +130,7 @@ export function isMethodMissing(error: unknown): boolean {
 }
 
 /** True if the node is at fault, not the request: then it is avoided for a while. */
-export function isNodeTrouble(error: unknown): boolean {
+export function isNodeAtFault(error: unknown): boolean {
   const reaction = reactionTo(error);
   return reaction === 'demote' || reaction === 'unreadable';
 }

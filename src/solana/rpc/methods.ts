@@ -11,7 +11,7 @@ type BlockCommitment = Exclude<Commitment, 'processed'>;
  * Bytes that are read of each account. No mint, token account or list of hook accounts for payments needs more.
  * Anyone can name accounts of 10 MiB as destinations, and several payments share one answer.
  */
-export const ACCOUNT_BYTES = 16_384;
+export const MAX_ACCOUNT_BYTES = 16_384;
 
 const CONFIRMED = { commitment: 'confirmed' } as const;
 const FINALIZED = { commitment: 'finalized' } as const;
@@ -40,32 +40,32 @@ export const getFeeForMessage = (node: SolanaNode, message: string) =>
 export const getBlock = (
   node: SolanaNode,
   slot: bigint,
-  asked: {
+  options: {
     readonly commitment: BlockCommitment;
     readonly transactionDetails: 'signatures' | 'none';
   },
-  over?: AbortSignal,
+  signal?: AbortSignal,
 ) =>
   node.call(
     'getBlock',
-    [Number(slot), { ...asked, rewards: false, ...versionsOf(node) }],
+    [Number(slot), { ...options, rewards: false, ...versionsOf(node) }],
     shape.blockAnswer,
-    over,
+    signal,
   );
 
 /** Parameters for a block with the accounts of its transactions and their balances. */
-const accountsOfBlock = (node: SolanaNode, slot: bigint, commitment: BlockCommitment = 'finalized') => [
+const blockAccountsParams = (node: SolanaNode, slot: bigint, commitment: BlockCommitment = 'finalized') => [
   Number(slot),
   { commitment, transactionDetails: 'accounts', encoding: 'jsonParsed', rewards: false, ...versionsOf(node) },
 ];
 
 /** The finalized block of a slot, with the signers of each transaction. */
-export const getBlockAccounts = (node: SolanaNode, slot: bigint, over?: AbortSignal) =>
-  node.call('getBlock', accountsOfBlock(node, slot), shape.blockAccountsAnswer, over);
+export const getBlockAccounts = (node: SolanaNode, slot: bigint, signal?: AbortSignal) =>
+  node.call('getBlock', blockAccountsParams(node, slot), shape.blockAccountsAnswer, signal);
 
 /** Outcomes of transactions in the finalized block of a slot, by signature. Unreadable outcomes are left out. */
 export const getBlockOutcomes = (node: SolanaNode, slot: bigint, signatures: readonly string[]) =>
-  node.call('getBlock', accountsOfBlock(node, slot), shape.blockOutcomesAnswer(new Set(signatures)));
+  node.call('getBlock', blockAccountsParams(node, slot), shape.blockOutcomesAnswer(new Set(signatures)));
 
 /** Slots in a range, both ends included, that have a block. A slot that is missing may have one, too. */
 export const getBlocks = (
@@ -84,8 +84,8 @@ export const getBlockBytes = <Long extends StreamedAnswer>(
   slot: bigint,
   commitment: BlockCommitment,
   read: ReadParts<Long>,
-  over?: AbortSignal,
-) => node.bytes('getBlock', accountsOfBlock(node, slot, commitment), read, over);
+  signal?: AbortSignal,
+) => node.bytes('getBlock', blockAccountsParams(node, slot, commitment), read, signal);
 
 /** The first block whose transactions the node still has. */
 export const getFirstAvailableBlock = (node: SolanaNode) =>
@@ -104,9 +104,9 @@ export const getEpochInfo = (node: SolanaNode, commitment: Commitment = 'confirm
 export const getMinimumBalanceForRentExemption = (node: SolanaNode, size: number) =>
   node.call('getMinimumBalanceForRentExemption', [size], shape.u64);
 
-export const ACCOUNTS_PER_CALL = 100;
+export const MAX_ACCOUNTS_PER_CALL = 100;
 
-/** At most {@link ACCOUNTS_PER_CALL} accounts, up to {@link ACCOUNT_BYTES} each; null for one that does not exist. */
+/** At most {@link MAX_ACCOUNTS_PER_CALL} accounts, up to {@link MAX_ACCOUNT_BYTES} each; null for one that does not exist. */
 export const getMultipleAccounts = (
   node: SolanaNode,
   addresses: readonly string[],
@@ -114,7 +114,7 @@ export const getMultipleAccounts = (
 ) =>
   node.call(
     'getMultipleAccounts',
-    [addresses, { encoding: 'base64', dataSlice: { offset: 0, length: ACCOUNT_BYTES }, commitment }],
+    [addresses, { encoding: 'base64', dataSlice: { offset: 0, length: MAX_ACCOUNT_BYTES }, commitment }],
     shape.accountsAnswer(addresses.length),
   );
 
@@ -135,7 +135,7 @@ export const simulateTransaction = (
   node: SolanaNode,
   raw: string,
   minContextSlot: bigint,
-  replaced: boolean,
+  replaceRecentBlockhash: boolean,
 ) =>
   node.call(
     'simulateTransaction',
@@ -144,7 +144,7 @@ export const simulateTransaction = (
       {
         encoding: 'base64',
         sigVerify: false,
-        replaceRecentBlockhash: replaced,
+        replaceRecentBlockhash: replaceRecentBlockhash,
         minContextSlot: Number(minContextSlot),
         ...CONFIRMED,
       },

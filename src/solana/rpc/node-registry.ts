@@ -33,10 +33,10 @@ export class NodeRegistry {
   readonly #majority: number;
   readonly #onLoopback: boolean;
   readonly #options: PoolOptions;
-  readonly #interval: NodeJS.Timeout;
+  readonly #probeTimer: NodeJS.Timeout;
   /** The genesis hash that a quorum returns; null until one does. */
   cluster: string | null = null;
-  #warned: ReadonlySet<string> = new Set();
+  #currentWarnings: ReadonlySet<string> = new Set();
   #probing: Promise<void> | null = null;
   #rounds = 0;
 
@@ -53,7 +53,7 @@ export class NodeRegistry {
     this.#majority = Math.floor(urls.length / 2) + 1;
     this.#onLoopback = urls.every(isLoopback);
     this.#options = options;
-    this.#interval = setInterval(() => void this.#tick(), options.probeMs ?? PROBE_MS).unref();
+    this.#probeTimer = setInterval(() => void this.#tick(), options.probeMs ?? PROBE_MS).unref();
   }
 
   /**
@@ -61,7 +61,7 @@ export class NodeRegistry {
    * node joins under two names, and no joined node leaves. So this is constant once the cluster is known.
    */
   get quorum(): number {
-    const alone = this.members.filter((member) => !member.isSame).length === 1;
+    const alone = this.members.filter((member) => !member.isDuplicate).length === 1;
     return alone && this.#onLoopback ? 1 : Math.max(2, this.#majority);
   }
 
@@ -74,8 +74,8 @@ export class NodeRegistry {
   get genesisHash(): string {
     if (this.cluster !== null) return this.cluster;
     const answers = this.members.map(
-      ({ node, facts, demoted, isSame }) =>
-        `${node.name} ${facts === null || isSame ? `(${demoted?.reason ?? 'silent'})` : facts.genesisHash}`,
+      ({ node, facts, demotion, isDuplicate }) =>
+        `${node.name} ${facts === null || isDuplicate ? `(${demotion?.reason ?? 'silent'})` : facts.genesisHash}`,
     );
     const needed = `${this.quorum} of ${this.members.length} RPC nodes`;
     const message = `fewer than ${needed} return the same cluster: ${answers.join(', ')}`;
@@ -98,7 +98,7 @@ export class NodeRegistry {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#interval);
+    clearInterval(this.#probeTimer);
     await Promise.all(this.members.map((member) => member.node.close()));
   }
 
@@ -108,38 +108,38 @@ export class NodeRegistry {
     await this.#start(this.#rounds % PROBES_PER_IDENTITY === 0);
   }
 
-  #start(everyone: boolean): Promise<void> {
-    this.#probing = this.#round(everyone).finally(() => {
+  #start(includesJoined: boolean): Promise<void> {
+    this.#probing = this.#round(includesJoined).finally(() => {
       this.#probing = null;
     });
     return this.#probing;
   }
 
-  async #round(everyone: boolean): Promise<void> {
-    const unknown = ({ membership }: PooledNode) =>
-      membership === 'silent' || (everyone && membership === 'joined');
-    await Promise.all(this.members.filter(unknown).map((member) => member.identify()));
+  async #round(includesJoined: boolean): Promise<void> {
+    const mustIdentify = ({ membership }: PooledNode) =>
+      membership === 'silent' || (includesJoined && membership === 'joined');
+    await Promise.all(this.members.filter(mustIdentify).map((member) => member.identify()));
     this.#admit();
     const joined = this.members.filter(({ membership }) => membership === 'joined');
-    await Promise.all(joined.map((member) => member.advance()));
+    await Promise.all(joined.map((member) => member.probeProgress()));
     compareProgress(joined);
     this.#warn(this.warnings().map(({ message }) => message));
     this.#options.onProbe?.(this.report());
   }
 
   #admit(): void {
-    const late = this.cluster !== null;
+    const isAlreadyOpen = this.cluster !== null;
     this.#refuseDuplicates();
     this.cluster ??= this.#agreedCluster();
     if (this.cluster === null) return;
     for (const member of this.members) {
-      const shown = member.facts?.genesisHash;
-      if (shown === undefined || member.membership === 'refused') continue;
-      if (shown !== this.cluster) {
-        member.refuseAs(shown, this.cluster);
+      const genesisHash = member.facts?.genesisHash;
+      if (genesisHash === undefined || member.membership === 'refused') continue;
+      if (genesisHash !== this.cluster) {
+        member.refuseOtherCluster(genesisHash, this.cluster);
       } else if (member.membership === 'silent') {
         member.join();
-        if (late) this.#options.onNotice?.(`${member.node.name} answers now, and joins`);
+        if (isAlreadyOpen) this.#options.onNotice?.(`${member.node.name} answers now, and joins`);
       }
     }
   }
@@ -154,22 +154,23 @@ export class NodeRegistry {
           other.facts?.identity === identity &&
           (other.membership === 'joined' || (other.membership === 'silent' && place < at)),
       );
-      if (same !== undefined) member.refuseAsSame(same.node.name);
+      if (same !== undefined) member.refuseDuplicate(same.node.name);
     }
   }
 
   #agreedCluster(): string | null {
-    const own = this.members.filter((member) => !member.isSame);
-    const shown = own.flatMap(({ node, facts }) =>
+    const distinctMembers = this.members.filter((member) => !member.isDuplicate);
+    const answers = distinctMembers.flatMap(({ node, facts }) =>
       facts === null ? [] : [{ node: node.name, answer: facts.genesisHash }],
     );
-    return agree(shown, this.quorum)?.answer ?? null;
+    return agree(answers, this.quorum)?.answer ?? null;
   }
 
   /** Sends each warning once for as long as it is true. */
   #warn(messages: readonly string[]): void {
-    for (const message of messages) if (!this.#warned.has(message)) this.#options.onNotice?.(message);
-    this.#warned = new Set(messages);
+    for (const message of messages)
+      if (!this.#currentWarnings.has(message)) this.#options.onNotice?.(message);
+    this.#currentWarnings = new Set(messages);
   }
 }
 

@@ -35,10 +35,10 @@ function registrableDomain(node: string): string | null {
 }
 
 export function sharedDomains(nodes: readonly string[]): ReadonlyMap<string, readonly string[]> {
-  const by = new Map<string, string[]>();
+  const nodesByDomain = new Map<string, string[]>();
   for (const node of nodes) {
     const domain = registrableDomain(node);
-    if (domain !== null) by.set(domain, [...(by.get(domain) ?? []), node]);
+    if (domain !== null) nodesByDomain.set(domain, [...(nodesByDomain.get(domain) ?? []), node]);
   }
-  return new Map([...by].filter(([, group]) => group.length > 1));
+  return new Map([...nodesByDomain].filter(([, group]) => group.length > 1));
 }

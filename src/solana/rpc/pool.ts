@@ -1,7 +1,7 @@
 import { DomainError } from '../../domain/errors.ts';
 import { answersOfMost } from './answers.ts';
 import { isNodeError, NodeFault, reactionTo } from './errors.ts';
-import { HedgedRequest, type HedgedResult, HedgePermits, type Wanting } from './hedged-request.ts';
+import { HedgedRequest, type HedgedResult, HedgePermits, type MissingAnswerCount } from './hedged-request.ts';
 import type { SolanaNode } from './node.ts';
 import { NodeRegistry, type PoolOptions } from './node-registry.ts';
 import type { PooledNode } from './pooled-node.ts';
@@ -11,7 +11,7 @@ import type { PoolReport } from './report.ts';
 import { withAbort } from './with-abort.ts';
 
 /** A request to one node. `over` aborts when the answer is no longer needed. */
-type Ask<T> = (node: SolanaNode, over: AbortSignal) => Promise<T>;
+type Ask<T> = (node: SolanaNode, signal: AbortSignal) => Promise<T>;
 
 /**
  * At least two nodes of one cluster (one on loopback). Reads fail over; sends and proofs ask all nodes. An error of a
@@ -26,12 +26,12 @@ export class NodePool extends NodeRegistry {
    */
   async confirmCluster(): Promise<void> {
     const answers = answersIn(await this.most(probeGenesis));
-    const others = answers.filter(({ answer }) => answer !== this.genesisHash);
+    const otherClusters = answers.filter(({ answer }) => answer !== this.genesisHash);
     for (const member of this.members) {
-      const other = others.find(({ node }) => node === member.node.name);
-      if (other !== undefined) member.refuseAs(other.answer, this.genesisHash);
+      const other = otherClusters.find(({ node }) => node === member.node.name);
+      if (other !== undefined) member.refuseOtherCluster(other.answer, this.genesisHash);
     }
-    const agreeing = answers.length - others.length;
+    const agreeing = answers.length - otherClusters.length;
     if (agreeing >= this.quorum) return;
     const message = `${agreeing} of ${this.nodes.length} RPC nodes return cluster ${this.genesisHash}; ${this.quorum} are needed`;
     throw new DomainError('NoHealthyNode', message);
@@ -42,8 +42,8 @@ export class NodePool extends NodeRegistry {
    * If another node answers then, the refusing node is avoided for a while. Throws NoHealthyNode if no node could
    * answer, else the last error that may pass; throws the reason of `end` once it aborts.
    */
-  async read<T>(ask: Ask<T>, end?: AbortSignal): Promise<T> {
-    const results = await this.#hedge(ask, (given) => (given.some(isAnswer) ? 0 : 1), end);
+  async read<T>(ask: Ask<T>, signal?: AbortSignal): Promise<T> {
+    const results = await this.#hedge(ask, (given) => (given.some(isAnswer) ? 0 : 1), signal);
     const failures = results.flatMap(({ member, result }) =>
       result.status === 'rejected' ? [{ member, error: result.reason as unknown }] : [],
     );
@@ -53,18 +53,18 @@ export class NodePool extends NodeRegistry {
       for (const { member, error } of refusals) member.blame(error);
       return answer.answer;
     }
-    const passing = failures.findLast(({ error }) => !isRefusal(error));
-    throw this.#unanswered((passing ?? refusals.at(-1))?.error ?? this.#noneAvailable());
+    const temporary = failures.findLast(({ error }) => !isRefusal(error));
+    throw this.#unansweredError((temporary ?? refusals.at(-1))?.error ?? this.#noneAvailableError());
   }
 
   /** The answer that a quorum returns alike, with node names; null if too few agree. Asks no more nodes than needed. */
   async agreed<T>(ask: Ask<T>, isSame: (one: T, other: T) => boolean): Promise<Agreement<T> | null> {
     const { quorum } = this;
-    const missing: Wanting<T> = (results) => {
+    const missingCount: MissingAnswerCount<T> = (results) => {
       const [most] = versionsOf(answersIn(results), isSame);
       return quorum - (most?.nodes.length ?? 0);
     };
-    return agree(answersIn(await this.#hedge(ask, missing)), quorum, isSame);
+    return agree(answersIn(await this.#hedge(ask, missingCount)), quorum, isSame);
   }
 
   /**
@@ -74,11 +74,11 @@ export class NodePool extends NodeRegistry {
   async some<T>(
     ask: Ask<T>,
     isSufficient: (answer: T) => boolean,
-    end?: AbortSignal,
+    signal?: AbortSignal,
   ): Promise<readonly NodeResult<T>[]> {
-    const missing: Wanting<T> = (results) =>
+    const missingCount: MissingAnswerCount<T> = (results) =>
       this.quorum - answersIn(results).filter(({ answer }) => isSufficient(answer)).length;
-    return this.#hedge(ask, missing, end);
+    return this.#hedge(ask, missingCount, signal);
   }
 
   /** Asks every node that passes the filter in parallel. The result of a node that may not be asked is a NodeFault. */
@@ -105,27 +105,27 @@ export class NodePool extends NodeRegistry {
     isSufficient: (answer: T) => boolean,
   ): Promise<Answer<T> | null> {
     const others = this.#ranked().filter(({ node }) => this.quorum === 1 || node.name !== name);
-    const find = (results: readonly NodeResult<T>[]) =>
+    const firstSufficient = (results: readonly NodeResult<T>[]) =>
       answersIn(results).find(({ answer }) => isSufficient(answer)) ?? null;
-    const missing: Wanting<T> = (results) => (find(results) === null ? 1 : 0);
-    return find(await this.#hedge(ask, missing, undefined, others));
+    const missingCount: MissingAnswerCount<T> = (results) => (firstSufficient(results) === null ? 1 : 0);
+    return firstSufficient(await this.#hedge(ask, missingCount, undefined, others));
   }
 
   /** Asks this node last for some time, because a quorum contradicted its answer. */
   distrust(name: string, reason: string): void {
-    for (const member of this.members) if (member.node.name === name) member.health.disproved(reason);
+    for (const member of this.members) if (member.node.name === name) member.health.recordFalseAnswer(reason);
   }
 
   async #hedge<T>(
     ask: Ask<T>,
-    wanting: Wanting<T>,
-    end?: AbortSignal,
+    missingCount: MissingAnswerCount<T>,
+    signal?: AbortSignal,
     members = this.#ranked(),
   ): Promise<readonly HedgedResult<T>[]> {
-    const run = (over: AbortSignal) =>
-      new HedgedRequest(members, (node) => ask(node, over), wanting, this.#permits).run();
-    const results = await withAbort(run, end);
-    end?.throwIfAborted();
+    const run = (requestSignal: AbortSignal) =>
+      new HedgedRequest(members, (node) => ask(node, requestSignal), missingCount, this.#permits).run();
+    const results = await withAbort(run, signal);
+    signal?.throwIfAborted();
     throwDefect(results);
     return results;
   }
@@ -133,24 +133,24 @@ export class NodePool extends NodeRegistry {
   /** The nodes that may be asked: by score, then demoted ones, then distrusted ones. Equals keep configured order. */
   #ranked(): PooledNode[] {
     return this.members
-      .filter((member) => member.askable)
-      .toSorted((a, b) => rank(a) - rank(b) || b.score - a.score);
+      .filter((member) => member.isAskable)
+      .toSorted((a, b) => demotionRank(a) - demotionRank(b) || b.score - a.score);
   }
 
-  #unanswered(last: unknown): unknown {
+  #unansweredError(last: unknown): unknown {
     if (!(last instanceof DomainError) || this.members.length === 1) return last;
     return new DomainError('NoHealthyNode', `no node answered: ${last.message}`, {}, last);
   }
 
-  #noneAvailable(): DomainError {
-    const reason = this.members.map(({ node, demoted }) => `${node.name}: ${demoted?.reason ?? 'ready'}`);
+  #noneAvailableError(): DomainError {
+    const reason = this.members.map(({ node, demotion }) => `${node.name}: ${demotion?.reason ?? 'ready'}`);
     return new DomainError('NoHealthyNode', `no node is available now: ${reason.join('; ')}`);
   }
 }
 
-function rank({ demoted }: PooledNode): number {
-  if (demoted === null) return 0;
-  return demoted.cause === 'false' ? 2 : 1;
+function demotionRank({ demotion }: PooledNode): number {
+  if (demotion === null) return 0;
+  return demotion.cause === 'false' ? 2 : 1;
 }
 
 /** Asks these nodes in parallel, and waits until `quorum` of them have answered: see {@link answersOfMost}. */
@@ -159,22 +159,22 @@ async function askEach<T>(
   quorum: number,
   ask: Ask<T>,
 ): Promise<NodeResult<T>[]> {
-  const results = await withAbort((over) => {
-    const asked = members.map((member) => ({
-      expected: member.expected,
-      answer: member.ask((node) => ask(node, over)),
+  const results = await withAbort((signal) => {
+    const requests = members.map((member) => ({
+      isExpected: member.isExpected,
+      answer: member.ask((node) => ask(node, signal)),
     }));
-    return answersOfMost(asked, quorum);
+    return answersOfMost(requests, quorum);
   });
-  const named = members.map(({ node: { name } }, index) => ({
+  const namedResults = members.map(({ node: { name } }, index) => ({
     node: name,
-    result: results[index] ?? late(name),
+    result: results[index] ?? lateResult(name),
   }));
-  throwDefect(named);
-  return named;
+  throwDefect(namedResults);
+  return namedResults;
 }
 
-function late(node: string): PromiseRejectedResult {
+function lateResult(node: string): PromiseRejectedResult {
   return { status: 'rejected', reason: new NodeFault(node, 'has not answered when a quorum had') };
 }
 

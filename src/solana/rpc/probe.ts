@@ -36,7 +36,7 @@ const METHODS_BY_VERSION = [
   'getFeeCalculatorForBlockhash',
 ] as const;
 
-const NO_SIGNATURE = '1'.repeat(64);
+const UNUSED_SIGNATURE = '1'.repeat(64);
 
 /** Probes a node's identity. Throws if the node does not return its cluster. */
 export async function probeFacts(node: SolanaNode): Promise<NodeFacts> {
@@ -71,7 +71,7 @@ async function probeHistory(node: SolanaNode): Promise<NodeFacts['history']> {
     maxSupportedTransactionVersion: node.maxTransactionVersion,
   };
   try {
-    await node.probe('getTransaction', [NO_SIGNATURE, options], transactionAnswer);
+    await node.probe('getTransaction', [UNUSED_SIGNATURE, options], transactionAnswer);
     return 'on';
   } catch (error) {
     return error instanceof RpcError && error.code === HISTORY_OFF ? 'off' : 'unknown';

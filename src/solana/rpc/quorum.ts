@@ -33,8 +33,8 @@ export function versionsOf<T>(answers: readonly Answer<T>[], isSame: IsSame<T>):
     return { answer, nodes: [...new Set(nodes)] };
   });
   const largestFirst = versions.toSorted((a, b) => b.nodes.length - a.nodes.length);
-  const known = new Set<string | undefined>([undefined]);
-  return largestFirst.filter(({ nodes: [first] }) => !known.has(first) && known.add(first));
+  const knownNodes = new Set<string | undefined>([undefined]);
+  return largestFirst.filter(({ nodes: [first] }) => !knownNodes.has(first) && knownNodes.add(first));
 }
 
 /** The answer that at least `quorum` nodes return; null if too few agree. */

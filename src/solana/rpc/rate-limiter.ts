@@ -10,7 +10,7 @@ export interface RateLimits {
 /** Sends repeat until a landing is known. They get half of a node at most, because status requests need the rest. */
 export type Lane = 'read' | 'send';
 
-const SECOND_MS = 1_000;
+const TICKET_MS = 1_000;
 
 /** Our own limits delayed a request until its caller cancelled it. The node did not receive it. */
 export class RateLimitTimeout extends Error {
@@ -51,16 +51,16 @@ export class RateLimiter {
 
 /** First come, first served. It reads no wall clock: setting the clock back must not delay proofs of a payment. */
 class Limiter {
-  readonly #atOnce: LimitFunction;
+  readonly #concurrency: LimitFunction;
   readonly #tickets: LimitFunction | null;
 
   constructor({ concurrency, perSecond }: RateLimits) {
-    this.#atOnce = pLimit(concurrency);
+    this.#concurrency = pLimit(concurrency);
     this.#tickets = Number.isFinite(perSecond) ? pLimit(perSecond) : null;
   }
 
   enter<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
-    return this.#atOnce(async () => {
+    return this.#concurrency(async () => {
       if (signal.aborted) throw new RateLimitTimeout(signal.reason);
       await this.#ticket(signal);
       if (signal.aborted) throw new RateLimitTimeout(signal.reason);
@@ -76,7 +76,7 @@ class Limiter {
     return new Promise((taken) => {
       void tickets(async () => {
         taken();
-        if (!signal.aborted) await new Promise((free) => setTimeout(free, SECOND_MS));
+        if (!signal.aborted) await new Promise((free) => setTimeout(free, TICKET_MS));
       });
     });
   }

@@ -91,15 +91,15 @@ export function nodeWarnings(
   const releases = joined.map(({ version }) => releaseOf(version));
   const limits = { newest: releases.toSorted(compareReleases).at(-1) ?? null, neededSlot };
   return [
-    ...oneProvider(reports),
-    ...fewNodes(joined.filter(({ finalizedSlot }) => finalizedSlot !== null).length, reports.length),
+    ...providerWarnings(reports),
+    ...nodeCountWarnings(joined.filter(({ finalizedSlot }) => finalizedSlot !== null).length, reports.length),
     ...reports.flatMap((report) =>
-      report.membership === 'joined' ? brokenBy(report, limits) : [absent(report)],
+      report.membership === 'joined' ? warningsOf(report, limits) : [absenceWarning(report)],
     ),
   ];
 }
 
-function brokenBy(...[report, limits]: Parameters<Rule>): readonly NodeWarning[] {
+function warningsOf(...[report, limits]: Parameters<Rule>): readonly NodeWarning[] {
   const { node } = report;
   return Object.entries(JOINED_RULES).flatMap(([kind, textOf]) => {
     const text = textOf(report, limits);
@@ -109,7 +109,7 @@ function brokenBy(...[report, limits]: Parameters<Rule>): readonly NodeWarning[]
   });
 }
 
-function absent({ node, membership, sameAs, demoted }: NodeReport): NodeWarning {
+function absenceWarning({ node, membership, sameAs, demoted }: NodeReport): NodeWarning {
   const reason = demoted?.reason ?? '';
   if (membership === 'silent')
     return { kind: 'node_silent', node, message: `${node} does not answer: ${reason}` };
@@ -117,17 +117,17 @@ function absent({ node, membership, sameAs, demoted }: NodeReport): NodeWarning 
   return { kind, node, message: `${node} ${reason}` };
 }
 
-function fewNodes(answering: number, configured: number): NodeWarning[] {
+function nodeCountWarnings(answering: number, configured: number): NodeWarning[] {
   if (answering >= 2) return [];
   const message = `${answering} of ${configured} nodes answer: run at least two`;
   return [{ kind: 'too_few_nodes', node: null, message }];
 }
 
-function oneProvider(reports: readonly NodeReport[]): NodeWarning[] {
+function providerWarnings(reports: readonly NodeReport[]): NodeWarning[] {
   const serving = reports.filter(({ membership }) => membership !== 'refused');
-  const shared = [...sharedDomains(serving.map(({ node }) => node))];
-  if (shared.length === 0) return [];
-  const groups = shared.map(([domain, nodes]) => `${nodes.join(', ')} at ${domain}`).join('; ');
+  const groupsByDomain = [...sharedDomains(serving.map(({ node }) => node))];
+  if (groupsByDomain.length === 0) return [];
+  const groups = groupsByDomain.map(([domain, nodes]) => `${nodes.join(', ')} at ${domain}`).join('; ');
   const message = `nodes of one provider may fail and lie together: ${groups}. Add a node of another provider`;
   return [{ kind: 'nodes_of_one_provider', node: null, message }];
 }

@@ -6,13 +6,13 @@ import { HASH_TEXT, isPlain } from './node-text.ts';
 
 const U64_MAX = 2n ** 64n - 1n;
 
-const NO_U64 = { code: 'custom', message: 'is no unsigned integer of 64 bits' } as const;
+const U64_ISSUE = { code: 'custom', message: 'is no unsigned integer of 64 bits' } as const;
 
 /** An unsigned 64-bit integer, sent as a number, a long integer or a decimal string. Becomes bigint. */
 export const u64 = z.unknown().transform((value, context): bigint => {
   const integer = u64Of(value);
   if (integer !== null) return integer;
-  context.addIssue({ ...NO_U64 });
+  context.addIssue({ ...U64_ISSUE });
   return z.NEVER;
 });
 
@@ -22,7 +22,7 @@ export const u64List = z.array(z.unknown()).transform((values, context): bigint[
   for (const [index, value] of values.entries()) {
     const integer = u64Of(value);
     if (integer === null) {
-      context.addIssue({ ...NO_U64, path: [index] });
+      context.addIssue({ ...U64_ISSUE, path: [index] });
       return z.NEVER;
     }
     integers.push(integer);
@@ -171,14 +171,14 @@ const anyTransaction = z.object({
 });
 
 /** getBlock with transactionDetails `accounts`: the readable outcomes of these signatures. Null proves nothing. */
-export const blockOutcomesAnswer = (wanted: ReadonlySet<string>) =>
+export const blockOutcomesAnswer = (requested: ReadonlySet<string>) =>
   z
     .object({ transactions: z.array(anyTransaction) })
     .transform(({ transactions }) => {
       const outcomes = new Map<string, OutcomeMeta>();
       for (const { transaction, meta } of transactions) {
         const [signature] = transaction.signatures;
-        const { data } = wanted.has(signature) ? outcomeMeta.safeParse(meta) : { data: undefined };
+        const { data } = requested.has(signature) ? outcomeMeta.safeParse(meta) : { data: undefined };
         if (data !== undefined) outcomes.set(signature, data);
       }
       return outcomes;

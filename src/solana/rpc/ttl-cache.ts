@@ -5,7 +5,7 @@
 export class TtlCache<T> {
   readonly #ttlMs: number;
   readonly #limit: number;
-  readonly #since: 'asked' | 'answered';
+  readonly #startsWhen: 'asked' | 'answered';
   readonly #now: () => number;
   readonly #entries = new Map<string, { at: number; value: Promise<T> }>();
 
@@ -17,7 +17,7 @@ export class TtlCache<T> {
   ) {
     this.#ttlMs = ttlMs;
     this.#limit = limit;
-    this.#since = since;
+    this.#startsWhen = since;
     this.#now = now;
   }
 
@@ -25,12 +25,12 @@ export class TtlCache<T> {
     const entry = this.#entries.get(key);
     if (entry !== undefined && this.#now() - entry.at < this.#ttlMs) return entry.value;
     const value = load();
-    const fresh = { at: this.#since === 'asked' ? this.#now() : Number.POSITIVE_INFINITY, value };
+    const fresh = { at: this.#startsWhen === 'asked' ? this.#now() : Number.POSITIVE_INFINITY, value };
     this.#entries.delete(key);
     this.#entries.set(key, fresh);
     value.then(
       () => {
-        if (this.#since === 'answered') fresh.at = this.#now();
+        if (this.#startsWhen === 'answered') fresh.at = this.#now();
       },
       () => {
         if (this.#entries.get(key) === fresh) this.#entries.delete(key);

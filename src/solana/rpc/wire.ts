@@ -33,10 +33,10 @@ export class HttpRefusal extends Error {
 /** Reads an answer that is too large for memory, part by part, decompressed. */
 export type ReadParts<T> = (parts: AsyncIterable<Uint8Array>) => Promise<T>;
 
-const LONGEST_RETRY_AFTER_MS = 60_000;
+const MAX_RETRY_AFTER_MS = 60_000;
 const MIB = 1_024 * 1_024;
 /** The slowest transfer accepted for an answer of any length. */
-const MS_PER_BYTE = 1_000 / MIB;
+const MAX_MS_PER_BYTE = 1_000 / MIB;
 
 /** Keep-alive HTTP connections to one node, with a deadline and a size limit for every answer. */
 export class Wire {
@@ -65,9 +65,9 @@ export class Wire {
    * Throws {@link HttpRefusal}, {@link OversizedAnswer}, the transport's error, or `RateLimitTimeout` if the request was
    * not sent.
    */
-  post(body: string, lane: Lane, over?: AbortSignal): Promise<Buffer> {
-    return this.#pass(lane, over, () =>
-      this.#exchange(body, new Deadline(this.#timeoutMs), over, async (answer) => {
+  post(body: string, lane: Lane, signal?: AbortSignal): Promise<Buffer> {
+    return this.#pass(lane, signal, () =>
+      this.#exchange(body, new Deadline(this.#timeoutMs), signal, async (answer) => {
         const whole = await answer.whole(this.#maxBytes);
         if (whole !== null) return whole;
         throw new OversizedAnswer(this.#maxBytes, false);
@@ -80,12 +80,17 @@ export class Wire {
    * it arrives fast enough. An answer too large for memory is passed to `read`, whose result is returned. Throws
    * errors of `read`, too.
    */
-  stream<T>(body: string, read: ReadParts<T>, patience: number, over?: AbortSignal): Promise<Buffer | T> {
-    return this.#pass('read', over, () =>
+  stream<T>(
+    body: string,
+    read: ReadParts<T>,
+    timeoutFactor: number,
+    signal?: AbortSignal,
+  ): Promise<Buffer | T> {
+    return this.#pass('read', signal, () =>
       this.#exchange(
         body,
-        new Deadline(patience * this.#timeoutMs, MS_PER_BYTE),
-        over,
+        new Deadline(timeoutFactor * this.#timeoutMs, MAX_MS_PER_BYTE),
+        signal,
         async (answer) => (await answer.whole(this.#maxBytes)) ?? read(answer.parts(this.#maxPartsBytes)),
       ),
     );
@@ -95,19 +100,23 @@ export class Wire {
     return this.#pool.destroy();
   }
 
-  #pass<T>(lane: Lane, over: AbortSignal | undefined, exchange: () => Promise<T>): Promise<T> {
-    const pass = (given: AbortSignal) => this.#limiter.pass(given, exchange, lane);
-    return withAbort(pass, AbortSignal.timeout(this.#timeoutMs), over);
+  #pass<T>(lane: Lane, signal: AbortSignal | undefined, exchange: () => Promise<T>): Promise<T> {
+    const passLimiter = (limiterSignal: AbortSignal) => this.#limiter.pass(limiterSignal, exchange, lane);
+    return withAbort(passLimiter, AbortSignal.timeout(this.#timeoutMs), signal);
   }
 
   async #exchange<T>(
     body: string,
     deadline: Deadline,
-    over: AbortSignal | undefined,
-    take: (answer: Body) => Promise<T>,
+    signal: AbortSignal | undefined,
+    readAnswer: (answer: Body) => Promise<T>,
   ): Promise<T> {
     try {
-      return await withAbort((end) => this.#request(body, deadline, end, take), deadline.signal, over);
+      return await withAbort(
+        (requestSignal) => this.#request(body, deadline, requestSignal, readAnswer),
+        deadline.signal,
+        signal,
+      );
     } finally {
       deadline.clear();
     }
@@ -117,7 +126,7 @@ export class Wire {
     body: string,
     deadline: Deadline,
     signal: AbortSignal,
-    take: (answer: Body) => Promise<T>,
+    readAnswer: (answer: Body) => Promise<T>,
   ): Promise<T> {
     const answer = await this.#pool.request({
       method: 'POST',
@@ -131,11 +140,11 @@ export class Wire {
       await answer.body.dump();
       throw new HttpRefusal(statusCode, readRetryAfter(headers['retry-after']));
     }
-    const coming = new Body(answer, deadline);
+    const answerBody = new Body(answer, deadline);
     try {
-      return await take(coming);
+      return await readAnswer(answerBody);
     } finally {
-      coming.drop();
+      answerBody.drop();
     }
   }
 }
@@ -144,5 +153,5 @@ export class Wire {
 function readRetryAfter(header: string | string[] | undefined): number | null {
   if (typeof header !== 'string') return null;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
-  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS) : null;
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS) : null;
 }

@@ -71,10 +71,10 @@ describe('a demotion', () => {
       return health.demotion;
     };
     expect([demotionWith(128n), demotionWith(-128n)]).toEqual([null, null]);
-    expect(demotionWith(129n)).toEqual({ cause: 'lag', reason: 'lags 129 slots behind' });
+    expect(demotionWith(129n)).toEqual({ cause: 'lag', reason: 'is 129 slots behind the other nodes' });
     expect(demotionWith(-129n)).toEqual({
       cause: 'lag',
-      reason: 'claims to be 129 slots ahead of the others',
+      reason: 'reports 129 slots more than the other nodes',
     });
   });
 });

@@ -8,7 +8,7 @@ import type { NodePool } from './pool.ts';
 import { type Agreement, agree, answersIn } from './quorum.ts';
 import type { AccountInfo } from './schemas.ts';
 
-/** An account as one node returns it; `account` is null if it does not exist there. */
+/** One node's answer about an address, at the node's finalized `slot`. `account` is null if there is no such account. */
 export interface AccountAnswer {
   readonly address: string;
   readonly node: string;
@@ -16,29 +16,29 @@ export interface AccountAnswer {
   readonly account: AccountInfo | null;
 }
 
-/** The accounts that a reading reads. Two requests for the same address return the same answer. */
+/** Accounts as one node returns them. Repeated requests for an address return the same answer. */
 export interface AccountView {
   account(address: string): Promise<AccountAnswer>;
 }
 
-/** A reading of one node's answers. `meaning` is equal if and only if two readings describe the same payment. */
+/** What `read` made of one node's answers. Two readings agree if their `meaning`, a JSON text, is equal. */
 interface NodeReading<T> {
   readonly node: string;
   readonly lowestSlot: bigint;
   readonly highestSlot: bigint;
   readonly meaning: string;
-  /** Returns the value, or throws the AssetRejected that the reading ended with. */
+  /** Returns what `read` returned, or throws the AssetRejected that it threw. */
   readonly result: () => T;
 }
 
-/** Nodes that are more slots apart (about 13 seconds) do not confirm each other's answers. */
+/** Answers that are more slots apart (about 13 seconds) do not confirm each other. */
 const MAX_SLOT_DISTANCE = 32n;
 const MAX_LISTED_FIELDS = 4;
 const MAX_VALUE_LENGTH = 100;
 
 /**
- * Readings of accounts that a quorum of nodes confirms. Requests within a window share one call to each node of a
- * quorum. Nodes answer independently, each at its own finalized slot.
+ * Reads accounts so that a quorum of nodes confirms the result. Requests within `windowMs` milliseconds share one call
+ * to each node. Each node answers at its own finalized slot.
  */
 export class AgreedAccounts {
   readonly #pool: NodePool;
@@ -53,11 +53,13 @@ export class AgreedAccounts {
   }
 
   /**
-   * Runs `read` on the accounts of each node of a quorum. Returns the reading if all agree in `relied`, which leaves
-   * out values that change from slot to slot. Otherwise runs `read` once more on every node, and returns what a
-   * quorum agrees on. A node that returns something else for the same slot is distrusted. An AssetRejected from
-   * `read` is a reading, too. `known`: the accounts that `read` needs first. Throws NodeFault if the nodes contradict
-   * each other, NoHealthyNode if too few answer.
+   * Runs `read` on the accounts of each node of a quorum, and returns its value if all nodes agree on it. Otherwise
+   * runs `read` again on every node, and returns the value that a quorum agrees on. Values are compared by
+   * `relevantPart`, which omits what changes from slot to slot. A node that contradicts the quorum in the same slot is
+   * distrusted. Nodes can also agree that `read` throws AssetRejected, which is then thrown.
+   *
+   * `addresses`: the accounts that `read` needs first. Throws NodeFault if the nodes disagree, NoHealthyNode if too few
+   * nodes answer.
    */
   async read<T>(
     addresses: readonly string[],
@@ -68,7 +70,7 @@ export class AgreedAccounts {
     const [first = []] = await Promise.all(addresses.map(ask));
     const readings = await Promise.all(
       first.map(({ node }) => {
-        const find = async (address: string) => (await ask(address)).find((shown) => shown.node === node);
+        const find = async (address: string) => (await ask(address)).find((answer) => answer.node === node);
         const account = async (address: string) => (await find(address)) ?? this.#fromNode(node, address);
         return readingOf(node, account, read, relevantPart);
       }),
@@ -97,12 +99,12 @@ export class AgreedAccounts {
       if (agreeingReadings.some((other) => contradicts(reading, other)))
         this.#pool.distrust(
           reading.node,
-          `a quorum of nodes returns other content of ${addresses.join(', ')} in slot ${reading.highestSlot}`,
+          `a quorum of nodes returns different contents of ${addresses.join(', ')} in slot ${reading.highestSlot}`,
         );
     return agreement.answer.result();
   }
 
-  /** The reading of a quorum with equal meaning at nearly the same slot; null if there is no such quorum. */
+  /** The reading on which a quorum agrees at nearly the same slot; null if there is no such quorum. */
   #agreement<T>(readings: readonly NodeReading<T>[]): Agreement<NodeReading<T>> | null {
     const answers = readings.map((reading) => ({ node: reading.node, answer: reading }));
     return agree(answers, this.#pool.quorum, confirms);
@@ -127,11 +129,11 @@ export class AgreedAccounts {
     const ask = (node: SolanaNode) => readAccounts(node, keys);
     const [answer] = await this.#pool.all(ask, (node) => node.name === name);
     if (answer?.result.status === 'fulfilled') return answer.result.value;
-    throw answer?.result.reason ?? new NodeFault(name, 'is not in the pool');
+    throw answer?.result.reason ?? new NodeFault(name, 'is not a node of this pool');
   }
 }
 
-/** The error of a node that did not return an account, or returned an unreadable one. */
+/** A node did not return an account, or returned one that `read` cannot read. */
 class ReadFailure extends Error {}
 
 async function readingOf<T>(
@@ -157,7 +159,7 @@ async function readingOf<T>(
     return { node, meaning, result, lowestSlot: lowestSlot(answers), highestSlot: highest([0n, ...slots]) };
   } catch (error) {
     if (error instanceof ReadFailure) return error;
-    // Any other domain error is not about this node's answer.
+    // Any other domain error does not depend on this node's answer, so no other node can help.
     if (error instanceof DomainError && !isDomainError(error, 'NodeFault')) throw error;
     return new ReadFailure(`${node}: ${messageOf(error)}`, { cause: error });
   }
@@ -178,11 +180,11 @@ function isReading<T>(answer: NodeReading<T> | ReadFailure): answer is NodeReadi
 }
 
 function confirms(one: NodeReading<unknown>, other: NodeReading<unknown>): boolean {
-  const apart = highest([one.highestSlot, other.highestSlot]) - lowest([one.lowestSlot, other.lowestSlot]);
-  return one.meaning === other.meaning && apart <= MAX_SLOT_DISTANCE;
+  const distance = highest([one.highestSlot, other.highestSlot]) - lowest([one.lowestSlot, other.lowestSlot]);
+  return one.meaning === other.meaning && distance <= MAX_SLOT_DISTANCE;
 }
 
-/** True for two meanings at the same slot: one is false. At different slots, the accounts may have changed. */
+/** True for different meanings at the same slot. At different slots, the accounts may have changed in between. */
 function contradicts(one: NodeReading<unknown>, other: NodeReading<unknown>): boolean {
   const slots = [one.lowestSlot, one.highestSlot, other.lowestSlot, other.highestSlot];
   return one.meaning !== other.meaning && slots.every((slot) => slot === one.lowestSlot);
@@ -196,15 +198,15 @@ function disagreementError(
   const readings = answers.filter(isReading);
   const accounts = addresses.join(', ');
   if (readings.length >= quorum) {
-    const message = `nodes disagree about ${accounts} (${differences(readings)}); the payment waits until ${quorum} agree`;
+    const message = `RPC nodes disagree about the accounts ${accounts} (${differences(readings)}); ${quorum} nodes must agree before the payment can continue`;
     return new DomainError('NodeFault', message);
   }
   const faults = answers.flatMap((answer) => (isReading(answer) ? [] : [answer.message]));
-  const message = `only ${readings.length} of ${answers.length} nodes returned the accounts ${accounts}; ${quorum} are needed: ${faults.join('; ')}`;
+  const message = `only ${readings.length} of ${answers.length} RPC nodes returned the accounts ${accounts}; ${quorum} are needed: ${faults.join('; ')}`;
   return new DomainError('NoHealthyNode', message);
 }
 
-/** The differing fields with each node's value. Fields of the shortest reading, often a refusal, come first. */
+/** The fields that differ, with each node's value. The fields of the reading with the fewest fields, often a refusal, come first. */
 function differences(readings: readonly NodeReading<unknown>[]): string {
   const fieldsByNode = readings.map(({ node, meaning }) => ({
     node,
@@ -222,7 +224,7 @@ function differences(readings: readonly NodeReading<unknown>[]): string {
     .slice(0, MAX_LISTED_FIELDS)
     .map(
       (name) =>
-        `${name}: ${fieldsByNode.map(({ node, fields }) => `${node} ${fields.get(name) ?? 'nothing'}`).join(', ')}`,
+        `${name}: ${fieldsByNode.map(({ node, fields }) => `${node} ${fields.get(name) ?? 'no value'}`).join(', ')}`,
     )
     .join('; ');
 }
@@ -263,8 +265,8 @@ export async function readAccounts(
   );
 }
 
-/** The lowest slot of the answers; 0 for none. */
-export function lowestSlot(shown: readonly AccountAnswer[]): bigint {
-  const [first = 0n, ...others] = shown.map(({ slot }) => slot);
+/** The lowest slot among the answers; 0 if there are none. */
+export function lowestSlot(answers: readonly AccountAnswer[]): bigint {
+  const [first = 0n, ...others] = answers.map(({ slot }) => slot);
   return lowest([first, ...others]);
 }

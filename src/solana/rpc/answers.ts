@@ -2,14 +2,14 @@ const GRACE_MS = 500;
 
 export interface NodeRequest<T> {
   readonly answer: Promise<T>;
-  /** False if the answer is used when it arrives in time, but is not waited for. */
+  /** False if the wait must not be extended for this answer. An answer that arrives in time still counts. */
   readonly isExpected: boolean;
 }
 
 /**
- * Results in the order of `asked`, once all have settled. The wait ends half a second after `quorum` requests
- * succeeded, or at once if no other result is expected. Null for a request that has not settled; its later answer is
- * dropped. Never throws.
+ * The results in the order of `requests`. After `quorum` requests have succeeded, waits {@link GRACE_MS} milliseconds
+ * for the others, or not at all if no other answer is expected. A request that has not settled in time has the result
+ * null, and its later answer is dropped. Never throws.
  */
 export async function answersOfMost<T>(
   requests: readonly NodeRequest<T>[],

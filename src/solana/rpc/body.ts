@@ -4,15 +4,15 @@ import { createGunzip, gunzip } from 'node:zlib';
 import type { Dispatcher } from '../../shims/undici.ts';
 import type { Deadline } from './deadline.ts';
 
-/** An answer larger than `maxBytes`. The rest of it was not read. */
+/** The answer is larger than `maxBytes`; its remaining bytes were not read. */
 export class OversizedAnswer extends Error {
   override readonly name = 'OversizedAnswer';
-  /** True if no honest node returns an answer of this size. */
+  /** True if no honest node can return an answer of this size. */
   readonly isImplausible: boolean;
 
-  constructor(maxBytes: number, isBeyondReason: boolean) {
+  constructor(maxBytes: number, isImplausible: boolean) {
     super(`the answer is larger than ${maxBytes} bytes`);
-    this.isImplausible = isBeyondReason;
+    this.isImplausible = isImplausible;
   }
 }
 
@@ -28,21 +28,21 @@ export class Body {
   #bufferedParts: Uint8Array[] = [];
 
   constructor({ headers, body }: Dispatcher.ResponseData, deadline: Deadline) {
-    // The reader receives the error from the iterator; without a listener, the process would end.
+    // The reader receives errors from the iterator. Without a listener, an error would end the process.
     this.#body = body.on('error', () => undefined);
     this.#rest = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
     this.#isCompressed = headers['content-encoding'] === 'gzip';
     this.#deadline = deadline;
   }
 
-  /** The whole body, decompressed; null if above `maxBytes`. The deadline then stops until {@link parts} is read. */
+  /** The whole body, decompressed; null if longer than `maxBytes`. The deadline then stops until {@link parts} is read. */
   async whole(maxBytes: number): Promise<Buffer | null> {
     const bytes = await this.#whole(maxBytes);
     if (bytes === null) this.#deadline.clear();
     return bytes;
   }
 
-  /** A body too large for {@link whole}, in parts, decompressed. Throws {@link OversizedAnswer} after `maxBytes`. */
+  /** The decompressed body in parts, including those that {@link whole} has read. Throws {@link OversizedAnswer} beyond `maxBytes`. */
   async *parts(maxBytes: number): AsyncGenerator<Uint8Array> {
     let size = 0;
     this.#deadline.restart();
@@ -80,7 +80,7 @@ export class Body {
   async #next(): Promise<Uint8Array | null> {
     const { done, value } = await this.#rest.next();
     if (done === true) return null;
-    this.#deadline.received(value.length);
+    this.#deadline.addReceived(value.length);
     return value;
   }
 }
@@ -96,7 +96,7 @@ async function decompress(bytes: Buffer, maxBytes: number): Promise<Buffer | nul
 
 function decompressed(parts: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   const gunzipStream = createGunzip({ chunkSize: PART_BYTES });
-  // The reader receives the error from the iterator.
+  // The reader receives errors from the iterator, so the callback ignores them.
   pipeline(parts, gunzipStream, () => undefined);
   return gunzipStream;
 }

@@ -6,24 +6,24 @@ export interface HedgedResult<T> extends NodeResult<T> {
   readonly member: PooledNode;
 }
 
-/** How many more answers are needed at least, given the results so far; 0 if they suffice. */
+/** Returns how many more answers are needed after these results; 0 if no more. */
 export type MissingAnswerCount<T> = (results: readonly HedgedResult<T>[]) => number;
 
 interface OpenRequest {
   readonly member: PooledNode;
   readonly order: number;
-  /** How many requests were late when this one started. */
+  /** Number of late requests when this one started. */
   readonly round: number;
   timer: NodeJS.Timeout | undefined;
   isLate: boolean;
 }
 
-/** After this time a request is late, and another node may be asked. */
+/** After this time a request is late, so that another node can be asked. */
 const LATE_AFTER_MS = 1_000;
 const MAX_PERMITS = 10;
 const PERMITS_PER_REQUEST = 0.1;
 
-/** Permits for requests because of a late node: one for ten others, so that slow nodes are not all asked twice. */
+/** Limits the requests that replace late ones to one in ten, so that a slow network does not double all requests. */
 export class HedgePermits {
   #available = MAX_PERMITS;
 
@@ -40,8 +40,8 @@ export class HedgePermits {
 }
 
 /**
- * Asks no more nodes than needed, in the order given. The next node is asked if one fails, is not sufficient, or is
- * late while the next one is ready. A late node that another one overtakes is asked last for a while.
+ * Asks only as many nodes as needed, in the given order. The next node is asked if a request fails, an answer is not
+ * sufficient, or a request is late. A node whose request is late while a later request succeeds counts as slow.
  */
 export class HedgedRequest<T> {
   readonly #remaining: PooledNode[];
@@ -57,16 +57,16 @@ export class HedgedRequest<T> {
   constructor(
     members: readonly PooledNode[],
     ask: (node: SolanaNode) => Promise<T>,
-    wanting: MissingAnswerCount<T>,
+    missingCount: MissingAnswerCount<T>,
     permits: HedgePermits,
   ) {
     this.#remaining = [...members];
     this.#ask = ask;
-    this.#missingCount = wanting;
+    this.#missingCount = missingCount;
     this.#permits = permits;
   }
 
-  /** The results up to the sufficient one, or all, in the order of the requests. Never throws. */
+  /** The results in the order of the requests, as soon as they are sufficient or no node is left. Never throws. */
   run(): Promise<readonly HedgedResult<T>[]> {
     return new Promise((resolve) => {
       this.#resolve = resolve;
@@ -107,17 +107,17 @@ export class HedgedRequest<T> {
   }
 
   #startTimer(request: OpenRequest): void {
-    // If this process was busy, answers may have arrived already: they are read first.
+    // If the event loop was blocked, answers may wait in the socket: setImmediate lets them be read first.
     request.timer = setTimeout(() => setImmediate(() => this.#markLate(request)), LATE_AFTER_MS);
   }
 
-  /** Marks a request as late. If its node is demoted already, as a slow one is, the extra request needs no permit. */
+  /** Asks the next node for a late request. No permit is needed if the late node is already demoted. */
   #markLate(request: OpenRequest): void {
     if (this.#resolve === null || !this.#open.has(request)) return;
     const [next] = this.#remaining;
     if (next === undefined) return;
-    const mayAsk = next.demotion === null && (request.member.demotion !== null || this.#permits.take());
-    if (!mayAsk) return this.#startTimer(request);
+    const canAskNext = next.demotion === null && (request.member.demotion !== null || this.#permits.take());
+    if (!canAskNext) return this.#startTimer(request);
     request.isLate = true;
     this.#round += 1;
     this.#proceed();

@@ -6,13 +6,13 @@ import { RateLimitTimeout } from './rate-limiter.ts';
 import { HttpRefusal, type ReadParts, Wire, type WireOptions } from './wire.ts';
 
 export interface NodeOptions extends WireOptions {
-  /** Name for logs and evidence. Default: the host, without path and query, which contain providers' API keys. */
+  /** Name in logs and evidence. Default: the host; path and query are omitted, because they can contain API keys. */
   readonly name?: string;
-  /** The highest accepted transaction version; a node refuses a newer transaction or its block (-32015). Default 1. */
+  /** Highest accepted transaction version. For a higher one, nodes return an error (-32015). Default 1. */
   readonly maxTransactionVersion?: number;
 }
 
-/** An answer read in parts. `envelope`: the answer without the parts that were read, parsed like any other answer. */
+/** The result of reading an answer in parts. `envelope`: the answer's JSON without the parts that were read. */
 export interface StreamedAnswer {
   readonly envelope: Buffer;
 }
@@ -20,19 +20,19 @@ export interface StreamedAnswer {
 const DEFAULT_MAX_TRANSACTION_VERSION = 1;
 
 const MAX_QUOTED_CHARACTERS = 40;
-/** Factor on the timeout for a very long answer that did not start in time at its last request. */
+/** Factor on the timeout of a streamed request whose previous answer did not start in time. */
 const LATE_ANSWER_TIMEOUT_FACTOR = 6;
 const MAX_LATE_REQUESTS = 64;
-/** How long a node is not asked after an answer of impossible size: reading it blocks the whole process. */
+/** Pause of a node after an implausibly large answer, because reading such an answer blocks the whole process. */
 const OVERSIZED_ANSWER_PAUSE_MS = 300_000;
 
 export class SolanaNode {
   readonly url: string;
   readonly name: string;
   readonly maxTransactionVersion: number;
-  /** Requests sent since the start, without probes. */
+  /** Number of requests since the start, without probes. */
   callCount = 0;
-  /** Probe requests sent since the start. */
+  /** Number of probes since the start. */
   probeCount = 0;
   readonly #wire: Wire;
   readonly #missingMethods = new Set<string>();
@@ -47,15 +47,14 @@ export class SolanaNode {
     this.#wire = new Wire(parsed, options);
   }
 
-  /** The methods that this node reported as missing (-32601). */
+  /** Methods for which the node's last answer was -32601. */
   get missingMethods(): readonly string[] {
     return [...this.#missingMethods].toSorted();
   }
 
   /**
-   * One JSON-RPC call whose result matches `schema`.
-   * Throws RpcError for an error object. Throws NodeFault for transport faults, request limits and answers of another
-   * shape, and if `over` aborts.
+   * Calls a JSON-RPC method and returns its result as `schema` parses it. Throws RpcError for an error object. Throws
+   * NodeFault for a transport fault, a request limit or a result that does not match, and if `signal` aborts.
    */
   call<T>(
     method: string,
@@ -67,16 +66,16 @@ export class SolanaNode {
     return this.#ask(method, params, schema, signal);
   }
 
-  /** Like {@link call}, for probes. */
+  /** Like {@link call}, but counted as a probe. */
   probe<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T> {
     this.probeCount += 1;
     return this.#ask(method, params, schema);
   }
 
   /**
-   * Like {@link call}, for a result too large to parse into objects: the bytes of the whole answer; null for a null
-   * result. An answer too large for memory is passed to `read` in parts. So is one above 8 MiB that only a parse
-   * could check. The result, or error, of `read` then takes the place of the bytes.
+   * Like {@link call}, for a result too large to parse into objects. Returns the bytes of the whole answer, or null for
+   * a null result. An answer too large for memory is passed to `read` in parts, and the result of `read` is returned.
+   * The same applies to an answer above {@link MAX_PARSED_BYTES} that only parsing could check.
    */
   async bytes<Long extends StreamedAnswer>(
     method: string,
@@ -87,16 +86,16 @@ export class SolanaNode {
     this.callCount += 1;
     const id = this.#nextId++;
     const received = await this.#stream(id, method, params, read, signal);
-    const isCostly =
+    const isTooLargeToParse =
       Buffer.isBuffer(received) && received.length > MAX_PARSED_BYTES && !isWholeResult(received, id);
-    const answer = isCostly ? await read(inParts(received)) : received;
+    const answer = isTooLargeToParse ? await read(inParts(received)) : received;
     if (!Buffer.isBuffer(answer)) {
       this.#resultIn(answer.envelope, id, method);
       return answer;
     }
     if (!isWholeResult(answer, id)) {
       const result = this.#resultIn(answer, id, method);
-      if (result === undefined) throw this.#fault(method, 'result: is absent', { field: 'result' });
+      if (result === undefined) throw this.#fault(method, 'the answer has no result', { field: 'result' });
       return result === null ? null : answer;
     }
     this.#missingMethods.delete(method);
@@ -122,13 +121,18 @@ export class SolanaNode {
   #resultIn(bytes: Buffer, id: number, method: string): unknown {
     const parsed = this.#parse(bytes, method);
     const limit = requestLimitOf(parsed);
-    if (limit !== null) throw this.#fault(method, `refused by a request limit: ${limit}`);
+    if (limit !== null)
+      throw this.#fault(method, `the node refused the request because of a request limit: ${limit}`);
     const answer = this.#checked(envelope, parsed, method, '');
-    // A node that could not parse the request answers with the id null.
+    // A node that cannot parse a request answers with an error and the id null.
     if (answer.id !== id && !(answer.error !== undefined && answer.id === null)) {
-      throw this.#fault(method, `id: is ${JSON.stringify(answer.id)}, not that of the request`, {
-        field: 'id',
-      });
+      throw this.#fault(
+        method,
+        `the answer has id ${JSON.stringify(answer.id)} instead of the request's id`,
+        {
+          field: 'id',
+        },
+      );
     }
     if (answer.error !== undefined) throw this.#rpcErrorOf(answer.error, method);
     this.#missingMethods.delete(method);
@@ -156,7 +160,7 @@ export class SolanaNode {
     }
   }
 
-  /** Keeps errors of `read` apart from errors of the transport. */
+  /** Throws errors of `read` unchanged, and errors of the transport as NodeFault. */
   async #stream<Long>(
     id: number,
     method: string,
@@ -203,8 +207,11 @@ export class SolanaNode {
 
   #faultOf(method: string, error: unknown, signal: AbortSignal | undefined): NodeFault {
     if (signal?.aborted === true)
-      return this.#fault(method, 'every caller has cancelled the request', { asked: false, cause: error });
-    const reason = error instanceof Error ? error.message : 'no answer';
+      return this.#fault(method, 'the request was cancelled because no caller needs it', {
+        asked: false,
+        cause: error,
+      });
+    const reason = error instanceof Error ? error.message : 'the node did not answer';
     return this.#fault(method, reason, { ...faultDetailsOf(error), cause: error });
   }
 
@@ -239,10 +246,10 @@ function requestText(id: number, method: string, params: readonly unknown[]): st
   return JSON.stringify({ jsonrpc: '2.0', id, method, params });
 }
 
-/** When to ask again. The node is paused only if users of the chain cannot make an answer so large. */
+/** An oversized answer pauses the node only if it is implausible: users of the chain can cause other large answers. */
 function faultDetailsOf(error: unknown): FaultDetails {
   if (error instanceof RateLimitTimeout) return { asked: false };
   if (error instanceof HttpRefusal) return { status: error.status, retryAfterMs: error.retryAfterMs };
-  const isBeyondReason = error instanceof OversizedAnswer && error.isImplausible;
-  return isBeyondReason ? { retryAfterMs: OVERSIZED_ANSWER_PAUSE_MS } : {};
+  const isImplausible = error instanceof OversizedAnswer && error.isImplausible;
+  return isImplausible ? { retryAfterMs: OVERSIZED_ANSWER_PAUSE_MS } : {};
 }

@@ -5,11 +5,11 @@ import { type Lane, RateLimiter } from './rate-limiter.ts';
 import { withAbort } from './with-abort.ts';
 
 export interface WireOptions {
-  /** Timeout from request to the last byte of the answer, and also for the wait before it. Default 10,000. */
+  /** Milliseconds from the request to the last byte of the answer; also the longest wait for the rate limits. Default 10,000. */
   readonly timeoutMs?: number;
-  /** Largest answer kept in memory, decompressed: a larger one can only be read part by part. Default 64 MiB. */
+  /** Largest decompressed answer that is stored in memory; a larger one can only be read in parts. Default 64 MiB. */
   readonly maxBytes?: number;
-  /** Largest answer read part by part, decompressed. Default 4 GiB: no block of the chain is that large. */
+  /** Largest decompressed answer that is read in parts. Default 4 GiB, which no block reaches. */
   readonly maxPartsBytes?: number;
   /** Concurrent requests, each on a keep-alive connection. Default 16. */
   readonly connections?: number;
@@ -17,7 +17,7 @@ export interface WireOptions {
   readonly requestsPerSecond?: number;
 }
 
-/** An HTTP status other than success; `retryAfterMs` is the node's Retry-After, at most one minute. */
+/** The node answered with an HTTP status other than 2xx. `retryAfterMs`: its Retry-After, at most one minute. */
 export class HttpRefusal extends Error {
   override readonly name = 'HttpRefusal';
   readonly status: number;
@@ -30,15 +30,15 @@ export class HttpRefusal extends Error {
   }
 }
 
-/** Reads an answer that is too large for memory, part by part, decompressed. */
+/** Reads the decompressed parts of an answer that is too large for memory. */
 export type ReadParts<T> = (parts: AsyncIterable<Uint8Array>) => Promise<T>;
 
 const MAX_RETRY_AFTER_MS = 60_000;
 const MIB = 1_024 * 1_024;
-/** The slowest transfer accepted for an answer of any length. */
+/** Slowest accepted transfer of a streamed answer: 1 MiB per second. */
 const MAX_MS_PER_BYTE = 1_000 / MIB;
 
-/** Keep-alive HTTP connections to one node, with a deadline and a size limit for every answer. */
+/** HTTP client for one node: keep-alive connections, rate limits, and a deadline and size limit for every answer. */
 export class Wire {
   readonly #pool: Pool;
   readonly #path: string;
@@ -61,9 +61,9 @@ export class Wire {
   }
 
   /**
-   * Posts JSON and returns the decompressed bytes of the answer; drops the connection if `over` aborts.
-   * Throws {@link HttpRefusal}, {@link OversizedAnswer}, the transport's error, or `RateLimitTimeout` if the request was
-   * not sent.
+   * Posts JSON and returns the decompressed bytes of the answer. Closes the connection if `signal` aborts. Throws
+   * {@link HttpRefusal}, {@link OversizedAnswer}, an error of the transport, or `RateLimitTimeout` if the request was not
+   * sent.
    */
   post(body: string, lane: Lane, signal?: AbortSignal): Promise<Buffer> {
     return this.#pass(lane, signal, () =>
@@ -76,9 +76,9 @@ export class Wire {
   }
 
   /**
-   * {@link post} for an answer of any length. It has `patience` times the timeout to start, and then no limit while
-   * it arrives fast enough. An answer too large for memory is passed to `read`, whose result is returned. Throws
-   * errors of `read`, too.
+   * Like {@link post}, for an answer of any length. The answer must start within `timeoutFactor` timeouts; after that it
+   * has no time limit while it arrives fast enough. An answer too large for memory is passed to `read`, and the result
+   * or error of `read` is returned or thrown.
    */
   stream<T>(
     body: string,

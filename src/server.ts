@@ -42,7 +42,7 @@ try {
   await closers.close(logger);
 }
 
-/** Opens the API's dependencies, which are closed in reverse order, and listens. */
+/** Opens the API's dependencies, adds their closers to `open`, and starts the HTTP server. Returns its URL. */
 async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promise<string> {
   const ledger = await openLedger(settings.databaseUrl, sealOf(settings.payloadKeys));
   open.add('ledger', () => ledger.close());
@@ -76,14 +76,14 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
   open.add('HTTP', () => app.close());
   if (settings.x402Routes !== undefined) {
     if (chain === null)
-      throw new DomainError('InvalidRequest', 'SLUICE_RPC_URLS must be set for the gateway');
+      throw new DomainError('InvalidRequest', 'SLUICE_RPC_URLS must be set to run the x402 gateway');
     const parts = { ledger, temporal: temporal.client, chain: await chain(), logger: log, closers: open };
     await serveGateway({ ...settings, x402Routes: settings.x402Routes }, parts);
   }
   return app.listen({ host: settings.httpHost, port: settings.httpPort });
 }
 
-/** Checks every minute what no other process reports: few free addresses, late webhooks, a silent scan. */
+/** Checks conditions every minute for which no other process raises an alert. */
 function startChecks({ addressLowWater }: Config<'api'>, ledger: Ledger, log: Logger, open: Closers): void {
   const pool = new AddressPool(ledger, addressLowWater);
   const checks = {
@@ -93,11 +93,11 @@ function startChecks({ addressLowWater }: Config<'api'>, ledger: Ledger, log: Lo
   };
   for (const [name, look] of Object.entries(checks))
     open.keepDoing(name, CHECK_INTERVAL_MS, look, (err) =>
-      log.warn({ err }, `${name}: cannot be checked now`),
+      log.warn({ err }, `cannot check ${name} now; the next check is in a minute`),
     );
 }
 
-/** Updates the gauges that are read from the database. */
+/** Updates the gauges whose values are in the database. */
 function startMetrics(metrics: Registry, ledger: Ledger, log: Logger, open: Closers): void {
   const gauges = {
     'open alerts': meterAlerts(metrics, () => ledger.alerts.openByKind()),
@@ -106,11 +106,11 @@ function startMetrics(metrics: Registry, ledger: Ledger, log: Logger, open: Clos
   };
   for (const [name, update] of Object.entries(gauges))
     open.keepDoing(name, METRICS_INTERVAL_MS, update, (err) =>
-      log.warn({ err }, `${name}: cannot be read now`),
+      log.warn({ err }, `cannot update the metrics of ${name} now`),
     );
 }
 
-/** Opens the nodes at the first request: the API also works without them. Null if none are configured. */
+/** Opens the node pool at the first call, because the API also works without nodes. Null if no nodes are configured. */
 function lazyChain(
   { rpcUrls, ...settings }: Config<'api'>,
   ledger: Ledger,

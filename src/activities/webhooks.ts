@@ -20,11 +20,11 @@ export interface WebhookDeps {
   readonly ledger: Pick<Ledger, 'webhooks' | 'deliveries' | 'alerts'>;
   readonly sender: WebhookSender;
   readonly explorer: ExplorerSettings;
-  /** Concurrent tries of this process, shared between endpoints: see {@link ConnectionLimiter}. */
+  /** Limit on concurrent tries of this process, shared between endpoints by {@link ConnectionLimiter}. */
   readonly triesAtOnce: number;
 }
 
-/** Result of one try. `unsent`: our own fault, not counted as a try. */
+/** Result of one try. `unsent`: a fault of Sluice prevented the request, so it does not count as a try. */
 type DeliveryOutcome =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'gone' }
@@ -34,36 +34,39 @@ type DeliveryOutcome =
 const HTTP_GONE = 410;
 const GONE_REASON = 'the receiver answered 410 Gone';
 const MAX_RETRY_AFTER_MS = 3_600_000;
-/** Milliseconds. An operator fixes our own faults, and by then all waiting events are late. */
+/** Fixed interval, because a fault of Sluice needs an operator. */
 const OWN_FAULT_RETRY_MS = 60_000;
-/** Milliseconds. Receivers that follow Standard Webhooks reject older or newer timestamps. */
+/** Receivers that follow Standard Webhooks reject a timestamp that differs by more than this. */
 const CLOCK_TOLERANCE_MS = 300_000;
 const UNSENT_ALERT: AlertKind = 'webhook_unsent';
 
 /** Database steps of the workflow. Each is idempotent. */
 export function createDeliverySteps({ deliveries }: Pick<Ledger, 'deliveries'>) {
   return {
-    /** The next event to deliver, or null if there is none. */
     nextDelivery: (line: DeliveryLine): Promise<DeliveryKey | null> => deliveries.nextOf(line),
 
-    /** Makes the event a dead letter, unless it was delivered after all. */
+    /** Stores the event as a dead letter, unless it has been delivered. */
     giveUpDelivery: (key: DeliveryKey): Promise<void> => deliveries.giveUp(key),
   };
 }
 
-/** Sends events. A repeated try sends the same event id. */
 export function createWebhookActivities(deps: WebhookDeps) {
   const limiter = new ConnectionLimiter(deps.triesAtOnce);
   return {
     /**
-     * Tries once; throws to be retried. Returns a summary for operators, or null for a finished delivery. Only a fault
-     * of the receiver or its URL counts as a try, and the last one makes a dead letter. Our own faults raise an alert
-     * and are retried until fixed. Without free capacity nothing is sent, and no try is counted.
+     * Sends the event once, with the same event id at every try; throws to be retried. Returns a summary for operators,
+     * or null if the delivery had already ended. Only a fault of the endpoint counts as a try, and the last try makes
+     * the event a dead letter. A fault of Sluice raises an alert and is retried until it is fixed. Without free
+     * capacity, nothing is sent and no try is counted.
      */
     async deliver(key: DeliveryKey, patience: Patience): Promise<string | null> {
       const turn = limiter.take(key.endpoint);
       if (turn.kind === 'full')
-        throw notYet('WebhookBusy', 'other events are on their way to this endpoint', turn.backInMs);
+        throw notYet(
+          'WebhookBusy',
+          'too many other deliveries to this endpoint are in progress',
+          turn.backInMs,
+        );
       try {
         return await tryOnce(deps, key, patience);
       } finally {
@@ -94,19 +97,19 @@ async function tryOnce(deps: WebhookDeps, key: DeliveryKey, patience: Patience):
   if (outcome.kind === 'gone') await webhooks.disable(key.endpoint, reason);
   if (tries === null) return null;
   if (outcome.kind === 'gone' || tries >= patience.attempts) return giveUp(tries, reason);
-  // A receiver cannot ask for a sooner try, which would use up all tries at once.
+  // A Retry-After can only lengthen the wait: a shorter one would use up all tries at once.
   const requestedWaitMs = Math.min(outcome.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
   throw notYet('WebhookNotDelivered', reason, Math.max(requestedWaitMs, waitAfter(tries, patience)));
 }
 
 async function reportOwnFault({ ledger }: WebhookDeps, key: DeliveryKey, reason: string): Promise<never> {
   const { endpoint: subject, event } = key;
-  const message = `Sluice cannot send to this webhook because of a fault of its own: ${reason}`;
+  const message = `Sluice cannot send events to webhook ${subject} because of a fault of Sluice itself: ${reason}`;
   await ledger.alerts.raise({ kind: UNSENT_ALERT, subject, message, details: { event } });
   throw notYet('WebhookNotSent', reason, OWN_FAULT_RETRY_MS);
 }
 
-/** Sends one request. Throws NotFound if the endpoint was deleted. */
+/** Signs and sends one request. Throws NotFound if the endpoint was deleted. */
 async function send(
   { ledger: { webhooks }, sender, explorer }: WebhookDeps,
   endpoint: string,
@@ -131,7 +134,7 @@ async function send(
   }
 }
 
-/** Maps the answer to a result. `at`: our time in the signature. */
+/** `at`: the timestamp in the signature, by our clock. */
 function outcomeOf({ status, retryAfterMs, date }: DeliveryResponse, at: Date): DeliveryOutcome {
   if (status >= 200 && status < 300) return { kind: 'delivered' };
   if (status === HTTP_GONE) return { kind: 'gone' };
@@ -141,7 +144,7 @@ function outcomeOf({ status, retryAfterMs, date }: DeliveryResponse, at: Date): 
     return { kind: 'failed', reason, retryAfterMs };
   return {
     kind: 'unsent',
-    reason: `${reason}, and its clock and ours are ${Math.round(clockDifferenceMs / 1_000)} s apart`,
+    reason: `${reason}, and its clock differs from ours by ${Math.round(clockDifferenceMs / 1_000)} seconds`,
   };
 }
 

@@ -6,7 +6,7 @@ import type { WithdrawalRow } from '../ledger/withdrawals/withdrawals.ts';
 import type { Refusal } from '../settlement/kind.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { AccountView } from '../solana/rpc/agreed-accounts.ts';
-import { lowestSlot, type AccountAnswer } from '../solana/rpc/agreed-accounts.ts';
+import { type AccountAnswer, lowestSlot } from '../solana/rpc/agreed-accounts.ts';
 import { ataRent, deriveAta } from '../solana/tokens/ata.ts';
 import { resolveHookAccounts } from '../solana/tokens/hooks.ts';
 import { type MintInfo, readMint, transferFee } from '../solana/tokens/mint.ts';

@@ -25,7 +25,7 @@ import {
 import { TIMEOUTS } from '../domain/timeouts.ts';
 import type { Patience } from '../domain/webhook.ts';
 
-/** Permanent errors fail at once; all others are retried without limit. */
+/** A permanent error fails the activity at once; any other error is retried without limit. */
 const retry = {
   initialInterval: '500 milliseconds',
   backoffCoefficient: 2,
@@ -33,7 +33,7 @@ const retry = {
   nonRetryableErrorTypes: [...NON_RETRYABLE_CODES],
 } satisfies RetryPolicy;
 
-/** One short PostgreSQL transaction in the worker of the workflow task: one history event instead of six. */
+/** A short PostgreSQL transaction. As a local activity it adds one history event instead of six. */
 const RECORD_OPTIONS: LocalActivityOptions = {
   startToCloseTimeout: TIMEOUTS.recordMs,
   localRetryThreshold: '5 seconds',
@@ -46,14 +46,14 @@ const PREPARE_OPTIONS: ActivityOptions = {
   retry,
 };
 
-/** From preparation to `confirmed`, or to a short deadline, because a caller waits. */
+/** Prepares an attempt and waits for `confirmed` or a short deadline, because a caller waits for the result. */
 const QUICK_OPTIONS: LocalActivityOptions = {
   startToCloseTimeout: TIMEOUTS.quickMs,
   localRetryThreshold: '5 seconds',
   retry: { ...retry, initialInterval: '100 milliseconds' },
 };
 
-/** Waits for one signature, however slow the signer. After a worker's death another one continues. */
+/** Waits for one signature, even from a slow signer. If the worker stops, another worker asks again. */
 const SIGN_OPTIONS: ActivityOptions = {
   taskQueue: SIGNER_TASK_QUEUE,
   startToCloseTimeout: '1 day',
@@ -61,7 +61,10 @@ const SIGN_OPTIONS: ActivityOptions = {
   retry,
 };
 
-/** Waits for a block or a proof of death, without limit. A silent worker is replaced after the heartbeat timeout. */
+/**
+ * Waits until the attempt is in a finalized block or can no longer land. Another worker continues after a missed
+ * heartbeat.
+ */
 const LAND_OPTIONS: ActivityOptions = {
   taskQueue: LANDING_TASK_QUEUE,
   startToCloseTimeout: '30 days',
@@ -69,10 +72,13 @@ const LAND_OPTIONS: ActivityOptions = {
   retry,
 };
 
-const LANDING_SUMMARY = 'send until it lands or is proved dead';
+const LANDING_SUMMARY = 'send the transaction until it lands or is proved dead';
 const BACKFILL_SUMMARY = 'read earlier blocks or the history of an address';
 
-/** {@link LAND_OPTIONS} on workers of quick settlements: buyers' payments take no slot from withdrawals. */
+/**
+ * Like {@link LAND_OPTIONS}, on the task queue of quick settlements, so that x402 payments take no slot from
+ * withdrawals.
+ */
 const LAND_QUICK_OPTIONS: ActivityOptions = { ...LAND_OPTIONS, taskQueue: QUICK_TASK_QUEUE };
 
 /** Requests the paid resource from the upstream until it answers. */
@@ -82,7 +88,7 @@ const SERVE_OPTIONS: ActivityOptions = {
   retry: { ...retry, maximumInterval: '1 minute' },
 };
 
-/** Reads blocks without a time limit. On cancellation it commits the current work, and the workflow waits for that. */
+/** Reads blocks. When it is cancelled, the activity first commits its current work, and the workflow waits for that. */
 const SCAN_OPTIONS: ActivityOptions = {
   taskQueue: WATCH_TASK_QUEUE,
   startToCloseTimeout: '1 day',
@@ -91,20 +97,20 @@ const SCAN_OPTIONS: ActivityOptions = {
   retry,
 };
 
-/** Measures how far the scan is behind. Errors of nodes or PostgreSQL are part of the result. */
+/** Measures how far the scan is behind. */
 const PLAN_OPTIONS: ActivityOptions = {
   taskQueue: WATCH_TASK_QUEUE,
   startToCloseTimeout: '2 minutes',
   retry,
 };
 
-/** Reads earlier blocks or histories, possibly for hours: its own task queue, so that nothing waits for it. */
+/** Reads earlier blocks or histories, possibly for hours, on a separate task queue, so that no other activity waits. */
 const AUDIT_OPTIONS: ActivityOptions = { ...SCAN_OPTIONS, taskQueue: AUDIT_TASK_QUEUE };
 
-/** Reads blocks that nodes may have pruned. Gives up in the end, because nothing depends on it. */
+/** Reads blocks that nodes may have pruned. Stops after a day, because no other work depends on the result. */
 const BACKFILL_OPTIONS: ActivityOptions = { ...AUDIT_OPTIONS, scheduleToCloseTimeout: '1 day' };
 
-/** One round of a schedule. Gives up in time for the next round. */
+/** One round of a schedule. Stops after five minutes, because the next round repeats the work. */
 const WATCH_OPTIONS: ActivityOptions = {
   taskQueue: WATCH_TASK_QUEUE,
   startToCloseTimeout: '2 minutes',
@@ -114,22 +120,22 @@ const WATCH_OPTIONS: ActivityOptions = {
 
 type SettlementSteps = WithdrawalActivities & SettlementActivities & X402Activities & QuickActivities;
 
-/** Proxies of `Activities` with these options; the summary is shown in the Temporal Web UI. */
+/** A proxy of `Activities`. The Temporal Web UI displays the summary. */
 const databaseStep = <Activities>(summary: string) =>
   proxyLocalActivities<Activities>({ ...RECORD_OPTIONS, summary });
 const activityStep = <Activities>(options: ActivityOptions, summary: string) =>
   proxyActivities<Activities>({ ...options, summary });
 
-export const { admit } = databaseStep<SettlementSteps>('reserve the id, find earlier attempts');
+export const { admit } = databaseStep<SettlementSteps>('reserve the id and find earlier attempts');
 export const { confirm } = databaseStep<SettlementSteps>("store the customer's confirmation");
-export const { cancel } = databaseStep<SettlementSteps>('cancel unless an attempt was prepared');
+export const { cancel } = databaseStep<SettlementSteps>('cancel unless an attempt can still land');
 export const { hold, holdSettlement } = databaseStep<SettlementSteps>('hold the settlement');
 export const { findSettlement } = databaseStep<SettlementSteps>('find earlier attempts');
 export const { storeSignature } = databaseStep<SettlementSteps>('store a signature');
 export const { isOwed } = databaseStep<SettlementSteps>('check whether the buyer was served');
 export const { prepareAttempt, prepareSettlement } = activityStep<SettlementSteps>(
   PREPARE_OPTIONS,
-  'check the terms, compose the transaction, reserve funds',
+  'check the terms, compose the transaction and reserve funds',
 );
 export const { awaitSignatures } = activityStep<SettlementSteps>(
   PREPARE_OPTIONS,
@@ -144,10 +150,12 @@ export const { serveOwed } = activityStep<SettlementSteps>(
 );
 export const { settleQuickly } = proxyLocalActivities<SettlementSteps>({
   ...QUICK_OPTIONS,
-  summary: 'settle until it is confirmed',
+  summary: 'send the payment and wait until it is confirmed',
 });
 
-export const { recordBackfillGivenUp } = databaseStep<DepositActivities>('end the stored backfill');
+export const { recordBackfillGivenUp } = databaseStep<DepositActivities>(
+  'record that the backfill has given up',
+);
 export const { planCatchUp } = activityStep<DepositActivities>(
   PLAN_OPTIONS,
   'measure how far the scan is behind',
@@ -167,7 +175,7 @@ export const { backfill: backfillImport } = activityStep<DepositActivities>(AUDI
 
 export const { restartOrphans } = activityStep<WatchActivities>(
   WATCH_OPTIONS,
-  'start settlements that have no run',
+  'start settlements that have no workflow run',
 );
 export const { buryRefused } = activityStep<WatchActivities>(WATCH_OPTIONS, 'prove unsigned attempts dead');
 export const { startDueAudits } = activityStep<WatchActivities>(WATCH_OPTIONS, 'start audits that are due');
@@ -179,7 +187,7 @@ export const { watchWallet } = activityStep<WatchActivities>(
 export const { nextDelivery } = databaseStep<DeliverySteps>('find the next event');
 export const { giveUpDelivery } = databaseStep<DeliverySteps>('store the event as a dead letter');
 
-/** One try. The sender's deadline ends it before another worker may begin the next. PostgreSQL counts tries. */
+/** One try per activity attempt. The sender's deadline is below the timeout, so that two tries never overlap. */
 export function deliverActivity({ firstRetryMs, longestRetryMs }: Patience) {
   return proxyActivities<WebhookActivities>({
     summary: 'send the event to the endpoint',

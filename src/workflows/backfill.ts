@@ -4,11 +4,13 @@ import * as act from './activity-proxies.ts';
 import { backfillCard } from './details.ts';
 
 /**
- * Reads committed blocks again, or compares the history of one address with its recorded deposits, independently of the
- * deposit scan. Fails if nodes do not answer an operator's order for a day. Progress and result are in PostgreSQL.
+ * Reads committed blocks again, or compares the history of one address with its recorded deposits. Runs independently
+ * of the deposit scan. A backfill that an operator started fails after a day. PostgreSQL stores progress and result.
  */
 export async function backfill(command: BackfillOrder): Promise<BackfillResult> {
-  setCurrentDetails('reading; `sluice backfill list` shows the progress of an operator’s order');
+  setCurrentDetails(
+    'reading; `sluice backfill list` prints the progress of a backfill that an operator started',
+  );
   try {
     const result = await (isOfImport(command) ? act.backfillImport : act.backfill)(command);
     setCurrentDetails(backfillCard(result));
@@ -21,5 +23,5 @@ export async function backfill(command: BackfillOrder): Promise<BackfillResult> 
 }
 
 function reasonOf(error: unknown): string {
-  return (isCancellation(error) ? undefined : rootCause(error)) ?? 'its run was cancelled';
+  return (isCancellation(error) ? undefined : rootCause(error)) ?? 'the workflow run was cancelled';
 }

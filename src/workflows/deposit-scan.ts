@@ -4,26 +4,26 @@ import * as act from './activity-proxies.ts';
 import { scanCard } from './details.ts';
 
 const TAIL_SECONDS = 60;
-/** Ranges in progress at once, over all workers: read, or waiting for an earlier one. */
+/** Ranges that all workers together read, or have read but cannot join before an earlier range. */
 const MAX_RANGES_IN_PROGRESS = 16;
 
 /**
- * Scans a cluster for deposits without end. PostgreSQL has the cursor, the status and the pauses. So a lost, terminated
- * or duplicate run loses no deposit, credits none twice, and reads nothing while paused. Runs under the id
- * `deposit-scan/<cluster>`.
+ * Scans the blocks of a cluster for deposits. Never completes. Runs under the id `deposit-scan/<cluster>`. PostgreSQL
+ * stores the cursor, the status and the pauses. So a lost, terminated or duplicate run loses no deposit, credits none
+ * twice, and reads nothing while the scan is paused.
  */
 export async function depositScan(): Promise<void> {
   while (!workflowInfo().continueAsNewSuggested) await scanStep();
   await continueAsNew<typeof depositScan>();
 }
 
-/** Catches up in ranges, or follows the tail, which also reports why a catch-up fails. */
+/** Catches up in parallel ranges, or follows the chain. After a failed catch-up, the tail scan reports the cause. */
 async function scanStep(): Promise<void> {
   if (await catchUp()) return;
   showStatus(await act.scanTail({ seconds: TAIL_SECONDS }));
 }
 
-/** True if every range was joined. Joins ranges that an earlier catch-up has staged first. */
+/** Joins ranges that an earlier catch-up has staged, then reads new ranges. Returns true if every range was joined. */
 async function catchUp(): Promise<boolean> {
   const { behind, ranges } = await act.planCatchUp();
   if (!behind) return false;
@@ -31,7 +31,7 @@ async function catchUp(): Promise<boolean> {
   return ranges.length === 0 ? joined > 0 : readRanges(ranges);
 }
 
-/** Joins each range after those before it. The tail scan takes over at a range that is not read completely. */
+/** Joins each range after the ranges before it. Returns false at a range that is not read completely. */
 async function readRanges(ranges: readonly CatchUpRange[]): Promise<boolean> {
   const ends: Promise<RangeEnd>[] = [];
   for (const [index, { to }] of ranges.entries()) {
@@ -49,7 +49,7 @@ async function readRanges(ranges: readonly CatchUpRange[]): Promise<boolean> {
 
 function startRead(range: CatchUpRange): Promise<RangeEnd> {
   const end = act.scanRange(range);
-  // The rejection is handled where the promise is awaited later.
+  // A rejection is handled where the promise is awaited, so it must not count as unhandled before that.
   end.catch(() => undefined);
   return end;
 }
@@ -60,7 +60,7 @@ async function joinReadRanges(): Promise<JoinEnd> {
   return end;
 }
 
-/** Null if the activity could not read it. `sluice scan status` shows the status of the moment. */
+/** Displays the status in the current details; null leaves them unchanged. */
 function showStatus(status: ScanStatus | null): void {
   if (status !== null) setCurrentDetails(scanCard(status));
 }

@@ -27,7 +27,7 @@ import { progressCard } from './details.ts';
 import { landingReport, type SettlementView, settlementStatus } from './messages.ts';
 import { SLUICE_SIGNATURE, SLUICE_STATUS } from './search-attributes.ts';
 
-/** A run's view of its settlement, shown in the Web UI. Makes no decision about money. */
+/** A run's view of its settlement, displayed in the Web UI. Makes no decision about money. */
 export class SettlementProgress {
   readonly id: string;
   status: SettlementStatus = 'requested';
@@ -61,7 +61,7 @@ export class SettlementProgress {
     this.setAttempt(preparation.attempt);
     this.status = 'preparing';
     this.reason = null;
-    // Only the card: a search attribute for a state of milliseconds would cost a history event.
+    // Search attributes are not updated: that would cost a history event for a status that lasts milliseconds.
     this.updateDetails();
   }
 
@@ -80,20 +80,20 @@ export class SettlementProgress {
     else this.show('preparing', ATTEMPT_DEAD);
   }
 
-  /** Resolves when `over` returns true, the settlement has ended, or the history is long. */
+  /** Resolves when `isDone` returns true, the settlement has ended, or the history is long. */
   async waitUntil(isDone: () => boolean): Promise<void> {
     await condition(() => isDone() || isTerminal(this.status) || this.isHistoryLong);
   }
 
   /**
-   * True once this run must continue as new. `patched` is false for tasks that an older worker completed, so
-   * a run that was long before the upgrade continues as new at its next task.
+   * True if the run must continue as new. `patched` is false for tasks that an older worker completed, so that a run
+   * whose history was long before the upgrade continues as new at its next task.
    */
   get isHistoryLong(): boolean {
     return workflowInfo().continueAsNewSuggested && patched('continue-as-new');
   }
 
-  /** Result of an idempotent step. Null once the history is long: the next run repeats the step. */
+  /** The result of an idempotent step; null if the history becomes long, so that the next run repeats the step. */
   async unlessHistoryLong<T>(step: Promise<T>): Promise<T | null> {
     return Promise.race([step, condition(() => this.isHistoryLong).then(() => null)]);
   }
@@ -123,7 +123,7 @@ export class SettlementProgress {
     else this.show('failed', reason);
   }
 
-  /** Ignores a report about an attempt that has ended meanwhile. */
+  /** Ignores a report about an earlier attempt. */
   private recordLandingReport({ n, status, reason }: LandingReport): void {
     if (this.attempt?.n === n) this.show(status, reason);
   }
@@ -139,7 +139,7 @@ export class SettlementProgress {
     setCurrentDetails(progressCard(kindOfSettlement(this.id), this.purpose, this.view()));
   }
 
-  /** Only changed attributes, because each upsert is a history event. */
+  /** Upserts only changed attributes, because each upsert is a history event. */
   private upsertAttributes(): void {
     const known = workflowInfo().typedSearchAttributes;
     const changed = [
@@ -153,5 +153,5 @@ export class SettlementProgress {
 
 const ATTEMPT_DEAD: StatusReason = {
   code: 'attempt_dead',
-  message: 'the last attempt is proved dead; the next one is being composed',
+  message: 'the last attempt is proved dead; the next attempt is being prepared',
 };

@@ -8,7 +8,7 @@ import { SettlementProgress } from './settlement-progress.ts';
 
 export class WithdrawalProgress extends SettlementProgress {
   readonly terms: WithdrawalTerms;
-  /** Number of confirmations. One that arrives while an attempt is prepared must not be missed. */
+  /** Counted, so that a confirmation is not missed if it arrives while an attempt is being prepared. */
   confirmationCount = 0;
 
   constructor(terms: WithdrawalTerms) {
@@ -21,17 +21,17 @@ export class WithdrawalProgress extends SettlementProgress {
       description: 'Confirms the destination for the customer',
     });
     setHandler(cancelWithdrawal, () => this.cancel(), {
-      description: 'Cancels the withdrawal unless an attempt was prepared',
+      description: 'Cancels the withdrawal unless an attempt can still land',
     });
   }
 
-  /** Result of the step. Null once a cancel is stored, because PostgreSQL then refuses it, or if history is long. */
+  /** The result of a step; null if the history becomes long, or a cancellation is stored, which makes the step fail. */
   async unlessCancelled<T>(step: Promise<T>): Promise<T | null> {
     const cancelled = condition(() => this.status === 'cancelled' || this.isHistoryLong);
     return Promise.race([step, cancelled.then(() => null)]);
   }
 
-  /** Resolves when the customer has confirmed more than `seen` times or cancels, or once the history is long. */
+  /** Resolves when there are more than `knownConfirmations`, the withdrawal has ended, or the history is long. */
   async waitForCustomer(knownConfirmations: number): Promise<void> {
     await this.waitUntil(() => this.confirmationCount > knownConfirmations);
   }

@@ -9,29 +9,29 @@ import { isTokenProgram } from '../tx/programs.ts';
 
 export interface WalletAccounts {
   readonly wallet: string;
-  /** Token accounts. One that does not exist, or is not the wallet's, counts as zero. */
+  /** Token accounts. An account that does not exist, or has a different owner, counts as zero. */
   readonly tokenAccounts: readonly string[];
-  /** Token accounts that a token account of the wallet may own, each with that owner. */
+  /** Token accounts whose owner can be a token account of the wallet, each with that owner. */
   readonly nested?: ReadonlyMap<string, string>;
 }
 
-/** The balances of a wallet in all of these accounts at one finalized slot. */
+/** The balances of a wallet and its token accounts at one finalized slot. */
 export interface WalletHoldings {
   readonly wallet: string;
   readonly slot: bigint;
   readonly holdings: readonly Holding[];
-  /** Its token accounts with pending confidential transfers, which no balance includes. */
+  /** The wallet's token accounts with pending confidential transfers, which no balance includes. */
   readonly pending: readonly string[];
-  /** Its token accounts that the issuer has frozen, each with its mint. */
+  /** The wallet's token accounts that the issuer has frozen. */
   readonly frozen: readonly TokenPlace[];
-  /** Token accounts with tokens whose owner is a token account of the wallet; not part of `holdings`. */
+  /** Token accounts with a balance whose owner is a token account of the wallet. They are not part of `holdings`. */
   readonly nested: readonly TokenPlace[];
 }
 
-/** A node's finalized slot can advance between two calls, though rarely this often in a row. */
+/** Tries to read all accounts at one slot. The node's finalized slot rarely advances between the calls of every try. */
 const MAX_TRIES = 20;
 
-/** Groups of wallets for one call each. A wallet with too many accounts for one call is a group by itself. */
+/** Groups of wallets whose accounts fit in one call. A wallet with more accounts than that is a group by itself. */
 export function groupsOf(wallets: readonly WalletAccounts[]): readonly (readonly WalletAccounts[])[] {
   const groups: WalletAccounts[][] = [];
   let remainingPlaces = 0;
@@ -47,7 +47,7 @@ export function groupsOf(wallets: readonly WalletAccounts[]): readonly (readonly
   return groups;
 }
 
-/** A node's balances of these wallets, all at one slot. Throws as `SolanaNode.call` does. */
+/** One node's balances of the wallets, all at one finalized slot. Throws as `SolanaNode.call` does. */
 export async function holdingsOf(
   node: SolanaNode,
   wallets: readonly WalletAccounts[],
@@ -97,10 +97,13 @@ async function accountsAtOneSlot(
     if (slot === undefined || otherSlot !== undefined) continue;
     return { slot, accounts: new Map(addresses.map((address, at) => [address, values[at] ?? null])) };
   }
-  throw new NodeFault(node.name, `does not return ${addresses.length} accounts at one slot`);
+  throw new NodeFault(
+    node.name,
+    `did not return ${addresses.length} accounts at one slot in ${MAX_TRIES} tries`,
+  );
 }
 
-/** Null if the account is not a token account of the wallet: a node may list any account as one. */
+/** The balance of a wallet's token account; null if the account is not one. A node can list any account as one. */
 function tokensOf(wallet: string, address: string, account: AccountInfo | null): TokenAccountInfo | null {
   if (account === null || !isTokenProgram(account.owner)) return null;
   try {

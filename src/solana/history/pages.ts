@@ -2,39 +2,39 @@ import { DomainError } from '../../domain/errors.ts';
 import { getSignaturesForAddress, getTransaction } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 
-/** A finalized transaction that names an address, failed ones included. */
+/** A finalized transaction that names an address. It may have failed on chain. */
 export interface WalletSignature {
   readonly signature: string;
   readonly slot: bigint;
 }
 
-/** How much of a list one call reads: entries per page, and pages of newer entries before the requested slots. */
+/** How much of a list one call reads. `pagesPerCall`: pages of entries newer than the requested slots. */
 export interface HistoryBounds {
   readonly pageSize: number;
   readonly pagesPerCall: number;
 }
 
-/** The most entries that nodes return per page, and pages that take a node some seconds. */
+/** Nodes return at most 1,000 entries per page, and need some seconds for 100 pages. */
 export const HISTORY_BOUNDS: HistoryBounds = { pageSize: 1_000, pagesPerCall: 100 };
 
-/** More pages than the transactions of a blockhash's life can fill. */
+/** More pages than the transactions within the validity window of a blockhash can fill. */
 const MAX_PAGES_WITHIN_SLOTS = 1_000;
 const MAX_STORED_PLACES = 50_000;
 
-/** Entries of a list, newest first. `isEnd`: the node lists no older ones. */
+/** Entries of a list, newest first. `isEnd`: true if the node lists no older entries. */
 export interface HistoryPage {
   readonly entries: readonly WalletSignature[];
   readonly isEnd: boolean;
 }
 
 /**
- * One page of a node's list for an address, newest first: older than `before`, which the same node has listed, or
- * from the newest on. Null if the node no longer has `before`: it then returns an empty list, as at the end. Throws
- * NodeFault if the page does not continue to older entries.
+ * One page of a node's list for an address, newest first. Starts after `before`, an entry that the same node has
+ * listed, or at the newest entry. Null if the node no longer has `before`: it then returns an empty list, as it does at
+ * the end of the list. Throws NodeFault if the page does not continue to older entries.
  *
- * The last slot of a full page is left to the next page. The backends behind one URL may order the entries of a slot
- * differently, so another backend may leave out entries after one within a slot. Only a slot that fills a whole page
- * is split.
+ * The last slot of a full page is left to the next page, because the backends behind one URL can order the entries of a
+ * slot differently. A page that starts within a slot could then omit entries. Only a slot that fills a whole page is
+ * split.
  */
 export async function historyPage(
   node: SolanaNode,
@@ -59,12 +59,12 @@ function wholeSlots(page: readonly WalletSignature[], limit: number): HistoryPag
   return { entries: wholeEntries.length === 0 ? page : wholeEntries, isEnd: false };
 }
 
-/** The entries within some slots; or, if one call cannot read all newer ones, the slot that it has reached. */
+/** The entries within the slots. `readTo`: the slot that a call has reached if it cannot read all newer entries. */
 export type ListedWithin = { readonly entries: readonly WalletSignature[] } | { readonly readTo: bigint };
 
 /**
- * A node's entries for an address in slots above `above` and up to `upTo`, without those that `skip` leaves out.
- * `places` stores where the next call continues, for any `upTo`.
+ * A node's entries for an address in slots above `above` and up to `upTo`, without those for which `skip` returns true.
+ * Adds entries to `places`, so that a later call with any `upTo` can continue there.
  */
 export async function listWithin(
   node: SolanaNode,
@@ -95,7 +95,7 @@ export async function listWithin(
   }
 }
 
-/** Removes the place that the node has lost, and all older ones. */
+/** Removes the place that the node no longer lists, and all older places. */
 function forgetLostPlaces(
   places: WalletSignature[],
   lost: WalletSignature | null,
@@ -106,7 +106,10 @@ function forgetLostPlaces(
   return { readTo: lost?.slot ?? upTo };
 }
 
-/** True if the page begins after `last` and never returns to newer slots: otherwise the list would never end. */
+/**
+ * True if the page starts after `last` and no entry is in a newer slot than the one before; otherwise paging might not
+ * end.
+ */
 function continuesBelow(last: WalletSignature | null, page: readonly WalletSignature[]): boolean {
   return page.every((entry, index) => {
     const newer = index === 0 ? last : (page[index - 1] ?? null);
@@ -115,6 +118,6 @@ function continuesBelow(last: WalletSignature | null, page: readonly WalletSigna
 }
 
 export function endlessListError(node: SolanaNode, address: string): DomainError {
-  const message = `${node.name} getSignaturesForAddress: the pages for ${address} do not continue to older transactions`;
+  const message = `${node.name} getSignaturesForAddress: the pages for address ${address} do not continue to older transactions`;
   return new DomainError('NodeFault', message, { node: node.name });
 }

@@ -9,7 +9,7 @@ import { isBlockMissing } from '../scan/header-quorum.ts';
 import { readTransaction } from '../scan/transaction.ts';
 import type { WalletSignature } from './pages.ts';
 
-/** A finalized transaction from one node, and the slot and time (Unix seconds) of its block. */
+/** A finalized transaction, with the slot and time (Unix seconds) of its block. */
 interface NodeTransaction {
   readonly slot: bigint;
   readonly time: bigint | null;
@@ -17,9 +17,9 @@ interface NodeTransaction {
 }
 
 /**
- * A finalized transaction from a second node, checked by the same rules as a block; null if the node does not have
- * it. Throws as `SolanaNode.call` and {@link readTransaction} do, and NodeFault if the node returns another
- * transaction.
+ * One node's copy of a finalized transaction, checked by the same rules as a transaction in a block. Null if the node
+ * does not have the transaction. Throws as `SolanaNode.call` and {@link readTransaction} do, and NodeFault if the node
+ * returns a different transaction.
  */
 export async function fetchTransaction(node: SolanaNode, signature: string): Promise<NodeTransaction | null> {
   const answer = await getTransactionAccounts(node, signature);
@@ -27,13 +27,16 @@ export async function fetchTransaction(node: SolanaNode, signature: string): Pro
   const { name, maxTransactionVersion } = node;
   const transaction = readTransaction(answer, { node: name, maxTransactionVersion });
   if (transaction.signature !== signature)
-    throw new NodeFault(name, `getTransaction: returns ${transaction.signature} for ${signature}`);
+    throw new NodeFault(
+      name,
+      `getTransaction: returned transaction ${transaction.signature} instead of ${signature}`,
+    );
   return { slot: answer.slot, time: answer.blockTime, transaction };
 }
 
 /**
- * The nodes that deny a received amount now. Such a node returns the transaction in that finalized slot without a
- * gain of the account, or the slot without the transaction. A node that returns neither does not count.
+ * Names of the nodes that deny an incoming transfer. Such a node returns the transaction without an increase of the
+ * account's balance, or proves that the transaction is not in the slot. Other answers deny nothing.
  */
 export async function denyingNodes(
   pool: NodePool,
@@ -48,7 +51,7 @@ export async function denyingNodes(
   return answersIn(denials).flatMap(({ node, answer }) => (answer ? [node] : []));
 }
 
-/** Base units that arrived at the account. Ownership alone decides, so no asset rules are needed. */
+/** Base units that the account received. The rules for assets are not applied, so that any received amount counts. */
 function receivedAmount(transaction: ScannedTransaction, { wallet, account, asset }: Movement): bigint {
   const { inflows } = findingOfTransaction(transaction, {
     kindOf: (address) => (address === wallet ? 'deposit' : undefined),
@@ -60,9 +63,9 @@ function receivedAmount(transaction: ScannedTransaction, { wallet, account, asse
 }
 
 /**
- * A node's copy of a transaction in a finalized slot. `absent`: its chain has another block there, or none, or the
- * transaction in another slot. `unknown`: it returns neither the transaction nor the block in its place. Throws as
- * `SolanaNode.call` does.
+ * One node's copy of a transaction in a finalized slot. `absent`: the node's block in that slot does not contain the
+ * transaction, the slot was skipped, or the transaction is in another slot. `unknown`: the node's answers decide
+ * nothing. Throws as `SolanaNode.call` does.
  */
 export async function transactionIn(
   node: SolanaNode,
@@ -77,7 +80,7 @@ export async function transactionIn(
   return child !== null && child.parentSlot < slot ? 'absent' : 'unknown';
 }
 
-/** Null if the node answers that it has no block there. */
+/** Null if the node reports the block as missing. */
 async function blockAt(node: SolanaNode, slot: bigint) {
   try {
     return await getBlock(node, slot, { commitment: 'finalized', transactionDetails: 'signatures' });

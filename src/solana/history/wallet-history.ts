@@ -14,22 +14,23 @@ export interface Progress {
   readonly height: bigint;
 }
 
-/** The signers of a transaction, and all its accounts with the owners of its token accounts. */
+/** The signers and accounts of a transaction. */
 export interface Parties {
   readonly signers: readonly string[];
   /** base58, in the order of `signers`; the first identifies the transaction. */
   readonly signatures: readonly string[];
+  /** All accounts of the transaction, and the owners of its token accounts as far as the node returns them. */
   readonly all: readonly string[];
-  /** Owners of token accounts. `none`: it moved no tokens. `complete`: the node returns all. `incomplete`: not all. */
+  /** Whether `all` contains the owners of all token accounts. `none`: the transaction moves no tokens. */
   readonly owners: 'none' | 'complete' | 'incomplete';
   /** Hex SHA-256 of the signed message. */
   readonly messageHash: string;
 }
 
-/** All addresses that may have received something in a transaction. */
+/** Addresses that may have received SOL or tokens in a transaction. */
 export interface Payees {
   readonly all: readonly string[];
-  /** True if an owner of a token account may be missing: any address may have received the tokens. */
+  /** True if `all` may lack an owner of a token account, so that any address may have received tokens. */
   readonly hidesOwners: boolean;
 }
 
@@ -40,8 +41,8 @@ export async function progressOf(pool: NodePool): Promise<readonly Progress[]> {
 }
 
 /**
- * The parties of a finalized transaction, from any node whose bytes prove the signers. A node cannot forge these
- * bytes, or return those of another transaction. Null if no node returns such bytes now.
+ * The parties of a finalized transaction, from any one node: the signatures prove the signed bytes, so a node cannot
+ * forge them. Null if no node returns the transaction.
  */
 export async function partiesOf(
   pool: NodePool,
@@ -57,8 +58,9 @@ export async function partiesOf(
 }
 
 /**
- * The payees of a transaction by all nodes whose bytes are proved. The owner of a token account that is not an
- * associated one is only in the transaction's meta, so a quorum must return the owners.
+ * The payees of a finalized transaction: the union over all nodes that return its signed bytes. Only the transaction's
+ * meta names the owner of a token account that is not an associated one. The meta is not signed, so a quorum must
+ * return all owners.
  */
 export async function payeesOf(pool: NodePool, signature: string, verify: VerifySignature): Promise<Payees> {
   const answers = answersIn(await pool.most((node) => readParties(node, signature, verify)));
@@ -71,8 +73,8 @@ export async function payeesOf(pool: NodePool, signature: string, verify: Verify
 }
 
 /**
- * True if this may be a payment of `asset` to `destination`: it names the wallet, or the wallet's associated token
- * account, or owners are missing. If the associated account existed before, it is the only trace in the signed bytes.
+ * True if the transaction may have paid `asset` to the wallet `destination`: it names the wallet or its associated
+ * token account, or owners are missing. A transfer to an existing associated token account does not name the wallet.
  */
 export function mayHavePaid(
   { all, hidesOwners }: Payees,
@@ -104,8 +106,8 @@ async function readParties(
   const holders = [...(preTokenBalances ?? []), ...(postTokenBalances ?? [])];
   const knownOwners = holders.flatMap(({ owner }) => owner ?? []);
   const namedAccounts = [...accounts, ...writable, ...readonly];
-  // A program that moves tokens is among the accounts, however it is called. Accounts from lookup tables are only in
-  // the meta.
+  // A transaction that moves tokens has a token program among its accounts. Without the meta, accounts from lookup
+  // tables are unknown.
   const movesTokens = answer.meta === null || namedAccounts.some(isTokenProgram);
   const isComplete =
     preTokenBalances && postTokenBalances && holders.length > 0 && knownOwners.length === holders.length;

@@ -13,7 +13,7 @@ import { isNonceAdvanceText } from './account.ts';
 
 const MAX_CONCURRENT_TRANSACTIONS = 8;
 
-/** The transaction that ended an attempt's nonce: its use, else the oldest advance past it; null if unknown. */
+/** The transaction that ended an attempt's nonce: its use or, if unknown, the oldest known advance after it. */
 export interface NonceEnd {
   readonly use: NonceUse | null;
   readonly bypass: NonceBypass | null;
@@ -22,20 +22,20 @@ export interface NonceEnd {
 interface ReportedAdvance {
   readonly node: string;
   readonly slot: bigint;
-  /** Whether the transaction used the attempt's nonce to do so. */
+  /** Whether the transaction used the attempt's nonce. */
   readonly carriedNonce: boolean;
 }
 
 /**
  * How far the history of a nonce account is read for one attempt. Anyone can name the account in many transactions.
- * So an investigation reads one page from each node, newest first, and restarts after a node's list has ended.
+ * So each investigation reads one page from each node, newest first, and starts again after the end of a node's list.
  */
 export interface NonceWalk {
-  /** By node, the last entry read. */
+  /** The last entry that was read, by node name. */
   readonly places: Map<string, WalletSignature>;
-  /** True once a list was read to its end. */
+  /** True if a list has been read to its end. */
   isComplete: boolean;
-  /** The oldest advance past the attempt that a quorum has returned. */
+  /** The oldest known advance after the attempt's nonce on which a quorum agrees. */
   bypass: NonceBypass | null;
 }
 
@@ -43,13 +43,15 @@ export function startNonceWalk(): NonceWalk {
   return { places: new Map(), isComplete: false, bypass: null };
 }
 
-/** A page of one node; null if the node no longer lists the entry at which the page starts. */
+/** `page`: null if the node no longer lists the entry at which the page starts. */
 interface NodePage {
   readonly node: string;
   readonly page: HistoryPage | null;
 }
 
-/** Continues the search in nodes' lists. Throws NoHealthyNode if no node lists anything, or it must continue. */
+/**
+ * Reads the next page of each node's list. Throws NoHealthyNode if no node returns one, or if no list has ended yet.
+ */
 export async function findNonceEnd(
   pool: NodePool,
   attempt: NonceAttemptFacts,
@@ -72,7 +74,7 @@ export async function findNonceEnd(
   });
   const isAgreed = ({ shownBy }: NonceUse | NonceBypass) => shownBy.length >= pool.quorum;
   const use = uses.find(isAgreed);
-  // Not stored in `walk`: the next investigation must find it again.
+  // A use is not stored in `walk`, so that the next investigation proves it again.
   if (use !== undefined) return { use, bypass: null };
   for (const found of bypasses.filter(isAgreed))
     if (walk.bypass === null || found.slot < walk.bypass.slot) walk.bypass = found;
@@ -95,7 +97,12 @@ async function nextPages(
   if (pages.length > 0) return pages;
   const silent = answers.find(({ result }) => result.status === 'rejected')?.result;
   const cause = silent?.status === 'rejected' ? silent.reason : undefined;
-  throw new DomainError('NoHealthyNode', `no node returns the history of ${nonceAccount}`, {}, cause);
+  throw new DomainError(
+    'NoHealthyNode',
+    `no RPC node returned the transaction history of nonce account ${nonceAccount}`,
+    {},
+    cause,
+  );
 }
 
 function advanceWalk(walk: NonceWalk, pages: readonly NodePage[], floor: bigint): void {
@@ -112,11 +119,11 @@ function unfinishedError(nonceAccount: string, { places }: NonceWalk): DomainErr
   const [slot] = [...places.values()].map((place) => place.slot).toSorted(ascending);
   return new DomainError(
     'NoHealthyNode',
-    `the history of ${nonceAccount} is read down to slot ${slot ?? 'none'}`,
+    `the transaction history of nonce account ${nonceAccount} is read only down to slot ${slot ?? 'none'}; the next investigation continues there`,
   );
 }
 
-/** The slot that most nodes return for a transaction. */
+/** The slot that most nodes return for a transaction, with the names of these nodes. */
 function mostAgreed(
   advances: readonly ReportedAdvance[],
 ): { readonly slot: bigint; readonly shownBy: readonly string[] } | null {
@@ -127,7 +134,7 @@ function mostAgreed(
   return most === undefined ? null : { slot: most.answer, shownBy: most.nodes };
 }
 
-// The encoding `json` shows the lifetime of every transaction version; no bytes need decoding.
+// Requested with the encoding `json`, which has the blockhash and instructions of every transaction version.
 const transactionWithInstructions = z
   .object({
     slot: slotOrHeight,
@@ -160,8 +167,8 @@ async function askAdvance(
 }
 
 /**
- * Whether the transaction used the attempt's nonce, which its first instruction does even if the others fail. Null if
- * it advanced nothing. A transaction that a block includes without running it pays no fee and uses no nonce.
+ * How the transaction advanced the nonce account; null if it did not. The first instruction advances the nonce even if
+ * a later one fails. A transaction that a block includes without executing it pays no fee and advances nothing.
  */
 function readAdvance(
   answer: z.output<typeof transactionWithInstructions>,

@@ -7,9 +7,10 @@ import type { NodePool } from '../rpc/pool.ts';
 import { answersIn } from '../rpc/quorum.ts';
 import { readNonceAccount } from './account.ts';
 
-/** The database has no gap: a bank of any height counts. */
+/** Without a gap in the database, a bank of any height counts. */
 const NO_GAP = -1n;
 
+/** Each account's value on every node that answers, in the order of `addresses`. */
 export async function surveyNonces(
   pool: NodePool,
   addresses: readonly string[],
@@ -20,8 +21,8 @@ export async function surveyNonces(
 }
 
 /**
- * Each account's value by a quorum of finalized banks above the height `end`, in the order of `addresses`; null if too
- * few agree.
+ * Each account's value on which a quorum agrees, in the order of `addresses`; null if there is none. Only nodes whose
+ * finalized height is above `gapEnd` count.
  */
 export async function agreedNonces(
   pool: NodePool,
@@ -33,7 +34,7 @@ export async function agreedNonces(
 }
 
 async function surveyNode(node: SolanaNode, addresses: readonly string[]): Promise<readonly ReportedNonce[]> {
-  // The progress comes first: every bank read after it is at least as far.
+  // The progress is requested first, so that every account is read from a bank of at least that height.
   const { slot: finalizedSlot, height } = await finalizedProgress(node);
   const reported: ReportedNonce[] = [];
   for (const keys of chunksOf(addresses, MAX_ACCOUNTS_PER_CALL)) {
@@ -41,7 +42,7 @@ async function surveyNode(node: SolanaNode, addresses: readonly string[]): Promi
     if (context.slot < finalizedSlot)
       throw new NodeFault(
         node.name,
-        "getMultipleAccounts: the answer is older than the node's finalized slot",
+        "getMultipleAccounts: the answer is from a slot before the node's finalized slot",
       );
     for (const account of value)
       reported.push({ nonce: readNonceAccount(account)?.nonce ?? null, slot: context.slot, height });
@@ -49,7 +50,7 @@ async function surveyNode(node: SolanaNode, addresses: readonly string[]): Promi
   return reported;
 }
 
-/** One node's finalized value of a nonce account, and how far the node had finalized before that request. */
+/** One node's finalized value of a nonce account. `height`: the node's finalized height before that request. */
 export interface ReportedNonce {
   /** Null if there is no nonce account. */
   readonly nonce: string | null;
@@ -57,15 +58,15 @@ export interface ReportedNonce {
   readonly height: bigint;
 }
 
-/** The value that a quorum agrees on; `slot` is the lowest slot among its answers. */
+/** The value on which a quorum agrees. `slot`: the lowest slot among the quorum's answers. */
 export interface AgreedNonce {
   readonly nonce: string | null;
   readonly slot: bigint;
 }
 
 /**
- * The account's value that a quorum agrees on, among nodes that have finalized more than `end`; null if there is
- * none. A bank from before the end of the database gap may have an older value than a lost attempt uses.
+ * The account's value on which a quorum agrees; null if there is none. Only nodes whose finalized height is above
+ * `gapEnd` count, because an older bank may have a value from before a lost attempt.
  */
 export function agreedNonce(
   gapEnd: bigint,
@@ -82,16 +83,16 @@ export function agreedNonce(
 }
 
 /**
- * True if an attempt that was lost in a database restore may use this value. False if there is no account, or a live
- * attempt in the database uses the value: two attempts never share a nonce value.
+ * True if an attempt whose row a database restore has lost may use the value. False if there is no nonce account, or if
+ * `liveNonce`, the nonce of a live attempt in the database, is the same: two attempts never use the same nonce.
  */
 export function mayBeUsedByLostAttempt({ nonce }: AgreedNonce, liveNonce: string | null): boolean {
   return nonce !== null && nonce !== liveNonce;
 }
 
 /**
- * True if no transaction with `nonce` can run any more: a quorum of nodes past `end` has another value, or no
- * account. Their banks are later than any use of the nonce in the gap.
+ * True if no transaction with `nonce` can land any longer: a quorum of nodes with a finalized height above `gapEnd` has
+ * a different value or no account. Their banks include every use of the nonce in the gap of the database.
  */
 export function isNonceUsedUp(
   nonce: string,

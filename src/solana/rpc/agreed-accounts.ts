@@ -8,7 +8,9 @@ import type { NodePool } from './pool.ts';
 import { type Agreement, agree, answersIn } from './quorum.ts';
 import type { AccountInfo } from './schemas.ts';
 
-/** One node's answer about an address, at the node's finalized `slot`. `account` is null if there is no such account. */
+/**
+ * One node's answer about an address, at the node's finalized `slot`. `account` is null if there is no such account.
+ */
 export interface AccountAnswer {
   readonly address: string;
   readonly node: string;
@@ -206,7 +208,10 @@ function disagreementError(
   return new DomainError('NoHealthyNode', message);
 }
 
-/** The fields that differ, with each node's value. The fields of the reading with the fewest fields, often a refusal, come first. */
+/**
+ * The fields that differ, with each node's value. The fields of the reading with the fewest fields, often a refusal,
+ * come first.
+ */
 function differences(readings: readonly NodeReading<unknown>[]): string {
   const fieldsByNode = readings.map(({ node, meaning }) => ({
     node,

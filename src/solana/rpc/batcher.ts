@@ -5,7 +5,10 @@ interface Waiter<R> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Combines the requests of `windowMs` milliseconds into calls with at most `size` keys. Throws NodeFault for a key without an answer. */
+/**
+ * Combines the requests of `windowMs` milliseconds into calls with at most `size` keys. Throws NodeFault for a key
+ * without an answer.
+ */
 export class Batcher<R> {
   readonly #ask: (keys: string[]) => Promise<ReadonlyMap<string, R>>;
   readonly #size: number;

@@ -35,14 +35,19 @@ export class Body {
     this.#deadline = deadline;
   }
 
-  /** The whole body, decompressed; null if longer than `maxBytes`. The deadline then stops until {@link parts} is read. */
+  /**
+   * The whole body, decompressed; null if longer than `maxBytes`. The deadline then stops until {@link parts} is read.
+   */
   async whole(maxBytes: number): Promise<Buffer | null> {
     const bytes = await this.#whole(maxBytes);
     if (bytes === null) this.#deadline.clear();
     return bytes;
   }
 
-  /** The decompressed body in parts, including those that {@link whole} has read. Throws {@link OversizedAnswer} beyond `maxBytes`. */
+  /**
+   * The decompressed body in parts, including those that {@link whole} has read. Throws {@link OversizedAnswer} beyond
+   * `maxBytes`.
+   */
   async *parts(maxBytes: number): AsyncGenerator<Uint8Array> {
     let size = 0;
     this.#deadline.restart();

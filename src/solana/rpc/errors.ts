@@ -136,7 +136,9 @@ export function isNodeAtFault(error: unknown): boolean {
   return reaction === 'demote' || reaction === 'unreadable';
 }
 
-/** The transaction error in a -32002 answer as text (`BlockhashNotFound`, `{"InstructionError":…}`); null if unreadable. */
+/**
+ * The transaction error in a -32002 answer as text (`BlockhashNotFound`, `{"InstructionError":…}`); null if unreadable.
+ */
 export function preflightError(error: RpcError): string | null {
   if (typeof error.data !== 'object' || error.data === null || !('err' in error.data)) return null;
   const text = readTransactionError(error.data.err)?.text ?? null;

@@ -1,6 +1,9 @@
 import type { Clock } from './probe.ts';
 
-/** Causes for which a node is asked last for some time, or not at all (`retry-after`). A report names the first that applies. */
+/**
+ * Causes for which a node is asked last for some time, or not at all (`retry-after`). A report names the first that
+ * applies.
+ */
 const AVOIDANCE_CAUSES = ['retry-after', 'false', 'fault', 'slow'] as const;
 
 type AvoidanceCause = (typeof AVOIDANCE_CAUSES)[number];

@@ -62,7 +62,9 @@ const blockAccountsParams = (node: SolanaNode, slot: bigint, commitment: BlockCo
 export const getBlockAccounts = (node: SolanaNode, slot: bigint, signal?: AbortSignal) =>
   node.call('getBlock', blockAccountsParams(node, slot), shape.blockAccountsAnswer, signal);
 
-/** Outcomes of the given transactions in the finalized block of a slot, by signature. Unreadable outcomes are omitted. */
+/**
+ * Outcomes of the given transactions in the finalized block of a slot, by signature. Unreadable outcomes are omitted.
+ */
 export const getBlockOutcomes = (node: SolanaNode, slot: bigint, signatures: readonly string[]) =>
   node.call('getBlock', blockAccountsParams(node, slot), shape.blockOutcomesAnswer(new Set(signatures)));
 
@@ -106,7 +108,10 @@ export const getMinimumBalanceForRentExemption = (node: SolanaNode, size: number
 
 export const MAX_ACCOUNTS_PER_CALL = 100;
 
-/** At most {@link MAX_ACCOUNTS_PER_CALL} accounts, {@link MAX_ACCOUNT_BYTES} of each; null for an account that does not exist. */
+/**
+ * At most {@link MAX_ACCOUNTS_PER_CALL} accounts, {@link MAX_ACCOUNT_BYTES} of each; null for an account that does not
+ * exist.
+ */
 export const getMultipleAccounts = (
   node: SolanaNode,
   addresses: readonly string[],
@@ -160,7 +165,9 @@ export const sendTransaction = (node: SolanaNode, raw: string) =>
     shape.textAnswer,
   );
 
-/** Statuses of at most 256 signatures. Without `searchTransactionHistory`, the node searches only its recent statuses. */
+/**
+ * Statuses of at most 256 signatures. Without `searchTransactionHistory`, the node searches only its recent statuses.
+ */
 export const getSignatureStatuses = (
   node: SolanaNode,
   signatures: readonly string[],

@@ -24,7 +24,7 @@ const PROBES_PER_IDENTITY = 6;
 
 /**
  * Decides which configured nodes join the pool: those with the genesis hash on which a quorum agrees. A silent node is
- * probed again and can join later. A node of another cluster, or a second URL of the original node, is refused permanently.
+ * probed again and can join later. A node of another cluster, or a second URL of the same node, is refused permanently.
  */
 export class NodeRegistry {
   /** All configured nodes, in configured order. */
@@ -64,7 +64,9 @@ export class NodeRegistry {
     return alone && this.#onLoopback ? 1 : Math.max(2, this.#majority);
   }
 
-  /** All configured nodes, in configured order. Send requests through the pool, which skips refused and paused nodes. */
+  /**
+   * All configured nodes, in configured order. Send requests through the pool, which skips refused and paused nodes.
+   */
   get nodes(): readonly SolanaNode[] {
     return this.members.map((member) => member.node);
   }

@@ -17,7 +17,9 @@ export function checkUrls(urls: readonly string[]): void {
   }
 }
 
-/** A name for each URL: the host, because paths and queries contain API keys; `host#2` if several URLs have that host. */
+/**
+ * A name for each URL: the host, because paths and queries contain API keys; `host#2` if several URLs have that host.
+ */
 export function nodeNames(urls: readonly string[]): string[] {
   const hosts = urls.map((url) => new URL(url).host);
   return hosts.map((host, index) =>
@@ -25,7 +27,10 @@ export function nodeNames(urls: readonly string[]): string[] {
   );
 }
 
-/** Second levels of country domains, such as `co` in `co.uk`. A wrong guess costs one warning, so no suffix list is used. */
+/**
+ * Second levels of country domains, such as `co` in `co.uk`. A wrong guess costs one warning, so no suffix list is
+ * used.
+ */
 const SECOND_LEVEL = /^(?:ac|com?|edu|gov?|net?|org?)$/;
 
 /** The registrable domain of a node name (`host:port#2`); null for an IP address or a name without a dot. */

@@ -58,7 +58,10 @@ export class NodePool extends NodeRegistry {
     throw this.#unansweredError((temporary ?? refusals.at(-1))?.error ?? this.#noneAvailableError());
   }
 
-  /** The answer on which a quorum agrees, with the nodes' names; null if too few agree. Asks only as many nodes as needed. */
+  /**
+   * The answer on which a quorum agrees, with the nodes' names; null if too few agree. Asks only as many nodes as
+   * needed.
+   */
   async agreed<T>(ask: Ask<T>, isSame: (one: T, other: T) => boolean): Promise<Agreement<T> | null> {
     const { quorum } = this;
     const missingCount: MissingAnswerCount<T> = (results) => {
@@ -97,8 +100,8 @@ export class NodePool extends NodeRegistry {
   }
 
   /**
-   * Asks the nodes other than `name`, the best first, until an answer passes `isSufficient`. Null if none passes. A pool
-   * of one node asks that node. Use it where a node that lags or has lost its history must not decide.
+   * Asks the nodes other than `name`, the best first, until an answer passes `isSufficient`. Null if none passes. A
+   * pool of one node asks that node. Use it where a node that lags or has lost its history must not decide.
    */
   async second<T>(
     name: string,
@@ -219,7 +222,9 @@ export async function openNodePool(urls: readonly string[], options: PoolOptions
   }
 }
 
-/** Probes the nodes once and reports on them, even if they cannot form a pool. Throws NoHealthyNode for invalid URLs. */
+/**
+ * Probes the nodes once and reports on them, even if they cannot form a pool. Throws NoHealthyNode for invalid URLs.
+ */
 export async function surveyNodes(urls: readonly string[], neededSlot: bigint | null): Promise<PoolReport> {
   const registry = new NodeRegistry(urls, {});
   try {

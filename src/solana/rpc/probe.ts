@@ -58,7 +58,10 @@ export function probeFinalized(node: SolanaNode): Promise<bigint> {
   return node.probe('getSlot', [{ commitment: 'finalized' }], slotOrHeight);
 }
 
-/** Calls methods without parameters, so that the node's `missingMethods` become known: only a missing one returns -32601. */
+/**
+ * Calls methods without parameters, so that the node's `missingMethods` become known: only a missing one returns
+ * -32601.
+ */
 export async function probeMethods(node: SolanaNode): Promise<void> {
   await Promise.allSettled(METHODS_BY_VERSION.map((method) => node.probe(method, [], z.unknown())));
 }

@@ -7,8 +7,8 @@ import type { NodeFacts } from './probe.ts';
 export type Membership = 'joined' | 'silent' | 'refused';
 
 /**
- * One node's state. `finalizedSlot`: from the newest probe; null if that probe failed. `latencyMs` and `errorRate` (0 to
- * 1) are running means.
+ * One node's state. `finalizedSlot`: from the newest probe; null if that probe failed. `latencyMs` and `errorRate` (0
+ * to 1) are running means.
  */
 export interface NodeReport extends Omit<NodeFacts, 'genesisHash'> {
   readonly node: string;

@@ -194,7 +194,9 @@ const addresses = z.array(z.string());
 
 const tokenOwners = z.array(z.object({ owner: z.string().optional() })).nullish();
 
-/** The signed bytes of a transaction, with the lookup table accounts and token owners of its `meta`, which can be null. */
+/**
+ * The signed bytes of a transaction, with the lookup table accounts and token owners of its `meta`, which can be null.
+ */
 export const signedTransactionAnswer = z
   .object({
     slot: slotOrHeight,

@@ -5,7 +5,10 @@ import { type Lane, RateLimiter } from './rate-limiter.ts';
 import { withAbort } from './with-abort.ts';
 
 export interface WireOptions {
-  /** Milliseconds from the request to the last byte of the answer; also the longest wait for the rate limits. Default 10,000. */
+  /**
+   * Milliseconds from the request to the last byte of the answer; also the longest wait for the rate limits. Default
+   * 10,000.
+   */
   readonly timeoutMs?: number;
   /** Largest decompressed answer that is stored in memory; a larger one can only be read in parts. Default 64 MiB. */
   readonly maxBytes?: number;
@@ -62,8 +65,8 @@ export class Wire {
 
   /**
    * Posts JSON and returns the decompressed bytes of the answer. Closes the connection if `signal` aborts. Throws
-   * {@link HttpRefusal}, {@link OversizedAnswer}, an error of the transport, or `RateLimitTimeout` if the request was not
-   * sent.
+   * {@link HttpRefusal}, {@link OversizedAnswer}, an error of the transport, or `RateLimitTimeout` if the request was
+   * not sent.
    */
   post(body: string, lane: Lane, signal?: AbortSignal): Promise<Buffer> {
     return this.#pass(lane, signal, () =>
@@ -76,9 +79,9 @@ export class Wire {
   }
 
   /**
-   * Like {@link post}, for an answer of any length. The answer must start within `timeoutFactor` timeouts; after that it
-   * has no time limit while it arrives fast enough. An answer too large for memory is passed to `read`, and the result
-   * or error of `read` is returned or thrown.
+   * Like {@link post}, for an answer of any length. The answer must start within `timeoutFactor` timeouts; after that
+   * it has no time limit while it arrives fast enough. An answer too large for memory is passed to `read`, and the
+   * result or error of `read` is returned or thrown.
    */
   stream<T>(
     body: string,

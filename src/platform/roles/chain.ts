@@ -164,7 +164,7 @@ function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRoom
     ledger,
     pool: chain.pool,
     lists: new WalletLists(),
-    held: new LedgerCompleteness(),
+    completeness: new LedgerCompleteness(),
     scans: config.scan,
     matcher: new DepositMatcher(ledger, { ownerChangeAllowed, maxTransactionVersion, minimumLamports }),
     startSlot: config.scanStartSlot,

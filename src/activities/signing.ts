@@ -1,6 +1,6 @@
 import { base58, base64 } from '@scure/base';
 import type { SigningTask } from '../domain/steps.ts';
-import { maySign, refused, type SigningBounds, type SigningRules } from '../signing/checks.ts';
+import { maySign, type SigningBounds, type SigningRules, signingRefused } from '../signing/checks.ts';
 import type { Signer } from '../signing/signer.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
@@ -22,9 +22,9 @@ export function createSignerActivities({ keys, bounds, rules }: SigningDeps) {
       terms,
     }: SigningTask): Promise<{ readonly signature: string }> {
       const [signer, rule] = [keys[key], rules[kind]];
-      if (signer === undefined) throw refused(`this signer has no key ${key}`);
-      if (rule === undefined) throw refused(`there is no rule for a message of kind ${kind}`);
-      if (!maySign(rule, key)) throw refused(`key ${key} signs no message of kind ${kind}`);
+      if (signer === undefined) throw signingRefused(`this signer has no key ${key}`);
+      if (rule === undefined) throw signingRefused(`there is no rule for a message of kind ${kind}`);
+      if (!maySign(rule, key)) throw signingRefused(`key ${key} signs no message of kind ${kind}`);
       const bytes = base64.decode(message);
       rule.policy(bytes, terms, signer.address, bounds);
       return { signature: base58.encode(await withHeartbeat(() => signer.sign(bytes))) };

@@ -314,7 +314,7 @@ describe('an attempt whose nonce another transaction used, and which one node of
     'as a success, %s, is held, the node is distrusted, and the attempt is dead',
     async (seen) => {
       const { used, verdicts, liar } = await twoLooks(statusFault(null, seen));
-      const reason = `${liar?.node} reports it ${seen} in slot ${10 ** 12}, but ${used} used up its nonce`;
+      const reason = `${liar?.node} reports the transaction as ${seen} in slot ${10 ** 12}, but ${used} used up its nonce`;
       expect(verdicts).toEqual([{ kind: 'unknown', reason }, { kind: 'dead' }]);
       expect(liar?.demoted).toMatchObject({ cause: 'false', reason: expect.stringContaining(used) });
     },
@@ -323,7 +323,7 @@ describe('an attempt whose nonce another transaction used, and which one node of
   it('as a failure is held with that reason, because a block may include it without executing it', async () => {
     const { used, verdicts, liar } = await twoLooks(statusFault(FAILED, 'confirmed'));
     const reason = expect.stringContaining(
-      `${liar?.node} reports it confirmed in slot ${10 ** 12}, but ${used}`,
+      `${liar?.node} reports the transaction as confirmed in slot ${10 ** 12}, but ${used}`,
     );
     expect(verdicts).toEqual([
       { kind: 'unknown', reason },

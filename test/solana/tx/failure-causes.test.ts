@@ -343,7 +343,7 @@ describe('a transaction that fails on the real programs', () => {
     expect(error.text).toContain(text);
     expect(failureKind(error, logs)).toBe(kind);
     expect(canSucceedLater(recordedError(error.text), message)).toBe(kind !== 'refused');
-    expect(describeFailure(error, message)).not.toContain('its error');
+    expect(describeFailure(error, message)).not.toContain('its custom error');
     expect(mayLackUnits(error)).toBe(what.includes('compute units'));
   });
 });

@@ -19,7 +19,7 @@ import type { AccountInfo } from './rpc/schemas.ts';
 import { TtlCache } from './rpc/ttl-cache.ts';
 import { acceptsBlockhash, type LatestBlockhash, latestBlockhash, readBaseFee } from './tx/blockhash.ts';
 import { recentPrice } from './tx/priority-fee.ts';
-import { type Simulation, type Simulations, simulateAlike, simulateOn } from './tx/simulation.ts';
+import { type Simulation, type Simulations, simulateOn, simulateOnQuorum } from './tx/simulation.ts';
 
 export type { LatestBlockhash } from './tx/blockhash.ts';
 
@@ -110,7 +110,7 @@ export class Chain {
     minContextSlot: bigint,
     isAlike: (one: Simulation, other: Simulation) => boolean,
   ): Promise<Simulations> {
-    return simulateAlike(this.pool, raw, minContextSlot, isAlike);
+    return simulateOnQuorum(this.pool, raw, minContextSlot, isAlike);
   }
 
   /**

@@ -271,7 +271,7 @@ describe('an attempt whose nonce was advanced by a transaction that Sluice did n
     };
     disturb([1], 'getTransaction', { kind: 'result', result });
     const [honest] = pool.nodes;
-    expect((await judged(facts)).obstacle).toContain(`only ${honest?.name} returns ${past}`);
+    expect((await judged(facts)).obstacle).toContain(`only ${honest?.name} returns transaction ${past}`);
   });
 
   it.each<[string, Fault]>([

@@ -41,7 +41,7 @@ export async function sentTransaction(pool: NodePool, signature: string) {
 /** Blocks by which one node's fork can be ahead of another node's bank. More than confirmation takes. */
 const FORK_MARGIN = 32n;
 const ANSWERS_SHARED_MS = 30_000;
-/** No cluster produces slots faster. */
+/** Shortest time between two slots of any cluster. */
 const MIN_SLOT_MS = 100;
 
 interface Bank {
@@ -68,9 +68,9 @@ export class AdoptedLifetimes {
    */
   async of(acceptedAt: Slot): Promise<AdoptedLifetime | null> {
     const { askedAt, first, banks } = await this.#reported.get('', async () => {
-      const asked = performance.now();
+      const startedAt = performance.now();
       const [block, reported] = await Promise.all([firstBlock(this.#pool, null), askBanks(this.#pool)]);
-      return { askedAt: asked, first: block, banks: reported };
+      return { askedAt: startedAt, first: block, banks: reported };
     });
     const slots = banks.map(({ slot }) => slot);
     const newest = reached(slots, this.#pool.quorum);
@@ -79,7 +79,7 @@ export class AdoptedLifetimes {
     const heights = banks.map(({ slot, height }) =>
       acceptedAt > slot ? height + (acceptedAt - slot) + FORK_MARGIN : height,
     );
-    return lifeFrom(this.#pool, first, heights);
+    return lifetimeFrom(this.#pool, first, heights);
   }
 }
 
@@ -110,14 +110,14 @@ export async function acceptingSlot(pool: NodePool, blockhash: string): Promise<
  */
 export async function adoptedLifetime(pool: NodePool, acceptedAt: Slot | null): Promise<AdoptedLifetime> {
   const [first, heights] = await Promise.all([firstBlock(pool, acceptedAt), askHeights(pool, 'processed')]);
-  return lifeFrom(
+  return lifetimeFrom(
     pool,
     first,
     heights.map(({ answer }) => answer),
   );
 }
 
-function lifeFrom(pool: NodePool, first: AgreedBlock, heights: readonly BlockHeight[]): AdoptedLifetime {
+function lifetimeFrom(pool: NodePool, first: AgreedBlock, heights: readonly BlockHeight[]): AdoptedLifetime {
   const lastHeight = adoptedLastHeight(heights, pool.quorum);
   if (lastHeight === null)
     throw new DomainError(
@@ -130,12 +130,12 @@ function lifeFrom(pool: NodePool, first: AgreedBlock, heights: readonly BlockHei
 
 async function firstBlock(pool: NodePool, acceptedAt: Slot | null): Promise<AgreedBlock> {
   const slots = (await progressOf(pool)).map(({ slot }) => slot);
-  const final = reached(slots, pool.quorum);
-  if (final === null) throw new DomainError('NoHealthyNode', 'too few nodes report a finalized slot');
-  if (acceptedAt !== null) return blockOneLifetimeBefore(pool, lowest([acceptedAt, final]));
-  const newest = await agreedBlock(pool, final);
+  const finalizedSlot = reached(slots, pool.quorum);
+  if (finalizedSlot === null) throw new DomainError('NoHealthyNode', 'too few nodes report a finalized slot');
+  if (acceptedAt !== null) return blockOneLifetimeBefore(pool, lowest([acceptedAt, finalizedSlot]));
+  const newest = await agreedBlock(pool, finalizedSlot);
   if (newest !== null) return newest;
-  throw new DomainError('NoHealthyNode', `no quorum returns the finalized block of slot ${final}`);
+  throw new DomainError('NoHealthyNode', `no quorum returns the finalized block of slot ${finalizedSlot}`);
 }
 
 /**
@@ -156,8 +156,8 @@ async function blockOneLifetimeBefore(pool: NodePool, slot: Slot): Promise<Agree
 
 /** The first and the last block that `node` lists in a slot range. Throws NodeFault unless a quorum agrees on both. */
 async function endsOf(pool: NodePool, node: SolanaNode, from: bigint, to: bigint) {
-  const listed = await getBlocksWithLimit(node, from, Number(to - from) + 1);
-  const slots = listed.filter((slot) => slot <= to);
+  const listedSlots = await getBlocksWithLimit(node, from, Number(to - from) + 1);
+  const slots = listedSlots.filter((slot) => slot <= to);
   const ends = [slots[0], slots.at(-1)].flatMap((slot) => slot ?? []);
   const [first, last] = await Promise.all(ends.map((slot) => agreedBlock(pool, slot)));
   if (first && last) return { first, last };

@@ -51,11 +51,11 @@ export function unconfirmedReason(
   outcome: TransactionOutcome | null,
 ): string {
   const describe = (slot: bigint, error: string | null) => `in slot ${slot} ${error ?? 'without error'}`;
-  const seen = answer.kind === 'seen' ? describe(answer.slot, answer.error) : answer.kind;
+  const reportedOutcome = answer.kind === 'seen' ? describe(answer.slot, answer.error) : answer.kind;
   if (outcome !== null)
-    return `${node} reports the transaction as finalized ${seen}, but ${outcome.node} ${describe(outcome.slot, outcome.error)}`;
+    return `${node} reports the transaction as finalized ${reportedOutcome}, but ${outcome.node} ${describe(outcome.slot, outcome.error)}`;
   const others = chain.pool.nodes.map(({ name }) => name).filter((name) => name !== node);
-  return `${node} reports the transaction as finalized ${seen}, but no other node returns the same: ${others.join(', ') || node}`;
+  return `${node} reports the transaction as finalized ${reportedOutcome}, but no other node returns the same: ${others.join(', ') || node}`;
 }
 
 /** Evidence from one node's finalized status, and from a second node's outcome if both agree. */
@@ -64,10 +64,15 @@ export function outcomeEvidence(
   report: NodeAnswer<StatusObservation>,
   outcome: TransactionOutcome | null,
 ): OutcomeEvidence {
-  const agreeing = outcome !== null && isSame(report.answer, outcome) ? [outcome] : [];
-  const charging = agreeing.filter(({ spending }) => (spending.feeLamports ?? 0n) > 0n);
-  const outcomeConfirmedBy = agreeing.map(({ node }) => node);
-  return { quorum, statuses: [report], outcomeConfirmedBy, chargedBy: charging.map(({ node }) => node) };
+  const agreeingOutcomes = outcome !== null && isSame(report.answer, outcome) ? [outcome] : [];
+  const chargingOutcomes = agreeingOutcomes.filter(({ spending }) => (spending.feeLamports ?? 0n) > 0n);
+  const outcomeConfirmedBy = agreeingOutcomes.map(({ node }) => node);
+  return {
+    quorum,
+    statuses: [report],
+    outcomeConfirmedBy,
+    chargedBy: chargingOutcomes.map(({ node }) => node),
+  };
 }
 
 /**
@@ -82,16 +87,18 @@ export async function confirmOutcome(
   isIncluded: boolean,
 ): Promise<OutcomeEvidence & { readonly spending: Spending }> {
   const { quorum } = chain.pool;
-  const reported = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');
+  const finalizedStatus = statuses.find(
+    ({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized',
+  );
   const sequence = 1 + Math.max(0, ...statuses.map((status) => status.sequence));
-  const report = reported ?? (isIncluded ? await reportOfOutcomes(chain, signature, sequence) : null);
+  const report = finalizedStatus ?? (isIncluded ? await reportOfOutcomes(chain, signature, sequence) : null);
   if (report === null)
     return { quorum, statuses, outcomeConfirmedBy: [], chargedBy: [], spending: UNKNOWN_SPENDING };
   const outcome = await secondOutcome(chain, report, signature);
   const evidence = outcomeEvidence(quorum, report, outcome);
   const spending = outcome?.spending ?? UNKNOWN_SPENDING;
   // Without a second node, an outcome that contradicts the same node's status proves nothing.
-  const isConfirmed = report !== reported && evidence.outcomeConfirmedBy.length > 0;
+  const isConfirmed = report !== finalizedStatus && evidence.outcomeConfirmedBy.length > 0;
   return { ...evidence, statuses: isConfirmed ? [...statuses, report] : statuses, spending };
 }
 
@@ -101,9 +108,9 @@ async function reportOfOutcomes(
   signature: string,
   sequence: number,
 ): Promise<NodeAnswer<StatusObservation> | null> {
-  const [most] = await outcomesOf(pool, signature);
-  if (most === undefined) return null;
-  const { node, slot, error } = most.answer;
+  const [mostReturned] = await outcomesOf(pool, signature);
+  if (mostReturned === undefined) return null;
+  const { node, slot, error } = mostReturned.answer;
   return { node, sequence, answer: { kind: 'seen', commitment: 'finalized', slot, error, atSlot: null } };
 }
 
@@ -163,38 +170,41 @@ export async function checkFailures(
   const checks: FailureCheck[] = [];
   for (const chunk of chunksOf(failures, STATUSES_PER_CALL)) {
     const statuses = await chain.statuses(chunk.map(({ signature }) => signature));
-    const checked = await pLimit(MAX_CONCURRENT_ATTEMPTS).map(chunk, (failure, index) => {
-      const finalized = statuses.flatMap(({ node, observations }) => {
-        const one = observations[index];
-        return one?.kind === 'seen' && one.commitment === 'finalized' ? [{ node, error: one.error }] : [];
+    const results = await pLimit(MAX_CONCURRENT_ATTEMPTS).map(chunk, (failure, index) => {
+      const finalizedReports = statuses.flatMap(({ node, observations }) => {
+        const status = observations[index];
+        return status?.kind === 'seen' && status.commitment === 'finalized'
+          ? [{ node, error: status.error }]
+          : [];
       });
-      return checkFailure(chain.pool, failure, finalized);
+      return checkFailure(chain.pool, failure, finalizedReports);
     });
-    checks.push(...checked);
+    checks.push(...results);
   }
   return checks;
 }
 
-/** `finalized`: the nodes that report the transaction as finalized. */
+/** `finalizedReports`: the nodes that report the transaction as finalized. */
 async function checkFailure(
   pool: NodePool,
   failure: RecordedFailure,
-  finalized: readonly Pick<TransactionOutcome, 'node' | 'error'>[],
+  finalizedReports: readonly Pick<TransactionOutcome, 'node' | 'error'>[],
 ): Promise<FailureCheck> {
-  const claiming = finalized.filter(isSuccess);
-  if (claiming.length === 0) return finalized.length >= minConfirmingNodes(pool) ? 'failed' : 'unclaimed';
+  const successReports = finalizedReports.filter(isSuccess);
+  if (successReports.length === 0)
+    return finalizedReports.length >= minConfirmingNodes(pool) ? 'failed' : 'unclaimed';
   const outcomes = await outcomesOf(pool, failure.signature);
   const agreed = agreedOutcome(pool, outcomes);
   if (agreed !== undefined && isSuccess(agreed.answer)) return { shownBy: agreed.nodes };
   const successes = outcomes.filter(({ answer }) => isSuccess(answer));
   const claimants = new Set([
-    ...claiming.map(({ node }) => node),
+    ...successReports.map(({ node }) => node),
     ...successes.flatMap(({ nodes }) => nodes),
   ]);
-  const failing =
+  const failingNodes =
     agreed?.nodes ?? (claimants.size === 1 ? nodesReturningRecorded(outcomes, failure, claimants) : []);
-  if (failing.length === 0) return null;
-  const reason = `reports that ${failure.signature} succeeded, but ${failing.join(' and ')} returns its failure, which two nodes confirmed before`;
+  if (failingNodes.length === 0) return null;
+  const reason = `reports that ${failure.signature} succeeded, but ${failingNodes.join(' and ')} returns its failure, which two nodes confirmed before`;
   for (const node of claimants) pool.distrust(node, reason);
   return 'failed';
 }
@@ -251,7 +261,10 @@ export function distrustRefuted(
   transaction: string,
   proof = "a quorum's blocks lack it",
 ): void {
-  const [one, ...others] = contradicted.flatMap(seenStatuses);
-  if (one === undefined || others.length > 0) return;
-  pool.distrust(one.node, `reports ${transaction} as ${one.commitment} in slot ${one.slot}, but ${proof}`);
+  const [report, ...others] = contradicted.flatMap(seenStatuses);
+  if (report === undefined || others.length > 0) return;
+  pool.distrust(
+    report.node,
+    `reports ${transaction} as ${report.commitment} in slot ${report.slot}, but ${proof}`,
+  );
 }

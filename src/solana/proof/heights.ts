@@ -40,10 +40,10 @@ export class Finality {
     if (grew) this.#height = height;
     if (grew || this.#grewAt === null) this.#grewAt = now;
     if (now - this.#grewAt < this.#stallMs) return null;
-    const answering = new Set(heights.map(({ node }) => node));
-    const silent = nodes.flatMap(({ name }) => (answering.has(name) ? [] : [name]));
+    const answeringNodes = new Set(heights.map(({ node }) => node));
+    const silentNodes = nodes.flatMap(({ name }) => (answeringNodes.has(name) ? [] : [name]));
     return height === null
-      ? `too few nodes report a finalized height: none from ${silent.join(', ')}`
+      ? `too few nodes report a finalized height: none from ${silentNodes.join(', ')}`
       : `finality has not advanced from block height ${this.#height}`;
   }
 }

@@ -71,7 +71,7 @@ export async function investigateNonces(
     const isUsed = (use?.shownBy.length ?? 0) >= chain.pool.quorum || coverage !== null;
     return {
       signature,
-      found: { ...end, finalizedNonces: nonces.get(nonceAccount) ?? [] },
+      facts: { ...end, finalizedNonces: nonces.get(nonceAccount) ?? [] },
       isIncluded,
       isAbsent,
       // A block can include the transaction without executing it, so only a success contradicts the proof that another

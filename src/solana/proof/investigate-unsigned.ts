@@ -116,26 +116,26 @@ async function examineExpiring(
   const finalizedHeights = await askHeights(pool, 'finalized');
   if (!isDue(attempt, finalizedHeights)) return null;
   const sequence = pool.nodes.length + 1;
-  const read = await readBlocksOf(chain, attempt, finalizedHeights, cache.blocks);
-  const { stillTaking, origin, range } = read;
+  const reading = await readBlocksOf(chain, attempt, finalizedHeights, cache.blocks);
+  const { stillTaking, origin, range } = reading;
   const context = { pool, attempt, cache, hashOf: hashReader(pool, cache, verify) };
-  const found = range === null ? NOT_SEARCHED : await searchBlocks(context, range);
+  const search = range === null ? NOT_SEARCHED : await searchBlocks(context, range);
   const coverage =
-    range === null || found.containsMessage === null
+    range === null || search.containsMessage === null
       ? null
-      : { ...coverageOf(range, ''), containsSignature: found.containsMessage, sequence };
-  const displacement = read.displacement === null ? null : { ...read.displacement, sequence };
+      : { ...coverageOf(range, ''), containsSignature: search.containsMessage, sequence };
+  const displacement = reading.displacement === null ? null : { ...reading.displacement, sequence };
   const upTo =
     range?.last.slot ?? (displacement === null ? null : firstSlotAboveLastHeight(attempt, displacement));
-  const reported = upTo === null ? [] : await askHistories(context, upTo, found.isOther, sequence + 1);
+  const histories = upTo === null ? [] : await askHistories(context, upTo, search.isOther, sequence + 1);
   if (displacement !== null || coverage?.containsSignature === false)
-    distrustRefuted(pool, reported, `the message ${attempt.messageHash}`);
-  const statuses = trustedStatuses(pool, reported);
+    distrustRefuted(pool, histories, `the message ${attempt.messageHash}`);
+  const statuses = trustedStatuses(pool, histories);
   const outcome = { ...emptyOutcomeEvidence(pool.quorum), statuses };
   const evidence = { ...outcome, finalizedHeights, stillTaking, origin, displacement, coverage };
   const times = { askedAt, judgedAt: new Date() };
   const verdict = judgeUnsigned(attempt, evidence);
-  return { verdict, evidence, times, spending: UNKNOWN_SPENDING, obstacle: read.obstacle };
+  return { verdict, evidence, times, spending: UNKNOWN_SPENDING, obstacle: reading.obstacle };
 }
 
 /** The message hash of a finalized transaction; null if no node returns bytes that prove it. */
@@ -163,19 +163,21 @@ async function searchBlocks(
   { blocks }: LinkedRange,
 ): Promise<BlockSearchResult> {
   const { wallet, messageHash } = attempt;
-  const signedIn = (block: LinkedBlock) => signedBy(wallet, pool, block, cache).catch(nullIfNodesFail);
-  const signed = await pLimit(MAX_CONCURRENT_READS).map(blocks, signedIn);
-  const own = new Set(signed.flatMap((signatures) => signatures ?? []));
-  const hashes = await pLimit(MAX_CONCURRENT_READS).map([...own], hashOf);
+  const signedIn = (block: LinkedBlock) => signaturesBy(wallet, pool, block, cache).catch(nullIfNodesFail);
+  const signatureLists = await pLimit(MAX_CONCURRENT_READS).map(blocks, signedIn);
+  const signedTransactions = new Set(signatureLists.flatMap((signatures) => signatures ?? []));
+  const hashes = await pLimit(MAX_CONCURRENT_READS).map([...signedTransactions], hashOf);
   const bySlot = new Map(blocks.map(({ slot, signatures }) => [slot, signatures]));
   const isOther = ({ slot, signature }: WalletSignature) =>
-    !own.has(signature) && bySlot.get(slot)?.has(signature) === true;
+    !signedTransactions.has(signature) && bySlot.get(slot)?.has(signature) === true;
   if (hashes.includes(messageHash)) return { containsMessage: true, isOther };
-  return signed.includes(null) || hashes.includes(null) ? NOT_SEARCHED : { containsMessage: false, isOther };
+  return signatureLists.includes(null) || hashes.includes(null)
+    ? NOT_SEARCHED
+    : { containsMessage: false, isOther };
 }
 
 /** Signatures of the transactions in a linked block that the wallet signed. */
-async function signedBy(
+async function signaturesBy(
   wallet: string,
   pool: NodePool,
   block: LinkedBlock,
@@ -242,20 +244,20 @@ async function askHistories(
   { pool, attempt, cache, hashOf }: SearchContext,
   upTo: bigint,
   isOther: BlockSearchResult['isOther'],
-  from: number,
+  firstSequence: number,
 ): Promise<readonly NodeAnswer<StatusObservation>[]> {
   const { wallet, blockhashSlot: above, messageHash } = attempt;
   const answers = await pool.all(async (node) => {
     // The finalized slot is read before the list, so that the list contains everything finalized up to that slot.
     const { slot } = await finalizedProgress(node);
     const places = await cache.places.get(`${node.name}/${wallet}`, async () => []);
-    const listed = await listWithin(node, wallet, { above, upTo }, isOther, places, cache.blocks.history);
-    return { ...listed, atSlot: slot };
+    const listing = await listWithin(node, wallet, { above, upTo }, isOther, places, cache.blocks.history);
+    return { ...listing, atSlot: slot };
   });
   const withoutHistory = nodesWithoutHistory(pool);
   const starts = await historyStarts(pool);
   return pLimit(1).map(answers, async ({ node, result }, index) => {
-    const statusOf = (answer: StatusObservation) => ({ node, sequence: from + index, answer });
+    const statusOf = (answer: StatusObservation) => ({ node, sequence: firstSequence + index, answer });
     const unreadable = (reason: string) => statusOf({ kind: 'unreadable', reason });
     if (result.status === 'rejected') return unreadable(String(result.reason));
     if ('readTo' in result.value)
@@ -265,11 +267,11 @@ async function askHistories(
     const { entries, atSlot } = result.value;
     if (withoutHistory.has(node) || entries.length > MAX_ENTRIES)
       return unreadable(`returns no complete history of wallet ${wallet}`);
-    const read = await pLimit(MAX_CONCURRENT_READS).map(
+    const walletEntries = await pLimit(MAX_CONCURRENT_READS).map(
       entries,
       async (entry): Promise<WalletEntry> => ({ ...entry, messageHash: await hashOf(entry.signature) }),
     );
-    const history = { entries: read, historyFrom: starts.get(node) ?? null, atSlot };
+    const history = { entries: walletEntries, historyFrom: starts.get(node) ?? null, atSlot };
     return statusOf(observationOfMessage(messageHash, history));
   });
 }

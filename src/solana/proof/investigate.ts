@@ -51,9 +51,9 @@ export async function investigate(
 ): Promise<readonly Investigation[]> {
   const sequence = chain.pool.nodes.length + 1;
   const readings = await readBlocks(chain, attempts, heights, cache);
-  const answering = new Set(heights.map(({ node }) => node));
-  const silent = chain.pool.nodes.map(({ name }) => name).filter((name) => !answering.has(name));
-  const missingHeights = silent.length === 0 ? [] : [`no height from ${silent.join(', ')}`];
+  const answeringNodes = new Set(heights.map(({ node }) => node));
+  const silentNodes = chain.pool.nodes.map(({ name }) => name).filter((name) => !answeringNodes.has(name));
+  const missingHeights = silentNodes.length === 0 ? [] : [`no height from ${silentNodes.join(', ')}`];
   const unfinished = attempts.map((attempt) => {
     const reading = readings.get(rangeKey(attempt)) ?? NOT_READ;
     const { stillTaking, origin, range, obstacle } = reading;
@@ -62,7 +62,7 @@ export async function investigate(
     const isAbsent = displacement !== null || coverage?.containsSignature === false;
     return {
       signature: attempt.signature,
-      found: { stillTaking, origin, displacement, coverage, finalizedHeights: heights },
+      facts: { stillTaking, origin, displacement, coverage, finalizedHeights: heights },
       isIncluded: coverage?.containsSignature === true,
       isAbsent,
       refutation: isAbsent ? { contradicts: contradictedBy(coverage), proof: BLOCKS_LACK_IT } : null,
@@ -75,7 +75,7 @@ export async function investigate(
 /** An investigation before the statuses are read. */
 interface UnfinishedInvestigation<Found> {
   readonly signature: Signature;
-  readonly found: Found;
+  readonly facts: Found;
   /** Finalized blocks contain the transaction, so two nodes that return its outcome take the place of a status. */
   readonly isIncluded: boolean;
   /** No block that could contain the transaction does, so nodes without a status are asked for the transaction itself. */
@@ -90,29 +90,31 @@ interface UnfinishedInvestigation<Found> {
 
 export const BLOCKS_LACK_IT = "a quorum's blocks lack it";
 
-/** Adds every node's status, with sequences that start at `from`, and a second node's outcome. */
+/** Adds every node's status, with sequences that start at `firstSequence`, and a second node's outcome. */
 export async function withOutcomes<Found extends object>(
   chain: Chain,
   unfinished: readonly UnfinishedInvestigation<Found>[],
-  from: number,
+  firstSequence: number,
 ): Promise<readonly Investigation<OutcomeEvidence & Found>[]> {
   const { pool } = chain;
   const signatures = unfinished.map(({ signature }) => signature);
-  const statuses = await askStatuses(chain, signatures, from);
+  const statuses = await askStatuses(chain, signatures, firstSequence);
   const starts = unfinished.some(({ isAbsent }) => isAbsent) ? await historyStarts(pool) : new Map();
   return pLimit(MAX_CONCURRENT_READS).map(
     unfinished,
-    async ({ signature, found, isIncluded, isAbsent, refutation, obstacles }, index) => {
-      const reported = statuses[index] ?? [];
-      const confirmed = isAbsent ? await confirmAbsence(pool, signature, reported, starts) : reported;
-      const { spending, ...outcome } = await confirmOutcome(chain, signature, confirmed, isIncluded);
+    async ({ signature, facts, isIncluded, isAbsent, refutation, obstacles }, index) => {
+      const initialStatuses = statuses[index] ?? [];
+      const checkedStatuses = isAbsent
+        ? await confirmAbsence(pool, signature, initialStatuses, starts)
+        : initialStatuses;
+      const { spending, ...outcome } = await confirmOutcome(chain, signature, checkedStatuses, isIncluded);
       if (refutation !== null && outcome.outcomeConfirmedBy.length === 0)
-        distrustRefuted(pool, confirmed.filter(refutation.contradicts), signature, refutation.proof);
-      const unreadable = confirmed.flatMap(({ node, answer }) =>
+        distrustRefuted(pool, checkedStatuses.filter(refutation.contradicts), signature, refutation.proof);
+      const unreadable = checkedStatuses.flatMap(({ node, answer }) =>
         answer.kind === 'unreadable' ? [`no status from ${node}: ${answer.reason}`] : [],
       );
       const obstacle = [...obstacles, ...unreadable].join('; ') || null;
-      return { evidence: { ...outcome, ...found }, spending, obstacle };
+      return { evidence: { ...outcome, ...facts }, spending, obstacle };
     },
   );
 }
@@ -199,11 +201,11 @@ function rangeKey(attempt: SignedAttempt): string {
   return `${attempt.blockhash}/${attempt.adoptedFrom}/${attempt.blockhashSlot}/${claimedLastHeight(attempt)}`;
 }
 
-/** Every node's status of each signature, filtered by {@link trustedStatuses}. Sequences start at `from`. */
+/** Every node's status of each signature, filtered by {@link trustedStatuses}. Sequences start at `firstSequence`. */
 async function askStatuses(
   chain: Chain,
   signatures: readonly string[],
-  from: number,
+  firstSequence: number,
 ): Promise<readonly (readonly NodeAnswer<StatusObservation>[])[]> {
   const chunks = await pLimit(MAX_CONCURRENT_READS).map(
     chunksOf(signatures, STATUSES_PER_CALL),
@@ -212,7 +214,7 @@ async function askStatuses(
       return chunk.map((_, at) => {
         const statuses = answers.flatMap(({ node, observations }, index) => {
           const answer = observations[at];
-          return answer === undefined ? [] : [{ node, sequence: from + index, answer }];
+          return answer === undefined ? [] : [{ node, sequence: firstSequence + index, answer }];
         });
         return trustedStatuses(chain.pool, statuses);
       });

@@ -33,13 +33,13 @@ import {
  * Source: docs/decisions/0011-transaction-lifetimes.md; docs/interface.md, Prioritization fee rules 4.
  */
 export function judgeNonceAttempt(attempt: NonceAttemptFacts, evidence: NonceEvidence): AttemptVerdict {
-  const refuting = refutingUse(attempt, evidence) ?? refutingBypass(attempt, evidence);
+  const refutation = refutingUse(attempt, evidence) ?? refutingBypass(attempt, evidence);
   return (
     judgePreconditions(attempt, evidence) ??
-    judgeOutcome(attempt, evidence, refuting) ??
+    judgeOutcome(attempt, evidence, refutation) ??
     judgeInclusion(evidence.coverage) ??
-    judgeUnfinalized(attempt, evidence, refuting) ??
-    judgeNonce(attempt, evidence, refuting)
+    judgeUnfinalized(attempt, evidence, refutation) ??
+    judgeNonce(attempt, evidence, refutation)
   );
 }
 
@@ -51,36 +51,36 @@ export function judgeNonceAttempt(attempt: NonceAttemptFacts, evidence: NonceEvi
 function judgeUnfinalized(
   attempt: NonceAttemptFacts,
   evidence: NonceEvidence,
-  refuting: NonceRefutation | null,
+  refutation: NonceRefutation | null,
 ): AttemptVerdict | null {
-  const seen = evidence.statuses.flatMap(seenStatuses);
-  const [first] = seen;
+  const reports = evidence.statuses.flatMap(seenStatuses);
+  const [first] = reports;
   if (first === undefined) return null;
   const report = `${first.node} reports the transaction as ${first.commitment} in slot ${first.slot}`;
-  if (refuting !== null) return unknownVerdict(`${report}, ${refuting.reason}`);
-  if (firstAdvanced(attempt, evidence).size >= evidence.quorum)
+  if (refutation !== null) return unknownVerdict(`${report}, ${refutation.reason}`);
+  if (firstDifferentNonces(attempt, evidence).size >= evidence.quorum)
     return unknownVerdict(
       `${report}, but its nonce is used up, and no node reports the transaction as finalized`,
     );
-  return aliveOnFork(seen);
+  return aliveOnFork(reports);
 }
 
 /**
- * Judges an attempt without a known signature by its message hash. `usedBy`: hash of the message that used up the
- * nonce, from bytes whose signatures were verified; null if no node returns them. These bytes prove which message
+ * Judges an attempt without a known signature by its message hash. `usingMessageHash`: hash of the message that used up
+ * the nonce, from bytes whose signatures were verified; null if no node returns these bytes. They prove which message
  * executed, so no null answers are needed. Never `landed`: an outcome can be requested only by signature.
  */
 export function judgeUnsignedNonce(
   attempt: NonceAttemptFacts & { readonly messageHash: string },
   evidence: NonceEvidence,
-  usedBy: string | null,
+  usingMessageHash: string | null,
 ): AttemptVerdict {
   const { quorum, finalizedNonces } = evidence;
   if (countNodes(finalizedNonces) < quorum) return unknownVerdict('too few nodes report the finalized nonce');
-  if (firstAdvanced(attempt, evidence).size < quorum) return { kind: 'alive', seen: null };
-  if (usedBy === attempt.messageHash)
+  if (firstDifferentNonces(attempt, evidence).size < quorum) return { kind: 'alive', seen: null };
+  if (usingMessageHash === attempt.messageHash)
     return unknownVerdict('the message of the attempt has used up its nonce, but its signature is not known');
-  return usedBy === null || refutingUse(attempt, evidence) === null
+  return usingMessageHash === null || refutingUse(attempt, evidence) === null
     ? unknownVerdict(unprovedReason(evidence))
     : { kind: 'dead' };
 }
@@ -89,15 +89,15 @@ export function judgeUnsignedNonce(
 function judgeOutcome(
   attempt: NonceAttemptFacts,
   evidence: NonceEvidence,
-  refuting: NonceRefutation | null,
+  refutation: NonceRefutation | null,
 ): AttemptVerdict | null {
-  const seen = evidence.statuses.flatMap(seenStatuses);
-  const verdict = judgeFinalized(seen, evidence, null);
+  const reports = evidence.statuses.flatMap(seenStatuses);
+  const verdict = judgeFinalized(reports, evidence, null);
   if (verdict?.kind !== 'failed' || evidence.chargedBy.length > 0)
-    return judgeFinalized(seen, evidence, refuting?.reason ?? null);
-  if (refuting !== null) return verdict;
+    return judgeFinalized(reports, evidence, refutation?.reason ?? null);
+  if (refutation !== null) return verdict;
   // The same bytes can have executed in an earlier slot and used up the nonce.
-  return firstAdvanced(attempt, evidence).size < evidence.quorum
+  return firstDifferentNonces(attempt, evidence).size < evidence.quorum
     ? { kind: 'alive', seen: null }
     : unknownVerdict(
         'a block includes the transaction without executing it, and too few nodes return the transaction that used up its nonce',
@@ -113,18 +113,18 @@ interface NonceRefutation extends Refutation {
 function judgeNonce(
   attempt: NonceAttemptFacts,
   evidence: NonceEvidence,
-  refuting: NonceRefutation | null,
+  refutation: NonceRefutation | null,
 ): AttemptVerdict {
   const { quorum, finalizedNonces, use } = evidence;
   if (countNodes(finalizedNonces) < quorum) return unknownVerdict('too few nodes report the finalized nonce');
-  const advanced = firstAdvanced(attempt, evidence);
-  if (advanced.size < quorum) return { kind: 'alive', seen: null };
+  const advancedNodes = firstDifferentNonces(attempt, evidence);
+  if (advancedNodes.size < quorum) return { kind: 'alive', seen: null };
   if (use?.signature === attempt.signature)
     return unknownVerdict('the transaction used up its own nonce, but no node returns its outcome yet');
-  if (refuting === null) return unknownVerdict(unprovedReason(evidence));
+  if (refutation === null) return unknownVerdict(unprovedReason(evidence));
   // A null counts only from a node that also returns the transaction that ended the nonce.
-  const silent = nodesProvingAbsence(advanced, evidence, refuting, attempt.nonceSlot);
-  return silent.filter((node) => refuting.shownBy.includes(node)).length < quorum
+  const absentNodes = nodesProvingAbsence(advancedNodes, evidence, refutation, attempt.nonceSlot);
+  return absentNodes.filter((node) => refutation.shownBy.includes(node)).length < quorum
     ? unknownVerdict(
         'the nonce of the attempt is used up, but too few nodes have returned null for the attempt after that',
       )
@@ -143,10 +143,10 @@ function unprovedReason({ bypass }: Pick<NonceEvidence, 'bypass'>): string {
  */
 function refutingUse(attempt: NonceAttemptFacts, { use, quorum }: NonceEvidence): NonceRefutation | null {
   if (use === null || use.signature === attempt.signature) return null;
-  const same = use.nonceAccount === attempt.nonceAccount && use.nonce === attempt.nonce;
+  const isSame = use.nonceAccount === attempt.nonceAccount && use.nonce === attempt.nonce;
   const { signature, shownBy, sequence, slot } = use;
   const reason = `but ${signature} used up its nonce`;
-  return same && new Set(shownBy).size >= quorum ? { reason, shownBy, sequence, toSlot: slot } : null;
+  return isSame && new Set(shownBy).size >= quorum ? { reason, shownBy, sequence, toSlot: slot } : null;
 }
 
 /**
@@ -174,10 +174,12 @@ function refutingBypass(
 }
 
 /** For each node whose finalized nonces all differ from the attempt's, the sequence of its first such answer. */
-function firstAdvanced(
+function firstDifferentNonces(
   { nonce }: NonceAttemptFacts,
   { finalizedNonces }: NonceEvidence,
 ): ReadonlyMap<string, number> {
-  const unused = new Set(finalizedNonces.flatMap(({ node, answer }) => (answer === nonce ? [node] : [])));
-  return firstMatches(finalizedNonces, ({ node }) => !unused.has(node));
+  const nodesWithNonce = new Set(
+    finalizedNonces.flatMap(({ node, answer }) => (answer === nonce ? [node] : [])),
+  );
+  return firstMatches(finalizedNonces, ({ node }) => !nodesWithNonce.has(node));
 }

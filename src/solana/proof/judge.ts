@@ -74,10 +74,10 @@ export function agreedLastHeight(attempt: AttemptFacts, originHeight: BlockHeigh
  * above all nodes. This never proves anything.
  */
 export function isDue(attempt: AttemptFacts, heights: readonly NodeAnswer<BlockHeight>[]): boolean {
-  const claimed = claimedLastHeight(attempt);
-  const outOfReach =
-    heights.length > 0 && heights.every(({ answer }) => claimed - answer > MAX_HEIGHTS_AHEAD);
-  return outOfReach || heights.some(({ answer }) => isAbove(answer, claimed));
+  const claimedHeight = claimedLastHeight(attempt);
+  const isOutOfReach =
+    heights.length > 0 && heights.every(({ answer }) => claimedHeight - answer > MAX_HEIGHTS_AHEAD);
+  return isOutOfReach || heights.some(({ answer }) => isAbove(answer, claimedHeight));
 }
 
 /**
@@ -101,15 +101,15 @@ export function isDue(attempt: AttemptFacts, heights: readonly NodeAnswer<BlockH
  * Source: docs/decisions/0012-quorum.md.
  */
 export function judgeAttempt(attempt: AttemptFacts, evidence: Evidence): AttemptVerdict {
-  const seen = evidence.statuses.flatMap(seenStatuses);
-  const refuting = refutingCoverage(attempt, evidence);
+  const reports = evidence.statuses.flatMap(seenStatuses);
+  const refutation = refutingCoverage(attempt, evidence);
   const displacement = refutingDisplacement(attempt, evidence);
   return (
     judgePreconditions(attempt, evidence) ??
-    judgeFinalized(seen, evidence, impossibleReason(refuting, displacement)) ??
+    judgeFinalized(reports, evidence, impossibleReason(refutation, displacement)) ??
     judgeInclusion(evidence.coverage) ??
-    (displacement === null ? judgeUnfinalized(seen, refuting) : null) ??
-    judgeAbsence(attempt, evidence, byCoverage(refuting) ?? byDisplacement(attempt, displacement))
+    (displacement === null ? judgeUnfinalized(reports, refutation) : null) ??
+    judgeAbsence(attempt, evidence, byCoverage(refutation) ?? byDisplacement(attempt, displacement))
   );
 }
 
@@ -129,10 +129,10 @@ export function firstSlotAboveLastHeight(attempt: AttemptFacts, { by }: Pick<Dis
 }
 
 function impossibleReason(
-  refuting: SequencedCoverage | null,
+  refutation: SequencedCoverage | null,
   displacement: Displacement | null,
 ): string | null {
-  if (refuting !== null) return 'but the linked blocks lack it';
+  if (refutation !== null) return 'but the linked blocks lack it';
   return displacement === null ? null : 'but the finalized chain lacks the block of its blockhash';
 }
 
@@ -143,10 +143,9 @@ type UnsignedFacts = Omit<AttemptFacts, 'signature'> & {
 };
 
 /**
- * Decides by the rules of {@link judgeAttempt} whether an attempt without a stored signature has ended, although a
- * signature can exist. The message hash takes the place of the signature: `coverage` states whether the linked blocks
- * contain the message, and `statuses` come from each node's history of the wallet. Never `landed`: an outcome can be
- * requested only by signature.
+ * Judges an attempt without a stored signature, although a signature can exist, by the rules of {@link judgeAttempt}. The
+ * message hash takes the place of the signature: `coverage` states whether the linked blocks contain the message, and
+ * `statuses` come from each node's history of the wallet. Never `landed`: an outcome can be requested only by signature.
  */
 export function judgeUnsigned(attempt: UnsignedFacts, evidence: Evidence): AttemptVerdict {
   return judgeAttempt(
@@ -157,41 +156,41 @@ export function judgeUnsigned(attempt: UnsignedFacts, evidence: Evidence): Attem
 
 /** A status below finalized keeps the attempt alive until linked finalized blocks prove that its fork was abandoned. */
 function judgeUnfinalized(
-  seen: readonly SeenStatus[],
-  refuting: SequencedCoverage | null,
+  reports: readonly SeenStatus[],
+  refutation: SequencedCoverage | null,
 ): AttemptVerdict | null {
-  if (refuting !== null) {
-    const beyond = seen.find(({ slot }) => isAbove(slot, refuting.last.slot));
-    return beyond === undefined
+  if (refutation !== null) {
+    const lateReport = reports.find(({ slot }) => isAbove(slot, refutation.last.slot));
+    return lateReport === undefined
       ? null
       : unknownVerdict(
-          `${beyond.node} reports the transaction in slot ${beyond.slot}, above the linked blocks`,
+          `${lateReport.node} reports the transaction in slot ${lateReport.slot}, above the linked blocks`,
         );
   }
-  return seen.length === 0 ? null : aliveOnFork(seen);
+  return reports.length === 0 ? null : aliveOnFork(reports);
 }
 
 function judgeAbsence(
   attempt: AttemptFacts,
   evidence: Evidence,
-  refuting: Refutation | null,
+  refutation: Refutation | null,
 ): AttemptVerdict {
   const { quorum, finalizedHeights } = evidence;
   if (countNodes(finalizedHeights) < quorum) return unknownVerdict('too few nodes report a finalized height');
   const origin = agreedOrigin(attempt, evidence);
-  if (origin === null && refuting === null)
+  if (origin === null && refutation === null)
     return isDue(attempt, finalizedHeights)
       ? unknownVerdict('too few nodes agree on the first block of the attempt')
       : judgeUnexpired(evidence);
-  const past = firstAbove(evidence, lastHeightOf(attempt, origin));
-  if (past.size < quorum) return judgeUnexpired(evidence);
-  if (refuting === null)
+  const heightsAbove = firstHeightsAbove(evidence, lastHeightOf(attempt, origin));
+  if (heightsAbove.size < quorum) return judgeUnexpired(evidence);
+  if (refutation === null)
     return unknownVerdict(
       'the attempt has expired, but the finalized blocks up to its last height are not all linked',
     );
-  return nodesProvingAbsence(past, evidence, refuting, attempt.blockhashSlot).length < quorum
+  return nodesProvingAbsence(heightsAbove, evidence, refutation, attempt.blockhashSlot).length < quorum
     ? unknownVerdict(
-        'the attempt has expired and no finalized block contains it, but too few nodes with complete history have returned null for it after that',
+        'the attempt has expired and no finalized block contains it, but too few nodes whose history covers its whole validity window have returned null for it',
       )
     : { kind: 'dead' };
 }
@@ -239,7 +238,7 @@ function refutingDisplacement(attempt: AttemptFacts, evidence: Evidence): Displa
     isAbove(slot, parentSlot) &&
     !isAbove(slot, by.slot) &&
     by.blockhash !== attempt.blockhash;
-  const hasExpired = firstAbove(evidence, claimedLastHeight(attempt)).size >= quorum;
+  const hasExpired = firstHeightsAbove(evidence, claimedLastHeight(attempt)).size >= quorum;
   return isDisplaced && hasExpired && isAgreed(by, quorum) ? displacement : null;
 }
 
@@ -247,7 +246,7 @@ function refutingDisplacement(attempt: AttemptFacts, evidence: Evidence): Displa
  * For each node that reports a height above `lastHeight`, the sequence of its first such answer. Excludes nodes whose
  * finalized bank still accepts the blockhash: they contradict themselves.
  */
-function firstAbove(
+function firstHeightsAbove(
   { finalizedHeights, stillTaking }: Evidence,
   lastHeight: BlockHeight,
 ): ReadonlyMap<string, number> {

@@ -171,7 +171,7 @@ export class LandingWatcher {
 
   async #sendIfAllowed(watch: Watch): Promise<void> {
     if (!(await watch.maySend())) return;
-    watch.addSendAnswers(await this.#chain.send(watch.attempt.raw, watch.busy), this.#chain.pool.quorum);
+    watch.addSendAnswers(await this.#chain.send(watch.attempt.raw, watch.busyNodes), this.#chain.pool.quorum);
   }
 
   async #poll(watches: readonly Watch[]): Promise<void> {
@@ -183,7 +183,7 @@ export class LandingWatcher {
       const observation = answer.observations[index];
       if (observation === undefined || !watch.isOpen) return;
       const status =
-        observation.kind === 'seen' && observation.slot !== watch.notExecutedIn ? observation : null;
+        observation.kind === 'seen' && observation.slot !== watch.unexecutedSlot ? observation : null;
       watch.recordStatus(status?.commitment ?? null, (status?.error ?? null) !== null);
       if (watch.commitment !== 'finalized' || status === null || watch.isConfirming) return;
       const attempt = { watch, report: { node: answer.node, sequence: 1, answer: observation } };
@@ -222,7 +222,7 @@ export class LandingWatcher {
     const finding = findOutcome(watch.attempt, evidence, askedAt, outcome?.spending ?? UNKNOWN_SPENDING);
     const reason = this.#settle(watch, finding);
     if (outcome !== null && finding.verdict.kind === 'alive' && evidence.outcomeConfirmedBy.length > 0) {
-      watch.notExecutedIn = outcome.slot;
+      watch.unexecutedSlot = outcome.slot;
       return;
     }
     watch.unconfirmedTries += 1;

@@ -47,7 +47,7 @@ export interface BlockCache {
   /** By slot. */
   readonly blocks: TtlCache<ConfirmedBlock>;
   /** By first slot and signature, the part of a long range that is already searched. */
-  readonly searched: TtlCache<{ covered: Coverage }>;
+  readonly searched: TtlCache<{ coverage: Coverage }>;
   /** By nonce account and nonce, how far the account's history is read. */
   readonly walks: TtlCache<NonceWalk>;
   readonly history: HistoryBounds;
@@ -156,27 +156,27 @@ export async function coverageBetween(
       `no quorum agrees on the blocks of slots ${fromSlot} and ${toSlot}`,
     );
   const search = await cache.searched.get(`${fromSlot}/${signature}`, async () => ({
-    covered: { first, last: first, containsSignature: false, minAgreeingNodes: first.agreeingNodes.length },
+    coverage: { first, last: first, containsSignature: false, minAgreeingNodes: first.agreeingNodes.length },
   }));
-  let { covered } = search;
-  for (let pieces = 0; covered.last.height < end.height; pieces += 1) {
+  let { coverage } = search;
+  for (let pieces = 0; coverage.last.height < end.height; pieces += 1) {
     if (pieces === MAX_PIECES_PER_CALL)
       throw new DomainError(
         'NoHealthyNode',
-        `blocks are linked up to slot ${covered.last.slot} of ${toSlot}`,
+        `blocks are linked up to slot ${coverage.last.slot} of ${toSlot}`,
       );
-    const next = lowest([covered.last.height + PIECE_BLOCKS, end.height]);
-    const range = await linkedRange(pool, covered.last, next - 1n, cache);
+    const next = lowest([coverage.last.height + PIECE_BLOCKS, end.height]);
+    const range = await linkedRange(pool, coverage.last, next - 1n, cache);
     const piece = coverageOf(range, signature);
-    covered = {
+    coverage = {
       ...piece,
       first,
-      minAgreeingNodes: Math.min(piece.minAgreeingNodes, covered.minAgreeingNodes),
+      minAgreeingNodes: Math.min(piece.minAgreeingNodes, coverage.minAgreeingNodes),
     };
-    if (covered.containsSignature) return covered;
-    search.covered = covered;
+    if (coverage.containsSignature) return coverage;
+    search.coverage = coverage;
   }
-  return covered;
+  return coverage;
 }
 
 /**

@@ -57,16 +57,18 @@ export function nodesProvingAbsence(
   fromSlot: Slot,
 ): readonly string[] {
   const after = Math.max(quorumSequence(matches, quorum) ?? Number.POSITIVE_INFINITY, sequence);
-  return [...matches].flatMap(([node, own]) => {
-    const from = Math.max(after, own);
-    const late = statuses.filter((status) => status.node === node && status.sequence > from);
-    const isAbsent = late.length > 0 && late.every(({ answer }) => provesAbsence(answer, fromSlot, toSlot));
+  return [...matches].flatMap(([node, sequenceOfMatch]) => {
+    const from = Math.max(after, sequenceOfMatch);
+    const laterStatuses = statuses.filter((status) => status.node === node && status.sequence > from);
+    const isAbsent =
+      laterStatuses.length > 0 &&
+      laterStatuses.every(({ answer }) => provesAbsence(answer, fromSlot, toSlot));
     return isAbsent ? [node] : [];
   });
 }
 
-export function aliveOnFork(seen: readonly SeenStatus[]): AttemptVerdict {
-  const isConfirmed = seen.some(({ commitment }) => commitment === 'confirmed');
+export function aliveOnFork(reports: readonly SeenStatus[]): AttemptVerdict {
+  const isConfirmed = reports.some(({ commitment }) => commitment === 'confirmed');
   return { kind: 'alive', seen: isConfirmed ? 'confirmed' : 'processed' };
 }
 
@@ -88,11 +90,11 @@ export function judgePreconditions(
  * finalized block can contain the transaction, as a clause that begins with "but"; null if there is none.
  */
 export function judgeFinalized(
-  seen: readonly SeenStatus[],
+  reports: readonly SeenStatus[],
   evidence: OutcomeEvidence,
   refutedBy: string | null,
 ): AttemptVerdict | null {
-  const finalized = seen.filter(({ commitment }) => commitment === 'finalized');
+  const finalized = reports.filter(({ commitment }) => commitment === 'finalized');
   const [first] = finalized;
   if (first === undefined) {
     return evidence.outcomeConfirmedBy.length === 0

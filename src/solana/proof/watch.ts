@@ -45,14 +45,14 @@ export class Watch {
   /** Time of the last send, on the clock of `performance.now()`. */
   sentAt = 0;
   /** Nodes with an unanswered send. */
-  readonly busy = new Set<string>();
+  readonly busyNodes = new Set<string>();
   /** True if a quorum has finalized blocks above the attempt's last height: the bytes can no longer land. */
   hasExpired = false;
   /**
    * Slot of a block that, as two nodes return it, includes the transaction without executing it. The transaction can
    * still execute later while its nonce is unused.
    */
-  notExecutedIn: bigint | null = null;
+  unexecutedSlot: bigint | null = null;
   /** True while a second node is asked for the finalized outcome. */
   isConfirming = false;
   /** Number of requests in which no second node returned the outcome that the first node reports. */

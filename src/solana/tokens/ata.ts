@@ -40,8 +40,8 @@ export function ataBump(owner: string, mint: string, program: string): number {
 
 /** Lamports that creating the account costs. The account can already have lamports, which reduce the cost. */
 export function ataRent(account: AccountInfo | null, rentMinimum: bigint): bigint {
-  const present = account?.lamports ?? 0n;
-  return present >= rentMinimum ? 0n : rentMinimum - present;
+  const existingLamports = account?.lamports ?? 0n;
+  return existingLamports >= rentMinimum ? 0n : rentMinimum - existingLamports;
 }
 
 /**
@@ -51,11 +51,11 @@ export function ataRent(account: AccountInfo | null, rentMinimum: bigint): bigin
  */
 export function ataSize(program: string, mintExtensions: ReadonlySet<ExtensionType>): number {
   if (program !== TOKEN_2022_PROGRAM) return getAccountLen([]);
-  const required = [...mintExtensions]
+  const requiredExtensions = [...mintExtensions]
     .filter((type) => type !== ExtensionType.ConfidentialTransferMint)
     .map(getAccountTypeOfMintType)
     .filter((type) => type > ExtensionType.Uninitialized);
-  return getAccountLen([ExtensionType.ImmutableOwner, ...required]);
+  return getAccountLen([ExtensionType.ImmutableOwner, ...requiredExtensions]);
 }
 
 function key(address: string): PublicKey {

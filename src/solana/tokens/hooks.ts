@@ -69,19 +69,19 @@ async function extraAccounts(
   mint: MintInfo,
   hook: PublicKey,
   { source, destination, amount, createAta, toVault }: HookedTransfer,
-  known: Map<string, AccountInfo>,
+  accounts: Map<string, AccountInfo>,
 ) {
   const from = new PublicKey(deriveAta(source, mint.address, mint.program));
   const to = new PublicKey(deriveAta(destination, mint.address, mint.program, toVault));
   const [owner, token] = [new PublicKey(source), new PublicKey(mint.address)];
-  if (createAta) known.set(to.toBase58(), newTokenAccount(mint, destination));
+  if (createAta) accounts.set(to.toBase58(), newTokenAccount(mint, destination));
   const transferAccounts = [from, token, to, owner].map((pubkey) => ({
     pubkey,
     isSigner: false,
     isWritable: false,
   }));
   const instruction = new TransactionInstruction({ programId: hook, keys: [...transferAccounts] });
-  const reader = readerOf(view, known);
+  const reader = readerOf(view, accounts);
   try {
     await addExtraAccountMetasForExecute(reader, instruction, hook, from, token, to, owner, amount);
   } catch (error) {
@@ -101,10 +101,10 @@ function newTokenAccount(mint: MintInfo, owner: string): AccountInfo {
 class ReadError extends Error {}
 
 // spl-token expects a Connection, but calls only getAccountInfo.
-function readerOf(view: AccountView, known: ReadonlyMap<string, AccountInfo>): Connection {
+function readerOf(view: AccountView, accounts: ReadonlyMap<string, AccountInfo>): Connection {
   const reader = {
     async getAccountInfo(key: PublicKey): Promise<Web3Account<Buffer> | null> {
-      const account = known.get(key.toBase58()) ?? (await read(view, key.toBase58()));
+      const account = accounts.get(key.toBase58()) ?? (await read(view, key.toBase58()));
       if (account === null) return null;
       const { executable, data } = account;
       return { lamports: 0, executable, owner: new PublicKey(account.owner), data: Buffer.from(data) };

@@ -45,8 +45,8 @@ export function tokenPolicy(
       'wrapped SOL cannot be withdrawn as a token: withdraw the asset SOL instead',
     );
   }
-  const forbidden = refusedExtension(mint, policy);
-  if (forbidden !== null) return { ok: false, mayPass: false, reason: forbidden };
+  const extensionRefusal = refusedExtension(mint, policy);
+  if (extensionRefusal !== null) return { ok: false, mayPass: false, reason: extensionRefusal };
   if (mint.hookProgram !== null && !allowsHooks(rules)) {
     return refusal('transfer_hook', `the token calls program ${mint.hookProgram} in every transfer`);
   }

@@ -41,8 +41,8 @@ export async function latestBlockhash(pool: NodePool): Promise<LatestBlockhash> 
 /** The newest blockhash that any node returns and a quorum agrees on. Needed if nodes lag behind each other. */
 async function newestAgreed(pool: NodePool): Promise<LatestBlockhash> {
   const found: { readonly node: SolanaNode; readonly latest: LatestBlockhash }[] = [];
-  const asked = pool.all(async (node) => found.push({ node, latest: await readLatestBlockhash(node) }));
-  await Promise.race([asked, agreementTimeout()]);
+  const answers = pool.all(async (node) => found.push({ node, latest: await readLatestBlockhash(node) }));
+  await Promise.race([answers, agreementTimeout()]);
   for (const { node, latest } of found.toSorted((a, b) => (a.latest.slot < b.latest.slot ? 1 : -1)))
     if ((await askOthers(pool, node, latest)).agreeingNodeCount >= pool.quorum) return latest;
   throw new DomainError(
@@ -64,14 +64,14 @@ async function askOthers(
   let isContradicted = false;
   if (agreeingNodeCount >= pool.quorum) return { agreeingNodeCount, isContradicted };
   await new Promise<void>((resolve, reject) => {
-    const asked = pool.all(async (node) => {
+    const answers = pool.all(async (node) => {
       const block = node.name === source.name ? null : await findBlock(node, slot);
       if (block === null) return;
       if (block.blockhash === blockhash && block.height === height) agreeingNodeCount += 1;
       else isContradicted = true;
       if (agreeingNodeCount >= pool.quorum) resolve();
     });
-    Promise.race([asked, agreementTimeout()]).then(() => resolve(), reject);
+    Promise.race([answers, agreementTimeout()]).then(() => resolve(), reject);
   });
   return { agreeingNodeCount, isContradicted };
 }

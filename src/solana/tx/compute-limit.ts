@@ -18,14 +18,13 @@ export class TransferWouldFail extends Error {
   override readonly name = 'TransferWouldFail';
   readonly kind: 'short' | 'refused';
   readonly error: TransactionError;
-  /** The message that was simulated. */
-  readonly tried: Uint8Array;
+  readonly simulatedMessage: Uint8Array;
 
-  constructor(kind: 'short' | 'refused', error: TransactionError, tried: Uint8Array) {
+  constructor(kind: 'short' | 'refused', error: TransactionError, simulatedMessage: Uint8Array) {
     super(`the transfer would fail: ${error.text}`);
     this.kind = kind;
     this.error = error;
-    this.tried = tried;
+    this.simulatedMessage = simulatedMessage;
   }
 }
 
@@ -72,7 +71,7 @@ export class ComputeLimits {
     const searchUnits = bumpUnits(draft);
     // A hook can use different units for each destination.
     const hasHook = draft.token !== null && draft.token.hookAccounts.length > 0;
-    const simulated = async (): Promise<bigint> => {
+    const simulate = async (): Promise<bigint> => {
       const { units, logs } = await this.#simulate(trial, basis.slot);
       // If another transaction has just created the account, this simulation omits the units of creating it. A fork can
       // remove that account again, so the limit would be too low.
@@ -84,7 +83,7 @@ export class ComputeLimits {
       return units - searchUnits;
     };
     const isAlone = hasHook || basis.minUnits !== undefined;
-    const units = await (isAlone ? simulated() : this.#units.get(shapeOf(draft, basis), simulated));
+    const units = await (isAlone ? simulate() : this.#units.get(shapeOf(draft, basis), simulate));
     return Math.min(MAX_COMPUTE_UNITS, Math.max(withMargin(units + searchUnits), basis.minUnits ?? 0));
   }
 

@@ -24,7 +24,7 @@ interface Cause {
 
 type Causes = Readonly<Record<number | string, Cause | undefined>>;
 
-const passing = (meaning: string): Cause => ({ meaning, kind: 'passing' });
+const passingCause = (meaning: string): Cause => ({ meaning, kind: 'passing' });
 const INSUFFICIENT_FUNDS: Cause = { meaning: 'insufficient funds', kind: 'short' };
 
 /** Errors of a whole transaction whose fee payer lacks funds. */
@@ -37,39 +37,41 @@ const FEE_PAYER_SHORT_ERRORS: ReadonlySet<string> = new Set([
 /** By name, the instruction errors of the runtime, which every program can return. */
 const INSTRUCTION_ERRORS: Causes = {
   InsufficientFunds: INSUFFICIENT_FUNDS,
-  InvalidAccountData: passing('an account is closed, or its data is not what the program expects'),
-  UninitializedAccount: passing('an account is not initialized'),
-  IllegalOwner: passing('an account has a different owner'),
-  InvalidAccountOwner: passing('an account has a different owner'),
-  IncorrectProgramId: passing('an account belongs to a different program'),
-  AccountNotRentExempt: passing('an account would not be rent exempt'),
-  ComputationalBudgetExceeded: passing('the compute unit limit is too low'),
-  ProgramFailedToComplete: passing('the program did not complete; the compute unit limit can be too low'),
+  InvalidAccountData: passingCause('an account is closed, or its data is not what the program expects'),
+  UninitializedAccount: passingCause('an account is not initialized'),
+  IllegalOwner: passingCause('an account has a different owner'),
+  InvalidAccountOwner: passingCause('an account has a different owner'),
+  IncorrectProgramId: passingCause('an account belongs to a different program'),
+  AccountNotRentExempt: passingCause('an account would not be rent exempt'),
+  ComputationalBudgetExceeded: passingCause('the compute unit limit is too low'),
+  ProgramFailedToComplete: passingCause(
+    'the program did not complete; the compute unit limit can be too low',
+  ),
 };
 
 const SYSTEM_ERRORS: Causes = {
-  0: passing('the account to create already exists'),
+  0: passingCause('the account to create already exists'),
   1: INSUFFICIENT_FUNDS,
 };
 
 /** Both token programs: Token-2022 extends the codes of the Token program. Source: spl-token-2022 `TokenError`. */
 const TOKEN_ERRORS: Causes = {
-  0: passing('an account would not be rent exempt'),
+  0: passingCause('an account would not be rent exempt'),
   1: INSUFFICIENT_FUNDS,
-  2: passing('invalid mint'),
-  3: passing('the token account belongs to a different mint'),
-  4: passing('the token account has a different owner'),
-  9: passing('the token account is not initialized'),
-  14: passing('an amount overflows'),
-  17: passing('the token account is frozen'),
-  18: passing('the mint has a different number of decimals'),
+  2: passingCause('invalid mint'),
+  3: passingCause('the token account belongs to a different mint'),
+  4: passingCause('the token account has a different owner'),
+  9: passingCause('the token account is not initialized'),
+  14: passingCause('an amount overflows'),
+  17: passingCause('the token account is frozen'),
+  18: passingCause('the mint has a different number of decimals'),
   // The epoch has changed after the mint's fee was read.
-  32: passing('the transfer fee has changed'),
-  36: passing('the receiver requires a memo'),
+  32: passingCause('the transfer fee has changed'),
+  36: passingCause('the receiver requires a memo'),
   // A mint cannot gain or lose this extension after its creation.
   37: { meaning: 'the token is not transferable', kind: 'refused' },
-  49: passing('the receiver accepts only confidential transfers'),
-  67: passing('the mint is paused'),
+  49: passingCause('the receiver accepts only confidential transfers'),
+  67: passingCause('the mint is paused'),
 };
 
 /** Kind of a failed simulation's error. `logs` come from that simulation. */

@@ -32,11 +32,13 @@ const BAND_WIDTH = 1_000n;
  */
 export function recentPrice(fees: readonly RecentFee[], newestSlot: bigint, percentile: number): bigint {
   const tip = highest([newestSlot, ...fees.map(({ slot }) => slot)]);
-  const recent = fees.filter(({ slot }) => slot > tip - MAX_PRICE_AGE_SLOTS);
-  const paid = recent.map(({ prioritizationFee }) => prioritizationFee).filter((price) => price > 0n);
-  const slotCount = Math.max(Number(MAX_PRICE_AGE_SLOTS), paid.length);
-  const index = Math.min(slotCount - 1, Math.floor(slotCount * percentile)) - (slotCount - paid.length);
-  return paid.toSorted(ascending)[index] ?? 0n;
+  const recentFees = fees.filter(({ slot }) => slot > tip - MAX_PRICE_AGE_SLOTS);
+  const paidPrices = recentFees
+    .map(({ prioritizationFee }) => prioritizationFee)
+    .filter((price) => price > 0n);
+  const slotCount = Math.max(Number(MAX_PRICE_AGE_SLOTS), paidPrices.length);
+  const index = Math.min(slotCount - 1, Math.floor(slotCount * percentile)) - (slotCount - paidPrices.length);
+  return paidPrices.toSorted(ascending)[index] ?? 0n;
 }
 
 /**
@@ -53,8 +55,8 @@ export function attemptPrice(recent: bigint, last: bigint | null, salt: bigint, 
   const bandsAbove = (price: bigint) => highest([price - floor, 0n]);
   const recentBands = bandsAbove(recent) / BAND_WIDTH;
   const doubledBands = (bandsAbove(2n * (last ?? 0n)) + BAND_WIDTH - 1n) / BAND_WIDTH;
-  const salted = floor + highest([recentBands, doubledBands]) * BAND_WIDTH + (salt % BAND_WIDTH);
-  return salted <= cap ? salted : cap - (salt % lowest([BAND_WIDTH, cap - floorMicroLamports + 1n]));
+  const price = floor + highest([recentBands, doubledBands]) * BAND_WIDTH + (salt % BAND_WIDTH);
+  return price <= cap ? price : cap - (salt % lowest([BAND_WIDTH, cap - floorMicroLamports + 1n]));
 }
 
 /** Highest price, in micro-lamports per compute unit, whose priority fee is at most `maxLamports`. */

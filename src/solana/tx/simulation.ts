@@ -20,7 +20,7 @@ export interface Simulations {
   readonly faults: readonly string[];
 }
 
-export async function simulateAlike(
+export async function simulateOnQuorum(
   pool: NodePool,
   raw: string,
   minContextSlot: bigint,
@@ -30,11 +30,11 @@ export async function simulateAlike(
   const faults: string[] = [];
   const agreed = await pool.agreed(async (node) => {
     try {
-      const simulated = await simulateOn(node, raw, minContextSlot);
-      if (simulated.error === null && simulated.unitsConsumed === null)
+      const simulation = await simulateOn(node, raw, minContextSlot);
+      if (simulation.error === null && simulation.unitsConsumed === null)
         throw new NodeFault(node.name, 'simulateTransaction: unitsConsumed is missing');
-      simulations.push(simulated);
-      return simulated;
+      simulations.push(simulation);
+      return simulation;
     } catch (error) {
       faults.push(`${node.name}: ${messageOf(error)}`);
       throw error;

@@ -23,7 +23,7 @@ export function readTokenTransfer({ program, data }: DecodedInstruction): TokenT
 }
 
 /** Base units that the token program withholds at the destination. With any other fee, the transfer fails. */
-export function withheldBy(message: DecodedMessage): bigint {
+export function withheldAmount(message: DecodedMessage): bigint {
   const last = message.instructions.at(-1);
   return (last === undefined ? null : readTokenTransfer(last))?.expectedFee ?? 0n;
 }

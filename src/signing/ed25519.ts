@@ -7,7 +7,7 @@ export function publicKeyOf(address: string): KeyObject {
   return createPublicKey({ format: 'jwk', key: { ...OKP, x: base64url(base58.decode(address)) } });
 }
 
-/** Private key of a 32-byte seed. OpenSSL derives the public key and ignores `publicKey`, so compare {@link addressOf}. */
+/** Private key of a 32-byte seed. OpenSSL ignores `publicKey` and derives its own: compare {@link addressOf}. */
 export function privateKeyOf(seed: Uint8Array, publicKey: Uint8Array): KeyObject {
   return createPrivateKey({ format: 'jwk', key: { ...OKP, d: base64url(seed), x: base64url(publicKey) } });
 }

@@ -85,7 +85,7 @@ export class Chain {
     return this.#agreed.read(known, read, comparedFields);
   }
 
-  /** Rent-exempt minimum in lamports for `size` bytes, cached for ten minutes. Throws NoHealthyNode without a quorum. */
+  /** Rent-exempt minimum in lamports for `size` bytes, cached for ten minutes. Throws NoHealthyNode. */
   rentMinimum(size: number): Promise<bigint> {
     return this.#rent.get(String(size), () =>
       this.#agreedValue(`rent-exempt minimum for ${size} bytes`, (node) =>
@@ -94,7 +94,7 @@ export class Chain {
     );
   }
 
-  /** The current epoch, on which Token-2022 transfer fees depend. Throws NoHealthyNode without a quorum. */
+  /** The current epoch, on which Token-2022 transfer fees depend. Throws NoHealthyNode. */
   epoch(): Promise<bigint> {
     return this.#epoch.get('', () =>
       this.#agreedValue('epoch', async (node) => (await rpc.getEpochInfo(node)).epoch),
@@ -102,8 +102,8 @@ export class Chain {
   }
 
   /**
-   * Simulates a transaction (base64) on a quorum of nodes, at `minContextSlot` or later. Signatures are not verified, and
-   * the blockhash is replaced by a recent one. `alike` is empty if no quorum agrees on the result.
+   * Simulates a transaction (base64) on a quorum of nodes, at `minContextSlot` or later. Signatures are not verified,
+   * and the blockhash is replaced by a recent one. `alike` is empty if no quorum agrees on the result.
    */
   simulations(
     raw: string,
@@ -114,17 +114,17 @@ export class Chain {
   }
 
   /**
-   * Simulates a transaction (base64) on one node with the transaction's own blockhash, without verifying signatures. Any
-   * result other than BlockhashNotFound shows that the bank at the answer's slot accepts that blockhash.
+   * Simulates a transaction (base64) on one node with the transaction's own blockhash, without verifying signatures.
+   * Any result other than BlockhashNotFound shows that the bank at the answer's slot accepts that blockhash.
    */
   simulateAsIs(raw: string, minContextSlot: bigint): Promise<Simulation> {
     return this.pool.read((node) => simulateOn(node, raw, minContextSlot, { replaceBlockhash: false }));
   }
 
   /**
-   * Recent price for locking these accounts (at most 128), at `percentile` (0 to 1) of the recent slots, in micro-lamports
-   * per compute unit. Returns the median over a quorum of nodes (of two nodes, the lower price), so that no single node
-   * sets the price. Throws NoHealthyNode if too few nodes answer.
+   * Recent price for locking these accounts (at most 128), at `percentile` (0 to 1) of the recent slots, in
+   * micro-lamports per compute unit. Returns the median over a quorum of nodes (of two nodes, the lower price), so
+   * that no single node sets the price. Throws NoHealthyNode if too few nodes answer.
    */
   async recentPrice(accounts: readonly string[], percentile: number): Promise<bigint> {
     const { slot } = await this.latestBlockhash();
@@ -142,7 +142,7 @@ export class Chain {
 
   /**
    * Base fee in lamports of a message (base64) with one signature, whose priority fee is `priorityFeeLamports`. Cached
-   * for a minute. Throws NoHealthyNode without a quorum.
+   * for a minute. Throws NoHealthyNode.
    */
   baseFee(message: string, priorityFeeLamports: bigint): Promise<bigint> {
     return this.#baseFee.get('', () =>
@@ -152,7 +152,9 @@ export class Chain {
     );
   }
 
-  /** Names of the nodes whose finalized bank accepts the blockhash. `failedNodes`: whether to include nodes that fail. */
+  /**
+   * Names of the nodes whose finalized bank accepts the blockhash. `failedNodes`: whether to include nodes that fail.
+   */
   async nodesAccepting(
     blockhash: string,
     failedNodes: 'included' | 'excluded' = 'excluded',
@@ -163,13 +165,13 @@ export class Chain {
     );
   }
 
-  /** Sends a transaction (base64) to every node that is not in `busy`, the nodes with an unanswered send. Never throws. */
-  async send(raw: string, busy = new Set<string>()): Promise<SendAnswer[]> {
+  /** Sends a transaction (base64) to every node except `busyNodes`, whose last send is unanswered. Never throws. */
+  async send(raw: string, busyNodes = new Set<string>()): Promise<SendAnswer[]> {
     const sendTo = (node: SolanaNode): Promise<string> => {
-      busy.add(node.name);
-      return rpc.sendTransaction(node, raw).finally(() => busy.delete(node.name));
+      busyNodes.add(node.name);
+      return rpc.sendTransaction(node, raw).finally(() => busyNodes.delete(node.name));
     };
-    const answers = await this.pool.all(sendTo, ({ name }) => !busy.has(name));
+    const answers = await this.pool.all(sendTo, ({ name }) => !busyNodes.has(name));
     return answers.map(({ node, result }) => ({
       node,
       error: result.status === 'fulfilled' ? null : sendError(result.reason),

@@ -36,10 +36,7 @@ function policyOf(kind: UpkeepRequest['kind']): Policy {
 /** Several times the rent of 80 bytes. The wallet can withdraw the lamports, so this only limits a mistake. */
 const MAX_RENT_LAMPORTS = 5_000_000n;
 
-/**
- * Throws DomainError SigningRefused unless the message, within `bounds`, only creates or advances the nonce account of
- * `request`.
- */
+/** Throws DomainError SigningRefused unless the message only does what `request` describes, within `bounds`. */
 export function checkUpkeep(message: Uint8Array, request: UpkeepRequest, bounds: SigningBounds): void {
   const { kind, signer, seed, rentLamports } = request;
   if (!isNonceSeed(seed)) throw signingRefused(`${seed} is not the seed of a nonce account`);

@@ -49,7 +49,7 @@ interface Bank {
   readonly height: BlockHeight;
 }
 
-/** Caches node answers for 30 seconds, so that messages that still need our signature share one {@link adoptedLifetime}. */
+/** {@link adoptedLifetime} for messages that still need our signature, with node answers cached for 30 seconds. */
 export class AdoptedLifetimes {
   readonly #pool: NodePool;
   readonly #reported = new TtlCache<ReportedBanks>(ANSWERS_SHARED_MS);

@@ -159,9 +159,9 @@ export interface RecordedFailure {
 export type FailureCheck = LandingProof | 'failed' | 'unclaimed' | null;
 
 /**
- * Checks recorded failures against the nodes, in the order of `failures`. A success needs two nodes. A failure needs two
- * nodes, or one node that returns the recorded outcome while only a single node reports a success. Nodes that report a
- * disproved success are distrusted.
+ * Checks recorded failures against the nodes, in the order of `failures`. A success needs two nodes. A failure needs
+ * two nodes, or one node that returns the recorded outcome while only a single node reports a success. Nodes that
+ * report a disproved success are distrusted.
  */
 export async function checkFailures(
   chain: Chain,
@@ -237,8 +237,8 @@ function minConfirmingNodes({ quorum }: NodePool): number {
 }
 
 /**
- * The statuses of one attempt, except `seen` statuses from distrusted nodes, which must not keep the attempt alive. This
- * cannot cause a false `dead`: that verdict still needs linked blocks, and null answers from a quorum.
+ * The statuses of one attempt, except `seen` statuses from distrusted nodes, which must not keep the attempt alive.
+ * This cannot cause a false `dead`: that verdict still needs linked blocks, and null answers from a quorum.
  */
 export function trustedStatuses(
   pool: Pick<NodePool, 'report'>,

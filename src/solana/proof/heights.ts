@@ -30,7 +30,7 @@ export class Finality {
     this.#grewAt = null;
   }
 
-  /** Adds the newest finalized heights. Returns a message if the quorum's height has not grown for `stallMs`, else null. */
+  /** Adds the newest finalized heights. Returns a message if the quorum's height has not grown for `stallMs`. */
   observe(heights: readonly NodeAnswer<BlockHeight>[]): string | null {
     const { quorum, nodes } = this.#pool;
     const now = performance.now();

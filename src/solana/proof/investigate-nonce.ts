@@ -45,15 +45,17 @@ export async function askNonces(pool: NodePool, accounts: readonly string[]): Pr
   return found;
 }
 
-/** True if a node's finalized nonce differs, or if no node returns one: the attempt must be investigated. Not a proof. */
+/**
+ * True if a node's finalized nonce differs, or if no node returns one: the attempt must be investigated. Not a proof.
+ */
 export function isUsedUp({ nonceAccount, nonce }: NonceAttemptFacts, nonces: FinalizedNonces): boolean {
   const values = nonces.get(nonceAccount) ?? [];
   return values.length === 0 || values.some(({ answer }) => answer !== nonce);
 }
 
 /**
- * Gathers the evidence for due attempts in the order that a proof of `dead` needs: after `nonces`, the transactions that
- * ended them, then the statuses.
+ * Gathers the evidence for due attempts in the order that a proof of `dead` needs: after `nonces`, the transactions
+ * that ended them, then the statuses.
  */
 export async function investigateNonces(
   chain: Chain,
@@ -128,9 +130,9 @@ function missingEndReason(nonceAccount: string, bypass: NonceBypass | null): str
 }
 
 /**
- * Examines an attempt without a known signature: reads the finalized nonces, the transaction that used up the nonce, and
- * its bytes. Null while the nonce is unused. Throws NoHealthyNode if no node returns the history of the nonce account,
- * or if the history is not read to its end yet.
+ * Examines an attempt without a known signature: reads the finalized nonces, the transaction that used up the nonce,
+ * and its bytes. Null while the nonce is unused. Throws NoHealthyNode if no node returns the history of the nonce
+ * account, or if the history is not read to its end yet.
  */
 export async function examineUnsignedNonce(
   { pool }: Chain,

@@ -83,8 +83,7 @@ const NOT_SEARCHED: BlockSearchResult = { containsMessage: null, isOther: () => 
 
 /**
  * Examines an attempt without a known signature. A message that a node returns counts only if `verify` accepts its
- * signatures. Null while the attempt is not due. Also null if the row's message does not match its hash: such a row
- * proves nothing about the message that was signed, so an operator must check it.
+ * signatures. Null if the attempt is not due, or if the row's message does not match its hash and proves nothing.
  */
 export async function examineUnsigned(
   chain: Chain,
@@ -266,7 +265,7 @@ async function askHistories(
       );
     const { entries, atSlot } = result.value;
     if (withoutHistory.has(node) || entries.length > MAX_ENTRIES)
-      return unreadable(`returns no complete history of wallet ${wallet}`);
+      return unreadable(`the node returns no complete history of wallet ${wallet}`);
     const walletEntries = await pLimit(MAX_CONCURRENT_READS).map(
       entries,
       async (entry): Promise<WalletEntry> => ({ ...entry, messageHash: await hashOf(entry.signature) }),
@@ -292,11 +291,11 @@ export function observationOfMessage(
   const found = entries.find((entry) => entry.messageHash === messageHash);
   if (found !== undefined)
     return { kind: 'seen', commitment: 'finalized', slot: found.slot, error: null, atSlot };
-  const unread = entries.find((entry) => entry.messageHash === null);
-  return unread === undefined
+  const unreadEntry = entries.find((entry) => entry.messageHash === null);
+  return unreadEntry === undefined
     ? { kind: 'absent', atSlot, historyFrom }
     : {
         kind: 'unreadable',
-        reason: `no node returns transaction ${unread.signature}, which names the wallet`,
+        reason: `no node returns transaction ${unreadEntry.signature}, which names the wallet`,
       };
 }

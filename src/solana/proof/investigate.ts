@@ -78,7 +78,9 @@ interface UnfinishedInvestigation<Found> {
   readonly facts: Found;
   /** Finalized blocks contain the transaction, so two nodes that return its outcome take the place of a status. */
   readonly isIncluded: boolean;
-  /** No block that could contain the transaction does, so nodes without a status are asked for the transaction itself. */
+  /**
+   * No block that could contain the transaction does, so nodes without a status are asked for the transaction itself.
+   */
   readonly isAbsent: boolean;
   /** `contradicts`: whether a status contradicts `proof`, which is as in {@link distrustRefuted}. */
   readonly refutation: {

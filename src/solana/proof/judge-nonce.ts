@@ -138,8 +138,8 @@ function unprovedReason({ bypass }: Pick<NonceEvidence, 'bypass'>): string {
 }
 
 /**
- * Refutation by another transaction that used up the nonce, if a quorum returns it. Two nonce accounts can have the same
- * value, so the account must match too.
+ * Refutation by another transaction that used up the nonce, if a quorum returns it. Two nonce accounts can have the
+ * same value, so the account must match too.
  */
 function refutingUse(attempt: NonceAttemptFacts, { use, quorum }: NonceEvidence): NonceRefutation | null {
   if (use === null || use.signature === attempt.signature) return null;

@@ -28,8 +28,8 @@ import {
 export const BLOCKHASH_LIFE = 150n;
 
 /**
- * Largest plausible distance, in blocks, from a finalized height to an attempt's last height: its blockhash is read from
- * a confirmed block, which is finalized before the blockhash expires.
+ * Largest plausible distance, in blocks, from a finalized height to an attempt's last height: its blockhash is read
+ * from a confirmed block, which is finalized before the blockhash expires.
  */
 export const MAX_HEIGHTS_AHEAD = 2n * BLOCKHASH_LIFE;
 
@@ -143,9 +143,9 @@ type UnsignedFacts = Omit<AttemptFacts, 'signature'> & {
 };
 
 /**
- * Judges an attempt without a stored signature, although a signature can exist, by the rules of {@link judgeAttempt}. The
- * message hash takes the place of the signature: `coverage` states whether the linked blocks contain the message, and
- * `statuses` come from each node's history of the wallet. Never `landed`: an outcome can be requested only by signature.
+ * Judges an attempt without a stored signature, although a signature can exist, by the rules of {@link judgeAttempt}.
+ * The message hash takes the place of the signature: `coverage` states whether the linked blocks contain the message,
+ * and `statuses` come from each node's history of the wallet. Never `landed`.
  */
 export function judgeUnsigned(attempt: UnsignedFacts, evidence: Evidence): AttemptVerdict {
   return judgeAttempt(

@@ -68,8 +68,8 @@ const SENDING: AttemptProgress = { status: 'sending', reason: null };
 
 /**
  * Watches all attempts of this process in one loop, with shared status calls. The bytes of an attempt are sent again
- * until a node confirms the attempt or a quorum is past its last height. An attempt past its last height, or without its
- * nonce, is examined for proof that it can no longer land. Only a judge's verdict ends a watch.
+ * until a node confirms the attempt or a quorum is past its last height. An attempt past its last height, or without
+ * its nonce, is examined for proof that it can no longer land. Only a judge's verdict ends a watch.
  */
 export class LandingWatcher {
   readonly #chain: Chain;
@@ -201,10 +201,10 @@ export class LandingWatcher {
   }
 
   /**
-   * Asks a second node for the finalized outcome, one request at a time for each attempt. A missing or failed answer has
-   * no effect: the next poll asks again. After `secondTries` unsuccessful requests, the attempt is held. If other nodes
-   * have answered, the reporting node is also distrusted and its report discarded, so that the bytes are sent again and
-   * another node is polled.
+   * Asks a second node for the finalized outcome, one request at a time for each attempt. A missing or failed answer
+   * has no effect: the next poll asks again. After `secondTries` unsuccessful requests, the attempt is held. If other
+   * nodes have answered, the reporting node is also distrusted and its report discarded, so that the bytes are sent
+   * again and another node is polled.
    */
   async #confirmOutcome(watch: Watch, report: NodeAnswer<StatusObservation>, ask: AskOutcome): Promise<void> {
     watch.isConfirming = true;

@@ -89,9 +89,9 @@ export async function agreedBlock(pool: NodePool, slot: Slot): Promise<AgreedHea
 }
 
 /**
- * The finalized blocks from `origin` to a block above `lastHeight` (L). Each block is linked to its parent by slot, hash
- * and height, and a quorum returns the block with the same transactions. So neither a node that lies nor a node that
- * lacks blocks can hide a signature. Throws NoHealthyNode if these blocks are not available, which proves nothing.
+ * The finalized blocks from `origin` to a block above `lastHeight` (L). Each block is linked to its parent by slot,
+ * hash and height, and a quorum returns the block with the same transactions. So neither a node that lies nor a node
+ * that lacks blocks can hide a signature. Throws NoHealthyNode if these blocks are not available.
  * Source: docs/decisions/0012-quorum.md.
  */
 export async function linkedRange(
@@ -180,8 +180,8 @@ export async function coverageBetween(
 }
 
 /**
- * The end of the range: a block above L that `node` lists and on which a quorum agrees. If the list lacks blocks, the end
- * is only higher, so that the range still includes L.
+ * The end of the range: a block above L that `node` lists and on which a quorum agrees. If the list lacks blocks, the
+ * end is only higher, so that the range still includes L.
  */
 async function findEnd(
   pool: NodePool,
@@ -251,7 +251,9 @@ function isSameContent(one: NodeBlock, other: NodeBlock): boolean {
   );
 }
 
-/** One node's finalized block. Throws NodeFault if the node returns none: that does not prove that the slot is empty. */
+/**
+ * One node's finalized block. Throws NodeFault if the node returns none: that does not prove that the slot is empty.
+ */
 async function readBlock(
   node: SolanaNode,
   slot: Slot,

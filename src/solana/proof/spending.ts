@@ -1,6 +1,8 @@
 import type { Lamports } from '../../domain/units.ts';
 
-/** Costs of a finalized transaction for its fee payer, and its token balance changes. Null: no second node returns it. */
+/**
+ * Costs of a finalized transaction for its fee payer, and its token balance changes. Null: no second node returns it.
+ */
 export interface Spending {
   readonly feeLamports: Lamports | null;
   /** Decrease of the fee payer's balance, including the fee. */

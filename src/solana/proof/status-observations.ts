@@ -117,7 +117,9 @@ export function judgeFinalized(
     : { kind: 'failed', slot: first.slot, error: first.error };
 }
 
-/** Returns `unknown` if the linked finalized blocks contain the signature, because its outcome is missing. Else null. */
+/**
+ * Returns `unknown` if the linked finalized blocks contain the signature, because its outcome is missing. Else null.
+ */
 export function judgeInclusion(coverage: Coverage | null): AttemptVerdict | null {
   return coverage?.containsSignature === true
     ? unknownVerdict('the finalized blocks contain the transaction, but no node returns its outcome yet')

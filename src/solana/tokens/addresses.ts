@@ -11,7 +11,9 @@ const ACCOUNT_TYPE_MINT = 1;
 
 /** Whether an address can be paid. `empty`: a wallet address without lamports. */
 export type Destination =
-  /** `vault`: an off-curve account of the System program with lamports, for which a program signs, such as a multisig. */
+  /**
+   * `vault`: an off-curve account of the System program with lamports, for which a program signs, such as a multisig.
+   */
   | { readonly kind: 'wallet' | 'empty' | 'vault' }
   | { readonly kind: 'rejected'; readonly reason: StatusReason };
 
@@ -115,8 +117,8 @@ function notAWalletReason(account: AccountInfo): StatusReason | null {
       };
 }
 
-// For both token programs: a mint has 82 bytes. A mint with extensions is padded to the size of a token account, and the
-// next byte is the account type.
+// For both token programs: a mint has 82 bytes. A mint with extensions is padded to the size of a token account, and
+// the next byte is the account type.
 function isMint(data: Uint8Array): boolean {
   if (data.length < TOKEN_ACCOUNT_SIZE) return true;
   return data.length > TOKEN_ACCOUNT_SIZE && data[TOKEN_ACCOUNT_SIZE] === ACCOUNT_TYPE_MINT;

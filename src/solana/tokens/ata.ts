@@ -45,9 +45,9 @@ export function ataRent(account: AccountInfo | null, rentMinimum: bigint): bigin
 }
 
 /**
- * Size in bytes of a new associated token account. `program`: token program of the mint. `mintExtensions`: extensions of
- * the mint, which can require extensions of the account. Under Token-2022, the ATA program also adds ImmutableOwner.
- * ConfidentialTransferMint requires no extension, because owners add theirs later.
+ * Size in bytes of a new associated token account. `program`: token program of the mint. `mintExtensions`: extensions
+ * of the mint, which can require extensions of the account. Under Token-2022, the ATA program also adds
+ * ImmutableOwner. ConfidentialTransferMint requires no extension, because owners add theirs later.
  */
 export function ataSize(program: string, mintExtensions: ReadonlySet<ExtensionType>): number {
   if (program !== TOKEN_2022_PROGRAM) return getAccountLen([]);

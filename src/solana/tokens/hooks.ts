@@ -25,9 +25,9 @@ export interface HookedTransfer {
 }
 
 /**
- * The extra accounts that the mint's transfer hook requires after the four accounts of a transfer, from the hook's list
- * on chain. Empty for a mint without a hook. Throws DomainError AssetRejected if the list cannot be decoded or resolved,
- * or if it requires another signer. Errors of `view` are rethrown.
+ * The extra accounts that the mint's transfer hook requires after the four accounts of a transfer, from the hook's
+ * list on chain. Empty for a mint without a hook. Throws DomainError AssetRejected if the list cannot be decoded or
+ * resolved, or if it requires another signer. Errors of `view` are rethrown.
  */
 export async function resolveHookAccounts(
   view: AccountView,

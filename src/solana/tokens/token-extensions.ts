@@ -9,7 +9,9 @@ const EXTRA_NAMES: Readonly<Record<number, string>> = {
   24: 'confidentialMintBurn',
 };
 
-/** Name of an extension type, such as `transferFeeConfig`; `unknown:<type>` for a type that this build does not know. */
+/**
+ * Name of an extension type, such as `transferFeeConfig`; `unknown:<type>` for a type that this build does not know.
+ */
 export function extensionName(type: number): string {
   const name: string | undefined = EXTRA_NAMES[type] ?? ExtensionType[type];
   return name === undefined ? `unknown:${type}` : `${name.charAt(0).toLowerCase()}${name.slice(1)}`;

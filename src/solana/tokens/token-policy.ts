@@ -27,9 +27,9 @@ export type TokenVerdict =
   | { readonly ok: false; readonly mayPass: boolean; readonly reason: StatusReason };
 
 /**
- * Decides whether a token can be paid to `account`, the associated token account of `destination`. A null account must be
- * created first. `policy` overrides single rules: `transferHook: 'allow'` permits the hook's extra accounts, and
- * `wrappedSol: 'allow'` permits wrapped SOL as a token.
+ * Decides whether a token can be paid to `account`, the associated token account of `destination`. A null account
+ * must be created first. `policy` overrides single rules: `transferHook: 'allow'` permits the hook's extra accounts,
+ * and `wrappedSol: 'allow'` permits wrapped SOL as a token.
  * Source: docs/interface.md, Withdrawal rules 6.
  */
 export function tokenPolicy(
@@ -67,7 +67,9 @@ export function refusedExtension(
   return refusedName === undefined ? null : extensionReason(refusedName);
 }
 
-/** Powers of the issuer over a token, for the operator who lists it. A message ends in the holder's address, if known. */
+/**
+ * Powers of the issuer over a token, for the operator who lists it. A message ends in the holder's address, if known.
+ */
 export function issuerPowers({
   extensions,
   freezeAuthority,

@@ -116,8 +116,8 @@ async function readLatestBlockhash(node: SolanaNode): Promise<LatestBlockhash> {
 
 /**
  * Whether a node's finalized bank accepts a blockhash. True contradicts a finalized height above the blockhash's last
- * valid height. False proves nothing: a bank that lags does not know the blockhash yet. Nodes that lack isBlockhashValid
- * are asked by getFeeCalculatorForBlockhash.
+ * valid height. False proves nothing: a bank that lags does not know the blockhash yet. Nodes that lack
+ * isBlockhashValid are asked by getFeeCalculatorForBlockhash.
  * Source: docs/interface.md, Blockhash; docs/decisions/0012-quorum.md.
  */
 export function acceptsBlockhash(node: SolanaNode, blockhash: string): Promise<boolean> {

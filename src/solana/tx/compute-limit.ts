@@ -10,10 +10,7 @@ import { ATA_PROGRAM } from './programs.ts';
 import type { Simulation } from './simulation.ts';
 import { assembleTransaction, type TransferDraft } from './transfer.ts';
 
-/**
- * A quorum's simulations of a transfer fail. `short`: the hot wallet lacks funds. `refused`: a program refuses the
- * transfer.
- */
+/** A quorum's simulations of a transfer fail. `short`: the hot wallet lacks funds. `refused`: a program refuses it. */
 export class TransferWouldFail extends Error {
   override readonly name = 'TransferWouldFail';
   readonly kind: 'short' | 'refused';
@@ -64,8 +61,8 @@ export class ComputeLimits {
   }
 
   /**
-   * Compute units that the transfer needs, plus a margin. `trial`: the transfer's message with the highest limit. Throws
-   * {@link TransferWouldFail}, or DomainError NodeFault if too few nodes agree or if a later try can succeed.
+   * Compute units that the transfer needs, plus a margin. `trial`: the transfer's message with the highest limit.
+   * Throws {@link TransferWouldFail}, or DomainError NodeFault if too few nodes agree or if a later try can succeed.
    */
   async limitFor(draft: TransferDraft, basis: DraftBasis, trial: Uint8Array): Promise<number> {
     const searchUnits = bumpUnits(draft);

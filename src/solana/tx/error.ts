@@ -1,8 +1,8 @@
 /**
- * Error of a transaction that the chain rejected, or that failed in a block. `text` identifies the error and is stored
- * in evidence and in the database. `instruction`: the instruction at `index` failed with error `name`; `custom` is the
- * program's own code, if any. `rent`: the account at index `account` would be below its rent minimum. `other`: any other
- * error of the runtime, such as `BlockhashNotFound`.
+ * Error of a transaction that the chain rejected, or that failed in a block. `text` identifies the error and is
+ * stored in evidence and in the database. `instruction`: the instruction at `index` failed with error `name`;
+ * `custom` is the program's own code, if any. `rent`: the account at index `account` would be below its rent minimum.
+ * `other`: any other error of the runtime, such as `BlockhashNotFound`.
  */
 export type TransactionError =
   | {

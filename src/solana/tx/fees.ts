@@ -71,10 +71,10 @@ export class FeePlanner {
 
   /**
    * Plans an attempt of a transfer. `lastPrice`: price of the previous attempt, null for the first attempt. `salt`:
-   * varies the price, so that equal transfers have different messages. Throws TransferWouldFail if the transfer fails in
-   * simulation. Throws DomainError InvalidRequest if the transaction exceeds a packet, and FeeAboveBound if its fee
-   * exceeds `maxFeeLamports` even at the lowest price. Throws NodeFault if too few nodes agree on the simulation, or if a
-   * later try can succeed.
+   * varies the price, so that equal transfers have different messages. Throws TransferWouldFail if the transfer fails
+   * in simulation. Throws DomainError InvalidRequest if the transaction exceeds a packet, and FeeAboveBound if its
+   * fee exceeds `maxFeeLamports` even at the lowest price. Throws NodeFault if too few nodes agree on the simulation,
+   * or if a later try can succeed.
    */
   plan(
     draft: TransferDraft,

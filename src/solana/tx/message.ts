@@ -96,7 +96,8 @@ function deserialize(bytes: Uint8Array): VersionedMessage {
   } catch (error) {
     throw invalidMessage('the bytes are not a message of version legacy or 0', error);
   }
-  // The signature covers all bytes, so none may be left unread: neither trailing bytes nor a longer encoding of lengths.
+  // The signature covers all bytes, so none may be left unread: neither trailing bytes nor a longer encoding of
+  // lengths.
   if (!Buffer.from(reserialized).equals(bytes))
     throw invalidMessage(
       'the message is not in canonical form: it has trailing bytes, or lengths in a longer encoding',

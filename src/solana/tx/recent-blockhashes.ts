@@ -5,7 +5,7 @@ import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
 
-/** Sysvar with a bank's 150 newest blockhashes, newest first: a u64 count, then 32 bytes of hash and 8 of fee for each. */
+/** Sysvar with a bank's 150 newest blockhashes, newest first. Layout: u64 count, then hash (32) and fee (8) of each. */
 export const RECENT_BLOCKHASHES_SYSVAR = 'SysvarRecentB1ockHashes11111111111111111111';
 const COUNT_BYTES = 8;
 const HASH_BYTES = 32;

@@ -61,9 +61,9 @@ const MAX_SIGNATURES = 12;
 const MAX_MESSAGE_BYTES = MAX_TRANSACTION_BYTES - SIGNATURE_BYTES;
 
 /**
- * The version-0 message of a transfer. Its instructions: nonce advance, compute unit limit, compute unit price, creation
- * of the token account, memo, transfer. Token-2022 requires the memo directly before the transfer. Throws DomainError
- * InvalidRequest if the transaction exceeds a packet.
+ * The version-0 message of a transfer. Its instructions: nonce advance, compute unit limit, compute unit price,
+ * creation of the token account, memo, transfer. Token-2022 requires the memo directly before the transfer. Throws
+ * DomainError InvalidRequest if the transaction exceeds a packet.
  */
 export function composeTransfer(spec: TransferSpec): Uint8Array {
   const message = serialized(spec);

@@ -15,7 +15,9 @@ export interface SigningBounds {
   readonly allowVaults?: boolean;
 }
 
-/** Check of one settlement kind. Throws DomainError SigningRefused unless `message` is exactly what `terms` describe. */
+/**
+ * Check of one settlement kind. Throws DomainError SigningRefused unless `message` is exactly what `terms` describe.
+ */
 export type Policy = (
   message: Uint8Array,
   terms: SigningTask['terms'],

@@ -103,7 +103,7 @@ export class Chain {
 
   /**
    * Simulates a transaction (base64) on a quorum of nodes, at `minContextSlot` or later. Signatures are not verified,
-   * and the blockhash is replaced by a recent one. `alike` is empty if no quorum agrees on the result.
+   * and the blockhash is replaced by a recent one. `quorumResults` is empty if no quorum agrees on the result.
    */
   simulations(
     raw: string,

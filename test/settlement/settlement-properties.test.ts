@@ -147,7 +147,7 @@ function worker(left: string[]) {
   };
   const rules: SigningRules = { ...GATHERING_RULE, ...PURCHASE_RULE };
   const bounds = { priceCapMicroLamports: 100_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
-  const watcher = new LandingWatcher(room.chain, { ...PACE, secondTries: 5 });
+  const watcher = new LandingWatcher(room.chain, { ...PACE, maxUnconfirmedTries: 5 });
   return {
     ...createSettlementActivities({ ledger, kinds }),
     ...createSignerActivities({ keys, bounds, rules }),

@@ -175,7 +175,6 @@ async function searchBlocks(
     : { containsMessage: false, isOther };
 }
 
-/** Signatures of the transactions in a linked block that the wallet signed. */
 async function signaturesBy(
   wallet: string,
   pool: NodePool,

@@ -32,11 +32,11 @@ export interface LandingOptions {
   /** Most attempts to send again per second, each to every node. The first send of an attempt does not count. */
   readonly resendsPerSecond?: number;
   /** Minimum time between two rounds that examine due attempts. */
-  readonly heightMs?: number;
+  readonly examineIntervalMs?: number;
   /** Unsuccessful requests for a second node's outcome before the reporting node is distrusted. */
-  readonly secondTries?: number;
+  readonly maxUnconfirmedTries?: number;
   /** Minimum outcomes in a slot to read them from its block: on mainnet a block is as large as hundreds of outcomes. */
-  readonly blockFrom?: number;
+  readonly minOutcomesForBlock?: number;
   /** Time without a new finalized height after which attempts are held. */
   readonly stallMs?: number;
 }
@@ -46,9 +46,9 @@ const DEFAULTS: Required<LandingOptions> = {
   awaitedPollMs: 150,
   resendMs: 2_000,
   resendsPerSecond: 200,
-  heightMs: 4_000,
-  secondTries: 50,
-  blockFrom: 4,
+  examineIntervalMs: 4_000,
+  maxUnconfirmedTries: 50,
+  minOutcomesForBlock: 4,
   stallMs: 60_000,
 };
 
@@ -118,7 +118,7 @@ export class LandingWatcher {
     this.#polledAt = performance.now();
     while (this.#watches.size > 0) {
       this.#resend();
-      await this.#untilDue();
+      await this.#waitUntilDue();
       this.#polledAt = performance.now();
       await polls.map(chunksOf([...this.#watches], STATUSES_PER_CALL), (watches) => this.#poll(watches));
       void this.#examineDue();
@@ -126,7 +126,7 @@ export class LandingWatcher {
     this.#isRunning = false;
   }
 
-  async #untilDue(): Promise<void> {
+  async #waitUntilDue(): Promise<void> {
     for (;;) {
       if (this.#watches.size === 0) return;
       let dueAt = Number.POSITIVE_INFINITY;
@@ -196,15 +196,16 @@ export class LandingWatcher {
 
   #confirmOutcomes(slot: bigint, attempts: readonly FinalizedAttempt[]): void {
     const signatures = attempts.map(({ watch }) => watch.attempt.signature);
-    const ask = attempts.length < this.#options.blockFrom ? askOutcome : askBlockOutcome(slot, signatures);
+    const ask =
+      attempts.length < this.#options.minOutcomesForBlock ? askOutcome : askBlockOutcome(slot, signatures);
     for (const { watch, report } of attempts) void this.#confirmOutcome(watch, report, ask);
   }
 
   /**
    * Asks a second node for the finalized outcome, one request at a time for each attempt. A missing or failed answer
-   * has no effect: the next poll asks again. After `secondTries` unsuccessful requests, the attempt is held. If other
-   * nodes have answered, the reporting node is also distrusted and its report discarded, so that the bytes are sent
-   * again and another node is polled.
+   * has no effect: the next poll asks again. After `maxUnconfirmedTries` unsuccessful requests, the attempt is held.
+   * If other nodes have answered, the reporting node is also distrusted and its report discarded, so that the bytes
+   * are sent again and another node is polled.
    */
   async #confirmOutcome(watch: Watch, report: NodeAnswer<StatusObservation>, ask: AskOutcome): Promise<void> {
     watch.isConfirming = true;
@@ -227,7 +228,7 @@ export class LandingWatcher {
     }
     watch.unconfirmedTries += 1;
     if (reason !== null) return watch.hold(reason);
-    if (watch.unconfirmedTries < this.#options.secondTries) return;
+    if (watch.unconfirmedTries < this.#options.maxUnconfirmedTries) return;
     const unconfirmed = unconfirmedReason(this.#chain, report, outcome);
     if (othersAnswered) this.#distrust(watch, report.node, unconfirmed);
     watch.hold(unconfirmed);
@@ -242,7 +243,10 @@ export class LandingWatcher {
   /** Examines all due attempts that no node reports as finalized. */
   async #examineDue(): Promise<void> {
     const now = performance.now();
-    if (this.#isExamining || (this.#examinedAt !== 0 && now - this.#examinedAt < this.#options.heightMs))
+    if (
+      this.#isExamining ||
+      (this.#examinedAt !== 0 && now - this.#examinedAt < this.#options.examineIntervalMs)
+    )
       return;
     const waiting = [...this.#watches].filter((watch) => watch.commitment !== 'finalized');
     if (!waiting.some((watch) => watch.isExpiring)) this.#finality.restart();

@@ -29,15 +29,15 @@ export function firstMatches<T>(
   answers: readonly NodeAnswer<T>[],
   isMatch: (answer: NodeAnswer<T>) => boolean,
 ): ReadonlyMap<string, number> {
-  const first = new Map<string, number>();
+  const sequences = new Map<string, number>();
   for (const answer of answers.filter(isMatch))
-    first.set(answer.node, Math.min(answer.sequence, first.get(answer.node) ?? answer.sequence));
-  return first;
+    sequences.set(answer.node, Math.min(answer.sequence, sequences.get(answer.node) ?? answer.sequence));
+  return sequences;
 }
 
 /** Sequence by which `quorum` nodes had a matching answer; undefined if fewer nodes have one. */
-export function quorumSequence(first: ReadonlyMap<string, number>, quorum: number): number | undefined {
-  return [...first.values()].sort((a, b) => a - b)[quorum - 1];
+export function quorumSequence(sequences: ReadonlyMap<string, number>, quorum: number): number | undefined {
+  return [...sequences.values()].sort((a, b) => a - b)[quorum - 1];
 }
 
 /** Proof that no finalized block contains the attempt. A null counts only after `sequence`, at `toSlot` or later. */

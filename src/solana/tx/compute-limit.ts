@@ -61,15 +61,16 @@ export class ComputeLimits {
   }
 
   /**
-   * Compute units that the transfer needs, plus a margin. `trial`: the transfer's message with the highest limit.
-   * Throws {@link TransferWouldFail}, or DomainError NodeFault if too few nodes agree or if a later try can succeed.
+   * Compute units that the transfer needs, plus a margin. `trialMessage`: the transfer's message with the highest
+   * limit. Throws {@link TransferWouldFail}, or DomainError NodeFault if too few nodes agree or if a later try can
+   * succeed.
    */
-  async limitFor(draft: TransferDraft, basis: DraftBasis, trial: Uint8Array): Promise<number> {
+  async limitFor(draft: TransferDraft, basis: DraftBasis, trialMessage: Uint8Array): Promise<number> {
     const searchUnits = bumpUnits(draft);
     // A hook can use different units for each destination.
     const hasHook = draft.token !== null && draft.token.hookAccounts.length > 0;
     const simulate = async (): Promise<bigint> => {
-      const { units, logs } = await this.#simulate(trial, basis.slot);
+      const { units, logs } = await this.#simulate(trialMessage, basis.slot);
       // If another transaction has just created the account, this simulation omits the units of creating it. A fork can
       // remove that account again, so the limit would be too low.
       if (draft.token?.createAta === true && !createsAta(logs))
@@ -79,22 +80,22 @@ export class ComputeLimits {
         );
       return units - searchUnits;
     };
-    const isAlone = hasHook || basis.minUnits !== undefined;
-    const units = await (isAlone ? simulate() : this.#units.get(shapeOf(draft, basis), simulate));
+    const isUnshared = hasHook || basis.minUnits !== undefined;
+    const units = await (isUnshared ? simulate() : this.#units.get(shapeOf(draft, basis), simulate));
     return Math.min(MAX_COMPUTE_UNITS, Math.max(withMargin(units + searchUnits), basis.minUnits ?? 0));
   }
 
   /** Compute units for the upkeep of a nonce account, plus a margin. Always simulated. Throws as {@link limitFor}. */
-  async limitForUpkeep(trial: Uint8Array): Promise<number> {
-    return withMargin((await this.#simulate(trial, NO_BASIS.slot)).units);
+  async limitForUpkeep(trialMessage: Uint8Array): Promise<number> {
+    return withMargin((await this.#simulate(trialMessage, NO_BASIS.slot)).units);
   }
 
   /** The highest units that the nodes of a quorum return, from banks at `slot` or later, and the logs of one node. */
   async #simulate(message: Uint8Array, slot: bigint) {
     const { raw } = assembleTransaction(message, new Uint8Array(64));
-    const { alike, others, faults } = await this.#chain.simulations(raw, slot, isAlike);
-    const [first] = alike;
-    if (first === undefined) throw disagreement(others, faults);
+    const { quorumResults, otherResults, faults } = await this.#chain.simulations(raw, slot, isAlike);
+    const [first] = quorumResults;
+    if (first === undefined) throw disagreement(otherResults, faults);
     const { error, logs } = first;
     if (error !== null) {
       const kind = failureKind(error, logs);
@@ -106,7 +107,7 @@ export class ComputeLimits {
         { logs },
       );
     }
-    return { units: highest([0n, ...alike.map(unitsOf)]), logs };
+    return { units: highest([0n, ...quorumResults.map(unitsOf)]), logs };
   }
 }
 

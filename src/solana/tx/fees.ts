@@ -35,7 +35,7 @@ export interface FeePlan extends ComputeSettings {
 
 interface PlanRequest {
   readonly compose: (settings: ComputeSettings) => Uint8Array;
-  readonly limitOf: (trial: Uint8Array) => Promise<number>;
+  readonly limitOf: (trialMessage: Uint8Array) => Promise<number>;
   readonly ownAccounts: readonly string[];
   /** Price of the previous attempt, in micro-lamports per compute unit; null for the first attempt. */
   readonly lastPrice: bigint | null;
@@ -83,27 +83,27 @@ export class FeePlanner {
     basis: DraftBasis = NO_BASIS,
   ): Promise<FeePlan> {
     const compose = (settings: ComputeSettings) => composeTransfer({ ...draft, ...settings });
-    const limitOf = (trial: Uint8Array) => this.#limits.limitFor(draft, basis, trial);
+    const limitOf = (trialMessage: Uint8Array) => this.#limits.limitFor(draft, basis, trialMessage);
     return this.#plan({ compose, limitOf, ownAccounts: ownAccounts(draft), lastPrice, salt });
   }
 
   /** Plans the creation or the advance of a nonce account. Throws as {@link plan}. */
   planUpkeep(draft: NonceUpkeepDraft, lastPrice: bigint | null, salt: bigint): Promise<FeePlan> {
     const compose = (settings: ComputeSettings) => composeUpkeep({ ...draft, ...settings });
-    const limitOf = (trial: Uint8Array) => this.#limits.limitForUpkeep(trial);
+    const limitOf = (trialMessage: Uint8Array) => this.#limits.limitForUpkeep(trialMessage);
     const ownAccounts = [draft.wallet, nonceAddress(draft.wallet, draft.seed)];
     return this.#plan({ compose, limitOf, ownAccounts, lastPrice, salt });
   }
 
   async #plan({ compose, limitOf, ownAccounts, lastPrice, salt }: PlanRequest): Promise<FeePlan> {
-    const trial = compose({ computeUnitLimit: MAX_COMPUTE_UNITS, computeUnitPriceMicroLamports: 0n });
-    const contendedAccounts = decodeMessage(trial).writable.filter(
+    const trialMessage = compose({ computeUnitLimit: MAX_COMPUTE_UNITS, computeUnitPriceMicroLamports: 0n });
+    const contendedAccounts = decodeMessage(trialMessage).writable.filter(
       (account) => !ownAccounts.includes(account),
     );
     const [recentPrice, computeUnitLimit, baseFee] = await Promise.all([
       this.#recentPrice(contendedAccounts),
-      limitOf(trial),
-      this.#chain.baseFee(base64.encode(trial), 0n),
+      limitOf(trialMessage),
+      this.#chain.baseFee(base64.encode(trialMessage), 0n),
     ]);
     const bounds = this.#boundsFor(computeUnitLimit, baseFee);
     const computeUnitPriceMicroLamports = attemptPrice(recentPrice, lastPrice, salt, bounds);

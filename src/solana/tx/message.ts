@@ -22,7 +22,7 @@ export interface DecodedMessage {
   readonly writable: readonly string[];
   readonly accounts: readonly string[];
   readonly blockhash: string;
-  readonly lookupTables: number;
+  readonly lookupTableCount: number;
   readonly instructions: readonly DecodedInstruction[];
   /** Null: the message does not set the limit, so the runtime's default applies. Also for the price. */
   readonly computeUnitLimit: number | null;
@@ -62,7 +62,7 @@ export function decodeMessage(bytes: Uint8Array): DecodedMessage {
     writable: keys.filter((_, index) => message.isAccountWritable(index)),
     accounts: keys,
     blockhash: message.recentBlockhash,
-    lookupTables: message.addressTableLookups.length,
+    lookupTableCount: message.addressTableLookups.length,
     instructions,
     ...computeBudget(instructions),
   };
@@ -96,8 +96,7 @@ function deserialize(bytes: Uint8Array): VersionedMessage {
   } catch (error) {
     throw invalidMessage('the bytes are not a message of version legacy or 0', error);
   }
-  // The signature covers all bytes, so none may be left unread: neither trailing bytes nor a longer encoding of
-  // lengths.
+  // A signature covers all bytes, so a message with unread bytes is refused: trailing bytes, or longer encoded lengths.
   if (!Buffer.from(reserialized).equals(bytes))
     throw invalidMessage(
       'the message is not in canonical form: it has trailing bytes, or lengths in a longer encoding',

@@ -22,9 +22,7 @@ export interface RecentFee {
 
 /** Age limit of prices, in slots. Nodes store prices only for blocks with transactions, so some can be hours old. */
 const MAX_PRICE_AGE_SLOTS = 150n;
-/**
- * Width of a price band, in micro-lamports: prices are `floor + k * BAND_WIDTH + salt`, with a salt below the width.
- */
+/** Width of a price band: prices are `floor + k * BAND_WIDTH + salt`, with a salt below the width. */
 const BAND_WIDTH = 1_000n;
 
 /**
@@ -45,18 +43,23 @@ export function recentPrice(fees: readonly RecentFee[], newestSlot: bigint, perc
 
 /**
  * Price of an attempt, in micro-lamports per compute unit: the recent price, but at least twice the price of the
- * previous attempt (`last`, null if there is none), within `bounds`. So each attempt offers more than the previous
- * one until the cap is reached. `salt` varies the price, so that equal transfers have different messages. The salt
- * moves a price only within its band, and a recent price counts as the start of its band. So our own price, if nodes
- * return it as a recent price, does not raise later prices.
+ * previous attempt (`lastMicroLamports`, null if there is none), within `bounds`. So each attempt offers more than
+ * the previous one until the cap is reached. `salt` varies the price, so that equal transfers have different
+ * messages. The salt moves a price only within its band, and a recent price counts as the start of its band. So our
+ * own price, if nodes return it as a recent price, does not raise later prices.
  */
-export function attemptPrice(recent: bigint, last: bigint | null, salt: bigint, bounds: PriceBounds): bigint {
+export function attemptPrice(
+  recentMicroLamports: bigint,
+  lastMicroLamports: bigint | null,
+  salt: bigint,
+  bounds: PriceBounds,
+): bigint {
   const { floorMicroLamports, capMicroLamports: cap } = bounds;
   // At least 1, because doubling 0 would never raise the price.
   const floor = highest([floorMicroLamports, 1n]);
   const bandsAbove = (price: bigint) => highest([price - floor, 0n]);
-  const recentBands = bandsAbove(recent) / BAND_WIDTH;
-  const doubledBands = (bandsAbove(2n * (last ?? 0n)) + BAND_WIDTH - 1n) / BAND_WIDTH;
+  const recentBands = bandsAbove(recentMicroLamports) / BAND_WIDTH;
+  const doubledBands = (bandsAbove(2n * (lastMicroLamports ?? 0n)) + BAND_WIDTH - 1n) / BAND_WIDTH;
   const price = floor + highest([recentBands, doubledBands]) * BAND_WIDTH + (salt % BAND_WIDTH);
   return price <= cap ? price : cap - (salt % lowest([BAND_WIDTH, cap - floorMicroLamports + 1n]));
 }

@@ -13,10 +13,13 @@ export interface Simulation {
   readonly unitsConsumed: bigint | null;
 }
 
-/** Simulations of one transaction. `alike`: those on which a quorum agrees; `faults`: errors of nodes that failed. */
+/**
+ * Simulations of one transaction. `quorumResults`: those on which a quorum agrees; `faults`: errors of nodes that
+ * failed.
+ */
 export interface Simulations {
-  readonly alike: readonly Simulation[];
-  readonly others: readonly Simulation[];
+  readonly quorumResults: readonly Simulation[];
+  readonly otherResults: readonly Simulation[];
   readonly faults: readonly string[];
 }
 
@@ -41,7 +44,11 @@ export async function simulateOnQuorum(
     }
   }, isAlike);
   const agrees = ({ node }: Simulation) => agreed?.nodes.includes(node) === true;
-  return { alike: simulations.filter(agrees), others: simulations.filter((one) => !agrees(one)), faults };
+  return {
+    quorumResults: simulations.filter(agrees),
+    otherResults: simulations.filter((one) => !agrees(one)),
+    faults,
+  };
 }
 
 /** Simulates on one node. `replaceBlockhash`: with the node's newest blockhash instead of the transaction's own. */

@@ -45,10 +45,10 @@ async function readLong(deps: ReturnType<typeof room.deps>) {
   if (expected === null) throw new Error('the scan has begun');
   const reader = openReader(deps, PLENTY_BYTES);
   const tip = await finalizedTip(room.pool);
-  await reader.after(expected, tip);
-  const reading = await reader.after(expected, tip);
+  await reader.readAfter(expected, tip);
+  const reading = await reader.readAfter(expected, tip);
   if (reading.kind !== 'linked') throw new Error(`the blocks are ${reading.kind}`);
-  const long = reading.blocks.filter(({ kept }) => kept.kind === 'names');
+  const long = reading.blocks.filter(({ retained: kept }) => kept.kind === 'names');
   if (long.length === 0) throw new Error('no block is long');
   return { expected, blocks: reading.blocks };
 }

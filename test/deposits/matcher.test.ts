@@ -77,8 +77,8 @@ describe('the matcher', () => {
     const reader = openReader({ pool: room.pool, matcher }, 1_000_000);
     const tip = await finalizedTip(room.pool);
     // The first reading has one block, which shows the block size; the next one has all.
-    await reader.after(expected, tip);
-    const reading = await reader.after(expected, tip);
+    await reader.readAfter(expected, tip);
+    const reading = await reader.readAfter(expected, tip);
     if (reading.kind !== 'linked') throw new Error(`the blocks are ${reading.kind}`);
     return { expected, blocks: reading.blocks, signature };
   }

@@ -74,7 +74,7 @@ async function blockOrNull(
     header,
     watch: by,
     readAgain: async (newer) => {
-      const expected = { ...header, listed: block.listed };
+      const expected = { ...header, listed: block.signaturesHash };
       return watched(await fetchBlock(node, header.slot, 'finalized', newer.set, expected), newer);
     },
   });

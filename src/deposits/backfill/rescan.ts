@@ -93,7 +93,7 @@ async function readGap(
   let [blocks, readTo, isAgreed] = [0, fromSlot - 1n, true];
   for (let last: BlockName | undefined = below ?? undefined; last !== undefined && last.slot < toSlot; ) {
     cancellationSignal().throwIfAborted();
-    const reading = await reader.after(last, above);
+    const reading = await reader.readAfter(last, above);
     if (reading.kind !== 'linked') break;
     const headers = reading.blocks.map(({ header }) => header).filter(({ slot }) => slot <= toSlot);
     isAgreed = (await storeBlocks(deps, rescan, headers)) && isAgreed;

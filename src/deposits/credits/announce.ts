@@ -65,14 +65,12 @@ export class DepositAnnouncer {
 
 /** Findings without the block's bytes: the bytes of all blocks of one call would not fit in memory. */
 async function readLinked(node: SolanaNode, slot: bigint, set: WatchSet, over: AbortSignal): Promise<Search> {
-  const { header, listed, candidates, transactions } = await fetchBlock(
-    node,
-    slot,
-    'confirmed',
-    set,
-    undefined,
-    over,
-  );
-  if (header.parentSlot < slot) return { header, listed, candidates, transactions };
+  const {
+    header,
+    signaturesHash: listed,
+    candidates,
+    transactions,
+  } = await fetchBlock(node, slot, 'confirmed', set, undefined, over);
+  if (header.parentSlot < slot) return { header, signaturesHash: listed, candidates, transactions };
   throw new NodeFault(node.name, `getBlock: shows block ${slot} with a parent that is not before it`);
 }

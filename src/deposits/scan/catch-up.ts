@@ -118,7 +118,7 @@ async function rangesAhead(
   const ends = listed.filter((_, index) => (index + 1) % rangeBlocks === 0 || index === listed.length - 1);
   const headers = new HeaderQuorum(pool);
   await headers.request(ends);
-  const agreed = ends.flatMap((slot) => headers.agreed(slot) ?? []);
+  const agreed = ends.flatMap((slot) => headers.agreedHeader(slot) ?? []);
   const starts: readonly BlockName[] = [cursor, ...agreed];
   return agreed.flatMap((end, index) => rangeAfter(starts[index], end.slot));
 }
@@ -155,7 +155,7 @@ async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, over: Ab
   };
   while (cursor.slot < last && !over.aborted) {
     const reading = await meanwhile(
-      reader.after(cursor, last),
+      reader.readAfter(cursor, last),
       Math.min(slowMs, REPORT_EVERY_MS),
       (waitedMs) => quietly(() => reportWaiting(deps, BigInt(after.slot), waitedMs, slowMs)),
     );

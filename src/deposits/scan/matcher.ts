@@ -167,7 +167,7 @@ export class DepositMatcher {
 
   /** The block, searched with all of `watch`. Throws Unavailable if a node must be asked and `mayRead` is false. */
   async #searchedWith(watch: WatchState, block: WatchedBlock, mayRead: boolean): Promise<WatchedBlock> {
-    const { kept, header } = block;
+    const { retained: kept, header } = block;
     // A search with a set that was dropped belongs to another database.
     const isOfSet = block.watch.set === watch.set;
     if (isOfSet && block.watch.version >= watch.version) return block;

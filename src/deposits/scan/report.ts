@@ -28,9 +28,9 @@ export function reportOf(step: ScanStep): ScanReport {
     case 'gap': {
       const { from, to } = step.gap;
       const reason =
-        step.link.shown.length === 0
+        step.link.versions.length === 0
           ? `no node returns the blocks from slot ${from} to ${to}`
-          : `${describeParent(step.link)}; in slot ${to} nodes return another block (${describeVersions(step.link.shown)}). ${COMPARE}`;
+          : `${describeParent(step.link)}; in slot ${to} nodes return another block (${describeVersions(step.link.versions)}). ${COMPARE}`;
       return { state: 'gap', tip, reason };
     }
     case 'lost':

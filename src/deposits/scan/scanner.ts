@@ -58,7 +58,7 @@ export class DepositScanner {
     const { ledger, pool, matcher } = this.#deps;
     const cursor = await cursorOrStart(this.#deps);
     const tip = await finalizedTip(pool);
-    const reading = await this.#reader.after(cursor, tip);
+    const reading = await this.#reader.readAfter(cursor, tip);
     if (reading.kind !== 'linked') return this.#still(cursor, tip, reading);
     const { result, blocks } = await matcher.commit(reading.blocks, (matched) =>
       ledger.scan.commit({ expected: cursor, ...matched }),
@@ -92,7 +92,12 @@ export function openReader(
   budgetBytes: number,
   end?: AbortSignal,
 ): ChainReader<WatchedBlock> {
-  return new ChainReader(deps.pool, openBlocks(deps), { batch: BATCH, atOnce: AT_ONCE, budgetBytes, end });
+  return new ChainReader(deps.pool, openBlocks(deps), {
+    batchSize: BATCH,
+    concurrency: AT_ONCE,
+    budgetBytes,
+    signal: end,
+  });
 }
 
 /** Finalized blocks from any node, searched for all watched wallets. */
@@ -107,8 +112,12 @@ export function openBlocks({ pool, matcher }: BlockDeps): FetchBlock<WatchedBloc
       (node, over) => fetchBlock(node, slot, 'finalized', watch.set, expected, over),
       end,
     );
-    const { header, listed } = block;
-    return { ...block, watch, readAgain: (newer) => read(slot, newer, undefined, { ...header, listed }) };
+    const { header, signaturesHash: listed } = block;
+    return {
+      ...block,
+      watch,
+      readAgain: (newer) => read(slot, newer, undefined, { ...header, signaturesHash: listed }),
+    };
   };
   return async (slot, end, expected) => read(slot, await matcher.watch(), end, expected);
 }

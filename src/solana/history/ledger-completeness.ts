@@ -5,7 +5,7 @@ import { getBlock, getFirstAvailableBlock } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
-import { LOOKED_AHEAD, windowsOf } from '../scan/frontier.ts';
+import { MAX_LOOKAHEAD_SLOTS, windowsOf } from '../scan/frontier.ts';
 import { isBlockMissing } from '../scan/header-quorum.ts';
 
 export interface Holders {
@@ -108,7 +108,7 @@ export function hasAllOf({ from, to }: Slots, { first, last, count }: ShownLedge
 async function shownLedger(node: SolanaNode, { from, to }: Slots): Promise<ShownLedger | null> {
   const begin = highest([from, await getFirstAvailableBlock(node)]);
   let [first, count]: [ShownLedger['first'] | null, bigint] = [null, 0n];
-  for await (const window of windowsOf(node, begin, to + LOOKED_AHEAD)) {
+  for await (const window of windowsOf(node, begin, to + MAX_LOOKAHEAD_SLOTS)) {
     const listed = window.toSorted(ascending);
     const [lowest] = listed;
     if (lowest === undefined) continue;

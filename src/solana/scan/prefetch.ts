@@ -2,44 +2,44 @@ import pLimit from 'p-limit';
 import { lowest } from '../../domain/units.ts';
 import { withAbort } from '../rpc/with-abort.ts';
 
-export interface Sized {
+export interface SizedBlock {
   readonly size: number;
 }
 
 export interface PrefetchOptions {
-  readonly atOnce: number;
+  readonly concurrency: number;
   /**
    * Limit for loaded blocks and blocks being loaded. A block being loaded counts as the largest so far. If blocks
    * suddenly grow, up to `atOnce` of the new size exceed this estimate.
    */
   readonly budgetBytes: number;
   /** Aborted when the reader stops: running requests are given up then. */
-  readonly end?: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
-type Load<Block> = (slot: bigint, over: AbortSignal) => Promise<Block>;
+type Load<Block> = (slot: bigint, signal: AbortSignal) => Promise<Block>;
 
-interface Loading<Block> {
+interface LoadingBlock<Block> {
   readonly block: Promise<Block | null>;
-  readonly over: AbortController;
+  readonly controller: AbortController;
 }
 
 /**
  * Fetches blocks ahead of their use, lowest slot first, within the budget. The lowest block is always fetched, so
  * that a reader who takes blocks in order never waits for room.
  */
-export class Prefetch<Block extends Sized> {
+export class Prefetch<Block extends SizedBlock> {
   readonly #load: Load<Block>;
   readonly #options: PrefetchOptions;
   readonly #limit: ReturnType<typeof pLimit>;
-  readonly #blocks = new Map<bigint, Loading<Block>>();
+  readonly #blocks = new Map<bigint, LoadingBlock<Block>>();
   readonly #sizes = new Map<bigint, number>();
   #largest = 0;
 
   constructor(load: Load<Block>, options: PrefetchOptions) {
     this.#load = load;
     this.#options = options;
-    this.#limit = pLimit(options.atOnce);
+    this.#limit = pLimit(options.concurrency);
   }
 
   /** Bytes of loaded blocks, plus the estimate for blocks being loaded. */
@@ -48,7 +48,7 @@ export class Prefetch<Block extends Sized> {
   }
 
   /** Starts the first of these ascending slots, and more while there is room. Returns those loaded or loading. */
-  want(slots: readonly bigint[]): readonly bigint[] {
+  request(slots: readonly bigint[]): readonly bigint[] {
     for (const [index, slot] of slots.entries()) {
       if (this.#blocks.has(slot)) continue;
       if (index > 0 && this.#isFull()) break;
@@ -64,13 +64,13 @@ export class Prefetch<Block extends Sized> {
     return block;
   }
 
-  dropTo(slot: bigint): void {
+  dropUpTo(slot: bigint): void {
     for (const loaded of this.#blocks.keys()) if (loaded <= slot) this.drop(loaded);
   }
 
   /** Forgets one block, so that it can be loaded again. */
   drop(slot: bigint): void {
-    this.#blocks.get(slot)?.over.abort();
+    this.#blocks.get(slot)?.controller.abort();
     this.#blocks.delete(slot);
     this.#sizes.delete(slot);
   }
@@ -83,20 +83,24 @@ export class Prefetch<Block extends Sized> {
   }
 
   #start(slot: bigint): void {
-    const over = new AbortController();
+    const controller = new AbortController();
     const load = async (): Promise<Block | null> => {
-      over.signal.throwIfAborted();
+      controller.signal.throwIfAborted();
       if (!this.#hasRoom(slot)) {
         this.drop(slot);
         return null;
       }
-      const loaded = await withAbort((signal) => this.#load(slot, signal), over.signal, this.#options.end);
+      const loaded = await withAbort(
+        (signal) => this.#load(slot, signal),
+        controller.signal,
+        this.#options.signal,
+      );
       this.#largest = Math.max(this.#largest, loaded.size);
-      if (!over.signal.aborted) this.#sizes.set(slot, loaded.size);
+      if (!controller.signal.aborted) this.#sizes.set(slot, loaded.size);
       return loaded;
     };
     const block = this.#limit(load).catch(() => null);
-    this.#blocks.set(slot, { block, over });
+    this.#blocks.set(slot, { block, controller: controller });
   }
 
   /** Checked when the load starts, because blocks may have grown since the request. */

@@ -10,25 +10,27 @@ export function relevantChanges(
   mayBeOurs: (address: string) => boolean,
 ): ScannedTransaction | null {
   const isOurs = (owner: string | null | undefined): boolean => typeof owner === 'string' && mayBeOurs(owner);
-  const changed = new Set(transaction.accounts.filter(hasMoved).map(({ address }) => address));
+  const changedAccounts = new Set(
+    transaction.accounts.filter(hasChangedBalance).map(({ address }) => address),
+  );
   // The lamports in a token account of ours are ours, too.
   const tokens = transaction.tokens.filter(
     (token) =>
       (isOurs(token.before?.owner) || isOurs(token.after?.owner)) &&
-      (isChange(token) || changed.has(token.account)),
+      (isChange(token) || changedAccounts.has(token.account)),
   );
   const isTouched = ({ address, signer }: AccountChange): boolean =>
-    (signer || changed.has(address)) && mayBeOurs(address);
+    (signer || changedAccounts.has(address)) && mayBeOurs(address);
   if (!transaction.accounts.some(isTouched) && !tokens.some(isChange)) return null;
-  const holding = new Set(tokens.map(({ account }) => account));
+  const ownTokenAccounts = new Set(tokens.map(({ account }) => account));
   // The first account pays the fee, and is always kept.
   const accounts = transaction.accounts.filter(
-    (account, index) => index === 0 || holding.has(account.address) || isTouched(account),
+    (account, index) => index === 0 || ownTokenAccounts.has(account.address) || isTouched(account),
   );
   return { ...transaction, accounts, tokens };
 }
 
-function hasMoved({ before, after }: AccountChange): boolean {
+function hasChangedBalance({ before, after }: AccountChange): boolean {
   return before !== after;
 }
 

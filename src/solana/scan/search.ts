@@ -3,12 +3,12 @@ import type { SolanaNode } from '../rpc/node.ts';
 import { readBlock, readTransactionsAt } from './block.ts';
 import { type BlockScan, scanBlockBytes } from './bytes/match-bytes.ts';
 import type { WatchSet } from './bytes/watch-set.ts';
-import { hashOf, listOf } from './listing.ts';
+import { hashOfList, signatureListOf } from './listing.ts';
 
 export interface Search {
   readonly header: BlockHeader;
   /** See {@link listingOf}. */
-  readonly listed: string;
+  readonly signaturesHash: string;
   /** Addresses in the block that the watch set accepts as ours. */
   readonly candidates: readonly string[];
   /** At least all transactions with a candidate. */
@@ -17,7 +17,7 @@ export interface Search {
 
 /** The result for some or all transactions of a block; `list`: their signatures, see `listOf`. */
 export interface SearchMatches extends Pick<Search, 'candidates' | 'transactions'> {
-  readonly list: Uint8Array;
+  readonly signatureList: Uint8Array;
 }
 
 export type BlockSource = Pick<SolanaNode, 'name' | 'maxTransactionVersion'>;
@@ -31,8 +31,8 @@ export function searchBlock(
   scan: BlockScan = scanBlockBytes(bytes, watched),
 ): Search {
   const { header, found } = searchAnswer(bytes, slot, watched, node, undefined, scan);
-  const { list, candidates, transactions } = found;
-  return { header, listed: hashOf(list), candidates, transactions };
+  const { signatureList: list, candidates, transactions } = found;
+  return { header, signaturesHash: hashOfList(list), candidates, transactions };
 }
 
 /** Like {@link searchBlock}, for a piece of an answer. Every possible address in it is added to `names`. */
@@ -41,26 +41,26 @@ export function searchAnswer(
   slot: bigint,
   watched: WatchSet,
   node: BlockSource,
-  names?: WatchSet,
-  scan: BlockScan = scanBlockBytes(bytes, watched, names),
+  seenAddresses?: WatchSet,
+  scan: BlockScan = scanBlockBytes(bytes, watched, seenAddresses),
 ): { readonly header: BlockHeader; readonly found: SearchMatches } {
   const options = { node: node.name, maxTransactionVersion: node.maxTransactionVersion };
   if (!scan.mustParse) {
-    const { header, list, candidates, hitTransactions } = scan;
+    const { header, signatureList: list, candidates, hitTransactions } = scan;
     const transactions = readTransactionsAt(bytes, hitTransactions, slot, options);
-    return { header: { slot, ...header }, found: { list, candidates, transactions } };
+    return { header: { slot, ...header }, found: { signatureList: list, candidates, transactions } };
   }
   const { header, transactions } = readBlock(bytes, slot, options);
   const candidates = new Set<string>();
   const hits = transactions.filter((transaction) => {
     const addresses = addressesOf(transaction);
-    for (const address of addresses) names?.add(address);
+    for (const address of addresses) seenAddresses?.add(address);
     const found = addresses.filter((address) => watched.has(address));
     for (const address of found) candidates.add(address);
     return found.length > 0;
   });
-  const list = listOf(transactions.map(({ signature }) => signature));
-  return { header, found: { list, candidates: [...candidates], transactions: hits } };
+  const list = signatureListOf(transactions.map(({ signature }) => signature));
+  return { header, found: { signatureList: list, candidates: [...candidates], transactions: hits } };
 }
 
 /** Every address whose balances a transaction can change. */

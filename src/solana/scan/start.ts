@@ -2,7 +2,7 @@ import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { highest, lowest } from '../../domain/units.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { finalizedTip, firstListed, LOOKED_AHEAD } from './frontier.ts';
+import { finalizedTip, firstListedSlots, MAX_LOOKAHEAD_SLOTS } from './frontier.ts';
 import { HeaderQuorum } from './header-quorum.ts';
 
 /**
@@ -16,7 +16,7 @@ export async function startBlock(pool: NodePool, first: bigint | undefined): Pro
   const agreed = async (...slots: readonly bigint[]): Promise<BlockHeader> => {
     for (const slot of slots) {
       await headers.request([slot]);
-      const header = headers.agreed(slot);
+      const header = headers.agreedHeader(slot);
       if (header !== undefined) return header;
     }
     throw new DomainError(
@@ -27,8 +27,8 @@ export async function startBlock(pool: NodePool, first: bigint | undefined): Pro
   if (first === undefined || first > tip) return agreed(tip);
   // The chain begins with slot 0, whose block names itself as its parent and has no transaction.
   const from = highest([first, 1n]);
-  const to = lowest([tip, from + LOOKED_AHEAD - 1n]);
-  const { slots, shared, failures } = await firstListed(pool, from, to, 'all');
+  const to = lowest([tip, from + MAX_LOOKAHEAD_SLOTS - 1n]);
+  const { slots, agreedSlots: shared, failures } = await firstListedSlots(pool, from, to, 'all');
   // A block that only one node lists may not exist. The parent of an agreed block shows whether a block precedes it.
   const candidates = [...new Set([...slots.slice(0, 1), ...shared.slice(0, 1)])];
   const next = await agreed(...(slots.length === 0 ? [tip] : candidates));

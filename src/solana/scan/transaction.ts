@@ -12,7 +12,7 @@ export interface ReadOptions {
   readonly maxTransactionVersion?: number;
 }
 
-const HIGHEST_TRANSACTION_VERSION = 1;
+const MAX_TRANSACTION_VERSION = 1;
 
 const tokenBalance = z.object({
   accountIndex: z.number().int().nonnegative(),
@@ -40,9 +40,9 @@ const meta = z.object({
 type Meta = z.infer<typeof meta>;
 type MetaTokenBalance = z.infer<typeof tokenBalance>;
 type ExecutionResult = 'succeeded' | 'failed';
-type Refuse = (reason: string) => NodeFault;
+type FaultFor = (reason: string) => NodeFault;
 
-const shown = z.object({
+const transactionEntry = z.object({
   transaction: transactionBody,
   meta: meta.nullish(),
   version: z.union([z.literal('legacy'), z.number().int().nonnegative()]).optional(),
@@ -55,20 +55,20 @@ const shown = z.object({
  * accepted one.
  */
 export function readTransaction(value: unknown, options: ReadOptions = {}): ScannedTransaction {
-  const { node = 'the node', maxTransactionVersion = HIGHEST_TRANSACTION_VERSION } = options;
+  const { node = 'the node', maxTransactionVersion = MAX_TRANSACTION_VERSION } = options;
   refuseNewer(value, node, maxTransactionVersion);
-  const parsed = shown.safeParse(value);
+  const parsed = transactionEntry.safeParse(value);
   if (!parsed.success) throw faultOf(node, parsed.error, value);
   const { transaction: body, meta: found, version = body.version ?? 'legacy' } = parsed.data;
   const [signature] = body.signatures;
-  const refuse: Refuse = (reason) => new NodeFault(node, `shows transaction ${signature} ${reason}`);
-  if (found === null || found === undefined) throw refuse('without meta');
+  const faultFor: FaultFor = (reason) => new NodeFault(node, `shows transaction ${signature} ${reason}`);
+  if (found === null || found === undefined) throw faultFor('without meta');
   const error = readTransactionError(found.err)?.text ?? null;
-  if (error === null && !isOk(found.status)) throw refuse('with err null beside a status that is not Ok');
-  if (error !== null && !isPlain(error)) throw refuse('with an error that the chain does not have');
+  if (error === null && !isOk(found.status)) throw faultFor('with err null beside a status that is not Ok');
+  if (error !== null && !isPlain(error)) throw faultFor('with an error that the chain does not have');
   const outcome = error === null ? 'succeeded' : 'failed';
-  const accounts = balancesOf(body, found, outcome, refuse);
-  const changes = tokensOf(found, accounts, outcome, refuse);
+  const accounts = balancesOf(body, found, outcome, faultFor);
+  const changes = tokenChangesOf(found, accounts, outcome, faultFor);
   return { signature, version, error, feeLamports: found.fee, accounts, tokens: changes };
 }
 
@@ -82,13 +82,13 @@ function balancesOf(
   body: TransactionBody,
   { preBalances, postBalances, loadedAddresses }: Meta,
   outcome: ExecutionResult,
-  refuse: Refuse,
+  faultFor: FaultFor,
 ): ScannedTransaction['accounts'] {
   const { writable, readonly } = loadedAddresses ?? { writable: [], readonly: [] };
-  const loaded = body.hasLoaded ? [] : [...writable, ...readonly];
+  const loaded = body.includesLoaded ? [] : [...writable, ...readonly];
   const accounts = [...body.accounts, ...loaded.map((key) => ({ address: key, signer: false }))];
   if (outcome === 'succeeded' && new Set(accounts.map((account) => account.address)).size < accounts.length)
-    throw refuse('with an account that is there twice');
+    throw faultFor('with an account that is there twice');
   const [before, after] = [preBalances ?? [], postBalances ?? []];
   if (before.length === accounts.length && after.length === accounts.length)
     return accounts.map((account, index) => ({
@@ -98,7 +98,7 @@ function balancesOf(
     }));
   // A transaction that was included without running may have no balances (SIMD-0290); it deposits nothing.
   if (outcome === 'succeeded')
-    throw refuse(`with ${before.length} and ${after.length} balances for ${accounts.length} accounts`);
+    throw faultFor(`with ${before.length} and ${after.length} balances for ${accounts.length} accounts`);
   return accounts.map((account) => ({ ...account, before: 0n, after: 0n }));
 }
 
@@ -106,25 +106,25 @@ function balancesOf(
  * Token accounts by index and mint: an account that was closed and created again for another mint counts as two. A
  * failed transaction deposits nothing, so errors in its list cannot hide a deposit.
  */
-function tokensOf(
+function tokenChangesOf(
   { preTokenBalances, postTokenBalances }: Meta,
   accounts: ScannedTransaction['accounts'],
   outcome: ExecutionResult,
-  refuse: Refuse,
+  faultFor: FaultFor,
 ): readonly TokenChange[] {
   const failed = outcome === 'failed';
-  if (!failed && !(preTokenBalances && postTokenBalances)) throw refuse('without token balances');
+  if (!failed && !(preTokenBalances && postTokenBalances)) throw faultFor('without token balances');
   const changes = new Map<string, TokenChange>();
   const put = (entry: MetaTokenBalance, side: 'before' | 'after'): void => {
     const { accountIndex, mint, owner = null } = entry;
     const account = accounts[accountIndex]?.address;
     if (account === undefined && failed) return;
     if (account === undefined)
-      throw refuse(`with a token balance of account ${accountIndex}, which it lacks`);
-    if (owner === null && !failed) throw refuse(`without the owner of the tokens of ${account}`);
+      throw faultFor(`with a token balance of account ${accountIndex}, which it lacks`);
+    if (owner === null && !failed) throw faultFor(`without the owner of the tokens of ${account}`);
     const key = `${accountIndex} ${mint}`;
     const change = changes.get(key) ?? { account, mint, before: null, after: null };
-    if (change[side] !== null && !failed) throw refuse(`with two token balances of ${account}`);
+    if (change[side] !== null && !failed) throw faultFor(`with two token balances of ${account}`);
     changes.set(key, { ...change, [side]: holdingOf(entry) });
   };
   for (const entry of preTokenBalances ?? []) put(entry, 'before');
@@ -137,23 +137,25 @@ function holdingOf({ owner, programId, uiTokenAmount }: MetaTokenBalance): Token
   return { owner: owner ?? null, program: programId ?? null, decimals: decimals ?? null, amount };
 }
 
-const versioned = z.object({ version: z.number() });
+const versionField = z.object({ version: z.number() });
 
 /** Checked first, because a newer version may have another shape. A node that refuses it returns the same error. */
 function refuseNewer(value: unknown, node: string, highest: number): void {
-  const { data } = versioned.safeParse(value);
+  const { data } = versionField.safeParse(value);
   if (data === undefined || data.version <= highest) return;
   const message = `the transaction has version ${data.version}, and the highest supported version is ${highest}`;
   throw new RpcError({ code: UNSUPPORTED_VERSION, message }, node, 'getBlock');
 }
 
-const named = z.object({ transaction: z.object({ signatures: z.tuple([z.string()], z.string()) }) });
+const signatureFields = z.object({
+  transaction: z.object({ signatures: z.tuple([z.string()], z.string()) }),
+});
 
 function faultOf(node: string, error: z.ZodError, value: unknown): NodeFault {
-  const { data } = named.safeParse(value);
+  const { data } = signatureFields.safeParse(value);
   const [issue] = error.issues;
   const field = (issue?.path ?? []).map(String).join('.');
-  const name = data?.transaction.signatures[0] ?? 'without a name';
-  const reason = `shows transaction ${name} with an unreadable ${field || 'shape'}: ${issue?.message ?? ''}`;
+  const signature = data?.transaction.signatures[0] ?? 'without a name';
+  const reason = `shows transaction ${signature} with an unreadable ${field || 'shape'}: ${issue?.message ?? ''}`;
   return new NodeFault(node, reason, { field });
 }

@@ -8,8 +8,8 @@ const BYTE_BITS = 8;
  * UTF-8 never produces one; the bytes are then read the slow way. The last step overlaps the previous one. May throw
  * RangeError near the end of the text.
  */
-export function areSame(view: DataView, one: number, other: number, length: number): boolean {
-  if (length < EIGHT) return areSameFew(view, one, other, length);
+export function areBytesEqual(view: DataView, one: number, other: number, length: number): boolean {
+  if (length < EIGHT) return areFewBytesEqual(view, one, other, length);
   const last = length - EIGHT;
   for (let at = 0; at < last; at += EIGHT) {
     if (view.getFloat64(one + at, true) !== view.getFloat64(other + at, true)) return false;
@@ -17,7 +17,7 @@ export function areSame(view: DataView, one: number, other: number, length: numb
   return view.getFloat64(one + last, true) === view.getFloat64(other + last, true);
 }
 
-function areSameFew(view: DataView, one: number, other: number, length: number): boolean {
+function areFewBytesEqual(view: DataView, one: number, other: number, length: number): boolean {
   const first = view.getInt32(one, true) ^ view.getInt32(other, true);
   // The shift drops the bytes after the run.
   if (length < FOUR) return first << (BYTE_BITS * (FOUR - length)) === 0;

@@ -2,17 +2,17 @@ import { randomFillSync } from 'node:crypto';
 import { WORD_BYTES } from './u32.ts';
 
 /** Base58 text of 32 bytes has 32 to 44 characters. */
-export const SHORTEST_ADDRESS = 32;
-export const LONGEST_ADDRESS = 44;
+export const MIN_ADDRESS_LENGTH = 32;
+export const MAX_ADDRESS_LENGTH = 44;
 
 export function hasAddressLength(start: number, end: number): boolean {
-  return end - start >= SHORTEST_ADDRESS && end - start <= LONGEST_ADDRESS;
+  return end - start >= MIN_ADDRESS_LENGTH && end - start <= MAX_ADDRESS_LENGTH;
 }
 
 /** Eight words from the start, three from the end and the length differ for any two addresses. */
 const FRONT_WORDS = 8;
-const END = 8;
-const NUMBERS = 12;
+const END_KEYS = 8;
+const KEY_COUNT = 12;
 
 /**
  * A keyed hash of an address's text, with new random keys for each instance. It is two sums of products of two words
@@ -25,37 +25,37 @@ const NUMBERS = 12;
  * of at most 2^-28.
  */
 export class Fingerprint {
-  /** 32 bits of the last hash, independent of those that {@link take} returns. */
-  spread = 0;
-  readonly #keys = randomFillSync(new Int32Array(2 * NUMBERS));
-  readonly #text = Buffer.alloc(LONGEST_ADDRESS);
-  readonly #view = new DataView(this.#text.buffer, this.#text.byteOffset, LONGEST_ADDRESS);
+  /** 32 bits of the last hash, independent of those that {@link hash} returns. */
+  segmentBits = 0;
+  readonly #keys = randomFillSync(new Int32Array(2 * KEY_COUNT));
+  readonly #text = Buffer.alloc(MAX_ADDRESS_LENGTH);
+  readonly #view = new DataView(this.#text.buffer, this.#text.byteOffset, MAX_ADDRESS_LENGTH);
 
-  ofText(address: string): number {
-    return this.take(this.#view, 0, this.#text.write(address, 'latin1'));
+  hashText(address: string): number {
+    return this.hash(this.#view, 0, this.#text.write(address, 'latin1'));
   }
 
   /** The fingerprint of the 32 to 44 bytes from `start` to `end`: 32 bits, signed, never 0. */
-  take(view: DataView, start: number, end: number): number {
+  hash(view: DataView, start: number, end: number): number {
     const keys = this.#keys;
-    let one = 0;
-    let other = 0;
+    let firstSum = 0;
+    let secondSum = 0;
     for (let word = 0; word < FRONT_WORDS; word += 2) {
       const at = start + word * WORD_BYTES;
       const next = at + WORD_BYTES;
-      one = (one + product(keys, word, view.getInt32(at, true), view.getInt32(next, true))) | 0;
-      other = (other + product(keys, NUMBERS + word, view.getInt32(at), view.getInt32(next))) | 0;
+      firstSum = (firstSum + product(keys, word, view.getInt32(at, true), view.getInt32(next, true))) | 0;
+      secondSum = (secondSum + product(keys, KEY_COUNT + word, view.getInt32(at), view.getInt32(next))) | 0;
     }
     const length = end - start;
     const third = end - 3 * WORD_BYTES;
     const second = end - 2 * WORD_BYTES;
     const last = end - WORD_BYTES;
-    one += product(keys, END, view.getInt32(third, true), view.getInt32(second, true));
-    one += product(keys, END + 2, view.getInt32(last, true), length);
-    other += product(keys, NUMBERS + END, view.getInt32(third), view.getInt32(second));
-    other += product(keys, NUMBERS + END + 2, view.getInt32(last), length);
-    this.spread = mix(one | 0);
-    return mix((other | 0) ^ this.spread) || 1;
+    firstSum += product(keys, END_KEYS, view.getInt32(third, true), view.getInt32(second, true));
+    firstSum += product(keys, END_KEYS + 2, view.getInt32(last, true), length);
+    secondSum += product(keys, KEY_COUNT + END_KEYS, view.getInt32(third), view.getInt32(second));
+    secondSum += product(keys, KEY_COUNT + END_KEYS + 2, view.getInt32(last), length);
+    this.segmentBits = mix(firstSum | 0);
+    return mix((secondSum | 0) ^ this.segmentBits) || 1;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { BlockHeader } from '../../../domain/deposit.ts';
 import { LONGEST_SIGNATURE, SHORTEST_SIGNATURE } from '../../rpc/node-text.ts';
 import { headerFields, headerOf } from '../block.ts';
-import { listIn } from '../listing.ts';
+import { signatureListAt } from '../listing.ts';
 import { type ByteRange, JsonBytes, type OnText, Unreadable } from './json-bytes.ts';
 import { TransactionBytes } from './transaction-bytes.ts';
 import { Lookups, type WatchSet } from './watch-set.ts';
@@ -13,7 +13,7 @@ export type BlockScan =
       readonly mustParse: false;
       readonly header: Omit<BlockHeader, 'slot'>;
       /** The signatures of its transactions; see `listIn`. */
-      readonly list: Uint8Array;
+      readonly signatureList: Uint8Array;
       /** Each distinct text in a transaction that the watch set accepts as a wallet of ours. */
       readonly candidates: readonly string[];
       /** The transactions with a candidate, each as the byte range of its JSON object, in order. */
@@ -29,10 +29,10 @@ const BACKSLASH = 0x5c;
  * also true if a transaction lacks plain-text account keys, meta, or one of its token balance lists. All possible
  * wallets are added to `names`.
  */
-export function scanBlockBytes(bytes: Uint8Array, watched: WatchSet, names?: WatchSet): BlockScan {
+export function scanBlockBytes(bytes: Uint8Array, watched: WatchSet, seenAddresses?: WatchSet): BlockScan {
   if (bytes.includes(BACKSLASH)) return { mustParse: true };
   try {
-    return new AnswerScan(bytes, watched, names).scan();
+    return new AnswerScan(bytes, watched, seenAddresses).scan();
   } catch (error) {
     if (error instanceof Unreadable || error instanceof RangeError || error instanceof SyntaxError)
       return { mustParse: true };
@@ -55,44 +55,44 @@ class AnswerScan {
     this.#bytes = bytes;
     this.#lookups = lookups;
     this.#json = new JsonBytes(view);
-    const ask: OnText = (start, end) => lookups.ask(start, end);
+    const ask: OnText = (start, end) => lookups.add(start, end);
     const note: OnText = (start, end) => {
       names?.addBytes(view, start, end);
-      lookups.ask(start, end);
+      lookups.add(start, end);
     };
     this.#reader = new TransactionBytes(this.#json, names === undefined ? ask : note, (start, end) =>
-      this.#sign(start, end),
+      this.#addSignature(start, end),
     );
   }
 
   scan(): BlockScan {
     const json = this.#json;
-    let isShown = false;
+    let hasResult = false;
     json.object(json.spaces(0), (value, name) => {
       if (name !== 'result') return json.value(value);
-      isShown = true;
+      hasResult = true;
       return this.#block(value);
     });
-    if (!isShown) throw new Unreadable('no result');
-    const list = listIn(this.#bytes, this.#signatures);
+    if (!hasResult) throw new Unreadable('no result');
+    const list = signatureListAt(this.#bytes, this.#signatures);
     const { data: fields } = headerFields.safeParse(this.#fields);
     if (fields === undefined) throw new Unreadable('a field of its header is absent or malformed');
-    return { mustParse: false, header: headerOf(fields), list, ...this.#hits() };
+    return { mustParse: false, header: headerOf(fields), signatureList: list, ...this.#hits() };
   }
 
   #block(at: number): number {
     const json = this.#json;
-    let isListed = false;
+    let hasTransactions = false;
     const end = json.object(at, (value, name) => {
       if (name === 'transactions') {
-        isListed = true;
+        hasTransactions = true;
         return json.array(value, (transaction) => this.#transaction(transaction));
       }
       const next = json.value(value);
       if (Object.hasOwn(headerFields.shape, name)) this.#fields[name] = JSON.parse(json.text(value, next));
       return next;
     });
-    if (!isListed) throw new Unreadable('no list of transactions');
+    if (!hasTransactions) throw new Unreadable('no list of transactions');
     return end;
   }
 
@@ -105,7 +105,7 @@ class AnswerScan {
   }
 
   /** Only texts of one signature's length are accepted, so that two different lists never produce the same bytes. */
-  #sign(start: number, end: number): void {
+  #addSignature(start: number, end: number): void {
     if (this.#signatures.length > this.#transactions.length) return;
     const length = end - start;
     if (length < SHORTEST_SIGNATURE || length > LONGEST_SIGNATURE)
@@ -118,7 +118,7 @@ class AnswerScan {
     const candidates = new Set<string>();
     const hitTransactions = new Set<ByteRange>();
     let index = 0;
-    for (const found of this.#lookups.found()) {
+    for (const found of this.#lookups.matches()) {
       while ((this.#transactions[index]?.end ?? Number.POSITIVE_INFINITY) <= found.start) index += 1;
       const transaction = this.#transactions[index];
       if (transaction === undefined || found.start < transaction.start) continue;

@@ -1,25 +1,25 @@
 import { isFields } from '../../../domain/operator-note.ts';
-import { isBlank, Unreadable } from './json-bytes.ts';
+import { isWhiteSpace, Unreadable } from './json-bytes.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 /** The only bit in which `{` and `[` differ, and `}` and `]`. */
-const SQUARE = 0x20;
-const OPEN_SQUARE = 0x5b;
-const OPEN = 0x7b;
-const CLOSE = 0x7d;
+const BRACKET_BIT = 0x20;
+const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
 
 /** More bytes than one transaction has, or all that follows the transactions. */
-const LONGEST_BYTES = 4 * 1_024 * 1_024;
+const MAX_UNSPLIT_BYTES = 4 * 1_024 * 1_024;
 /** More bytes than precede the transactions. */
-const HEAD_BYTES = 64 * 1_024;
+const MAX_HEAD_BYTES = 64 * 1_024;
 
-const LIST = /"transactions"\s*:\s*\[/;
-const BEFORE = Buffer.from(
+const TRANSACTIONS_START = /"transactions"\s*:\s*\[/;
+const PLACEHOLDER_START = Buffer.from(
   '{"result":{"blockhash":"1","previousBlockhash":"1","parentSlot":0,"blockHeight":0,"blockTime":null,"transactions":[',
 );
-const BEHIND = Buffer.from(']}}');
+const PLACEHOLDER_END = Buffer.from(']}}');
 
 /** A short answer: some of the `transactions`, in a placeholder block, or everything else, the `envelope`. */
 export type BlockPart = { readonly transactions: Buffer } | { readonly envelope: Buffer };
@@ -34,36 +34,37 @@ export async function* splitBlock(
   pieceBytes: number,
 ): AsyncGenerator<BlockPart> {
   const splitter = new Splitter(pieceBytes);
-  for await (const part of parts) for (const transactions of splitter.take(part)) yield { transactions };
+  for await (const part of parts) for (const transactions of splitter.push(part)) yield { transactions };
   yield { envelope: splitter.envelope() };
 }
 
 class Splitter {
   readonly #pieceBytes: number;
   #stage: 'head' | 'list' | 'tail' = 'head';
-  readonly #list = new ListWalk();
+  readonly #listWalk = new ListWalk();
   readonly #envelope: Uint8Array[] = [];
-  #isFirst = true;
+  #isFirstPiece = true;
   #pending: Uint8Array[] = [];
-  #size = 0;
+  #pendingBytes = 0;
 
   constructor(pieceBytes: number) {
     this.#pieceBytes = pieceBytes;
   }
 
   /** The pieces that end in the next part. */
-  *take(part: Uint8Array): Generator<Buffer> {
+  *push(part: Uint8Array): Generator<Buffer> {
     let rest = this.#stage === 'head' ? this.#head(part) : part;
     while (this.#stage === 'list' && rest.length > 0) {
-      const { end, ended } = this.#list.walk(rest, this.#pieceBytes - this.#size);
-      this.#hold(rest.subarray(0, end), this.#pieceBytes + LONGEST_BYTES);
+      const { end, isListEnd: ended } = this.#listWalk.walk(rest, this.#pieceBytes - this.#pendingBytes);
+      this.#hold(rest.subarray(0, end), this.#pieceBytes + MAX_UNSPLIT_BYTES);
       rest = rest.subarray(end);
       if (ended) {
         yield* this.#piece();
         this.#stage = 'tail';
-      } else if (this.#size >= this.#pieceBytes && this.#list.isBetween) yield* this.#piece();
+      } else if (this.#pendingBytes >= this.#pieceBytes && this.#listWalk.isBetweenElements)
+        yield* this.#piece();
     }
-    if (this.#stage === 'tail') this.#hold(rest, LONGEST_BYTES);
+    if (this.#stage === 'tail') this.#hold(rest, MAX_UNSPLIT_BYTES);
   }
 
   envelope(): Buffer {
@@ -72,42 +73,43 @@ class Splitter {
   }
 
   #head(part: Uint8Array): Uint8Array {
-    const begun = Buffer.concat([...this.#release(), part]);
-    const found = LIST.exec(begun.toString('latin1', 0, HEAD_BYTES));
-    if (found === null && begun.length > HEAD_BYTES) throw new Unreadable('it begins with no transactions');
-    const end = found === null ? begun.length : found.index + found[0].length;
-    if (found === null) this.#hold(begun, HEAD_BYTES);
+    const head = Buffer.concat([...this.#release(), part]);
+    const found = TRANSACTIONS_START.exec(head.toString('latin1', 0, MAX_HEAD_BYTES));
+    if (found === null && head.length > MAX_HEAD_BYTES)
+      throw new Unreadable('it begins with no transactions');
+    const end = found === null ? head.length : found.index + found[0].length;
+    if (found === null) this.#hold(head, MAX_HEAD_BYTES);
     else {
-      if (!isHead(begun.subarray(0, end)))
+      if (!isHead(head.subarray(0, end)))
         throw new Unreadable('its first transactions are not those of its result');
-      this.#envelope.push(begun.subarray(0, end));
+      this.#envelope.push(head.subarray(0, end));
       this.#stage = 'list';
     }
-    return begun.subarray(end);
+    return head.subarray(end);
   }
 
   *#piece(): Generator<Buffer> {
     const bytes = Buffer.concat(this.#release());
-    const first = behindBlanks(bytes, 0);
+    const first = skipWhiteSpace(bytes, 0);
     if (first === bytes.length) return;
     const hasComma = bytes[first] === COMMA;
-    const elements = bytes.subarray(hasComma ? behindBlanks(bytes, first + 1) : first);
-    if (hasComma === this.#isFirst || elements.length === 0)
+    const elements = bytes.subarray(hasComma ? skipWhiteSpace(bytes, first + 1) : first);
+    if (hasComma === this.#isFirstPiece || elements.length === 0)
       throw new Unreadable('a comma among its transactions is missing, or one too many');
-    this.#isFirst = false;
-    yield Buffer.concat([BEFORE, elements, BEHIND]);
+    this.#isFirstPiece = false;
+    yield Buffer.concat([PLACEHOLDER_START, elements, PLACEHOLDER_END]);
   }
 
-  #hold(bytes: Uint8Array, most: number): void {
-    this.#size += bytes.length;
-    if (this.#size > most) throw new Unreadable(`it exceeds ${most} bytes without an end`);
+  #hold(bytes: Uint8Array, maxBytes: number): void {
+    this.#pendingBytes += bytes.length;
+    if (this.#pendingBytes > maxBytes) throw new Unreadable(`it exceeds ${maxBytes} bytes without an end`);
     this.#pending.push(bytes);
   }
 
   #release(): readonly Uint8Array[] {
     const pending = this.#pending;
     this.#pending = [];
-    this.#size = 0;
+    this.#pendingBytes = 0;
     return pending;
   }
 }
@@ -118,23 +120,23 @@ class ListWalk {
   #isText = false;
   #isEscaped = false;
 
-  get isBetween(): boolean {
+  get isBetweenElements(): boolean {
     return this.#depth === 0 && !this.#isText;
   }
 
   /** To the end of the first object or list after `least` bytes, or the end of the whole list, or of the part. */
-  walk(part: Uint8Array, least: number): { readonly end: number; readonly ended: boolean } {
+  walk(part: Uint8Array, minBytes: number): { readonly end: number; readonly isListEnd: boolean } {
     for (let at = this.#isText ? this.#textEnd(part, 0) + 1 : 0; at < part.length; at += 1) {
       const byte = part[at] as number;
       if (byte === QUOTE) at = this.#textEnd(part, at + 1);
-      else if (byte >= OPEN_SQUARE && (byte | SQUARE) === OPEN) this.#depth += 1;
-      else if (byte >= OPEN_SQUARE && (byte | SQUARE) === CLOSE) {
-        if (this.#depth === 0) return { end: at, ended: true };
+      else if (byte >= OPEN_BRACKET && (byte | BRACKET_BIT) === OPEN_BRACE) this.#depth += 1;
+      else if (byte >= OPEN_BRACKET && (byte | BRACKET_BIT) === CLOSE_BRACE) {
+        if (this.#depth === 0) return { end: at, isListEnd: true };
         this.#depth -= 1;
-        if (this.#depth === 0 && at + 1 >= least) return { end: at + 1, ended: false };
+        if (this.#depth === 0 && at + 1 >= minBytes) return { end: at + 1, isListEnd: false };
       }
     }
-    return { end: part.length, ended: false };
+    return { end: part.length, isListEnd: false };
   }
 
   /** The end of the current text; after the end of the part if the text does not end in it. */
@@ -150,7 +152,7 @@ class ListWalk {
 /** Whether the list that begins after `head` is `result.transactions`, and not a deeper one. */
 function isHead(head: Buffer): boolean {
   try {
-    const answer: unknown = JSON.parse(Buffer.concat([head, BEHIND]).toString());
+    const answer: unknown = JSON.parse(Buffer.concat([head, PLACEHOLDER_END]).toString());
     const result = isFields(answer) ? answer['result'] : null;
     return isFields(result) && Array.isArray(result['transactions']);
   } catch {
@@ -158,8 +160,8 @@ function isHead(head: Buffer): boolean {
   }
 }
 
-function behindBlanks(bytes: Buffer, from: number): number {
+function skipWhiteSpace(bytes: Buffer, from: number): number {
   let at = from;
-  while (at < bytes.length && isBlank(bytes[at] as number)) at += 1;
+  while (at < bytes.length && isWhiteSpace(bytes[at] as number)) at += 1;
   return at;
 }

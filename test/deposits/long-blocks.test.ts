@@ -48,7 +48,7 @@ async function readLong(deps: ReturnType<typeof room.deps>) {
   await reader.readAfter(expected, tip);
   const reading = await reader.readAfter(expected, tip);
   if (reading.kind !== 'linked') throw new Error(`the blocks are ${reading.kind}`);
-  const long = reading.blocks.filter(({ retained: kept }) => kept.kind === 'names');
+  const long = reading.blocks.filter(({ retained }) => retained.kind === 'names');
   if (long.length === 0) throw new Error('no block is long');
   return { expected, blocks: reading.blocks };
 }
@@ -137,7 +137,7 @@ describe('a wallet that is added while a long block is read', () => {
     const { controls } = room.localnet;
     for (const node of [0, 1]) controls.setFault(node, 'getBlock', { kind: 'false-block', lie: 'leave-out' });
     await expect(block.readAgain(block.watch)).rejects.toMatchObject({
-      message: expect.stringContaining('returns other transactions'),
+      message: expect.stringContaining('has other signatures than the agreed block header'),
     });
     controls.clearFaults();
     expect((await block.readAgain(block.watch)).candidates).toContain(wallet);

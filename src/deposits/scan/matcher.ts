@@ -167,15 +167,15 @@ export class DepositMatcher {
 
   /** The block, searched with all of `watch`. Throws Unavailable if a node must be asked and `mayRead` is false. */
   async #searchedWith(watch: WatchState, block: WatchedBlock, mayRead: boolean): Promise<WatchedBlock> {
-    const { retained: kept, header } = block;
+    const { retained, header } = block;
     // A search with a set that was dropped belongs to another database.
     const isOfSet = block.watch.set === watch.set;
     if (isOfSet && block.watch.version >= watch.version) return block;
-    if (kept.kind === 'bytes')
-      return { ...block, ...this.#search(block, kept.bytes, watch.set), header, watch };
+    if (retained.kind === 'bytes')
+      return { ...block, ...this.#search(block, retained.bytes, watch.set), header, watch };
     if (isOfSet) {
       const { wallets } = await this.#ledger.watched.since(block.watch.version);
-      if (!wallets.some(({ address }) => kept.names.has(address))) return { ...block, watch };
+      if (!wallets.some(({ address }) => retained.names.has(address))) return { ...block, watch };
     }
     if (mayRead) return { ...(await block.readAgain(watch)), header };
     const message = `block ${header.slot} must be read again: it names a wallet that was added while the block was read`;

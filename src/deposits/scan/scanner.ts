@@ -112,11 +112,11 @@ export function openBlocks({ pool, matcher }: BlockDeps): FetchBlock<WatchedBloc
       (node, over) => fetchBlock(node, slot, 'finalized', watch.set, expected, over),
       end,
     );
-    const { header, signaturesHash: listed } = block;
+    const { header, signaturesHash } = block;
     return {
       ...block,
       watch,
-      readAgain: (newer) => read(slot, newer, undefined, { ...header, signaturesHash: listed }),
+      readAgain: (newer) => read(slot, newer, undefined, { ...header, signaturesHash }),
     };
   };
   return async (slot, end, expected) => read(slot, await matcher.watch(), end, expected);

@@ -12,7 +12,7 @@ import {
 import type { ByteRange } from './bytes/json-bytes.ts';
 import { type ReadOptions, readTransaction } from './transaction.ts';
 
-/** The fields of a block that make its header. */
+/** The fields of a getBlock result that belong to the block header. */
 export const headerFields = z.object({
   blockhash: hash,
   previousBlockhash: hash,
@@ -31,10 +31,9 @@ export function headerOf(fields: z.output<typeof headerFields>): Omit<BlockHeade
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The block of `slot` from the bytes of a getBlock answer, in any encoding. Throws NodeFault if it is incomplete:
- * transactionDetails `signatures` or `none`, no height, or a transaction that {@link readTransaction} refuses. An
- * incomplete block is never treated as empty. Duplicate keys are refused too: two readers could choose different
- * ones.
+ * The block of `slot` from the bytes of a getBlock answer, in any encoding. Throws NodeFault for an incomplete block, so
+ * that it is never treated as empty: without transactions or height, or with a transaction that {@link readTransaction}
+ * refuses. Also throws NodeFault for a duplicate key, because two readers could use different values.
  */
 export function readBlock(bytes: Uint8Array, slot: bigint, options: ReadOptions = {}): ScannedBlock {
   const value = parseUniqueKeys(bytes, ANSWER_OBJECTS, slot, options);
@@ -54,7 +53,7 @@ export function readBlock(bytes: Uint8Array, slot: bigint, options: ReadOptions 
   };
 }
 
-/** Some transactions of a block, each at its position in the bytes of the answer. Throws as {@link readBlock}. */
+/** The transactions at `ranges`, positions in the bytes of a getBlock answer. Throws as {@link readBlock}. */
 export function readTransactionsAt(
   bytes: Uint8Array,
   ranges: readonly ByteRange[],
@@ -74,7 +73,8 @@ function parseUniqueKeys(
 ): unknown {
   const [text, value] = decodeJson(bytes, slot, options);
   const name = duplicateKeyIn(text, readObjects);
-  if (name !== null) throw blockFault(slot, options, `an object in it has ${JSON.stringify(name)} twice`);
+  if (name !== null)
+    throw blockFault(slot, options, `the key ${JSON.stringify(name)} occurs twice in one object`);
   return value;
 }
 
@@ -87,7 +87,7 @@ function decodeJson(
     const text = UTF8.decode(bytes);
     return [text, parseJson(text)];
   } catch (error) {
-    throw blockFault(slot, options, 'it is no JSON', error);
+    throw blockFault(slot, options, 'the answer is not JSON', error);
   }
 }
 

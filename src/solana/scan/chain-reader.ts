@@ -7,23 +7,26 @@ import { firstListedSlots, MAX_LOOKAHEAD_SLOTS, type SlotList } from './frontier
 import { HeaderQuorum, type HeaderVersion, isSameListedHeader, type ListedHeader } from './header-quorum.ts';
 import { Prefetch, type PrefetchOptions, type SizedBlock } from './prefetch.ts';
 
-/** A whole block from one node; `listed`: see `listingOf`. */
+/** A whole block from one node. `signaturesHash`: see `signaturesHashOf`. */
 export interface ListedBlock extends SizedBlock {
   readonly header: BlockHeader;
   readonly signaturesHash: string;
 }
 
 /**
- * Fetches the finalized block of a slot from any node until `over` aborts; with `header`, from a node that returns
- * exactly that block. Throws as `NodePool.read` does.
+ * Fetches the finalized block of a slot from any node. With `header`, the block of a node is refused unless it has that
+ * header. Throws as `NodePool.read` does.
  */
 export type FetchBlock<Block extends ListedBlock> = (
   slot: bigint,
   signal?: AbortSignal,
-  header?: BlockHeader & { readonly listed?: string },
+  header?: BlockHeader & { readonly signaturesHash?: string },
 ) => Promise<Block>;
 
-/** A block without its parent. `nodes` return `child`; `shown`: the blocks that nodes return in the parent's slot. */
+/**
+ * A block whose parent is not available. `nodes`: the nodes that return `child`. `versions`: the blocks that nodes
+ * return in the parent's slot instead.
+ */
 export interface BrokenLink {
   readonly child: BlockHeader;
   readonly nodes: readonly string[];
@@ -31,9 +34,9 @@ export interface BrokenLink {
 }
 
 /**
- * The blocks after the cursor. `linked`: whole blocks, each proved to be the parent of the next, up to a block that a
- * quorum agrees on. `idle`: no new block is agreed on. `gap`: no node has the parent of `child`, nor any block
- * between it and the cursor. `contradicted`: the quorum's chain does not contain the cursor.
+ * The blocks after the cursor. `linked`: whole blocks, each proved to be the parent of the next; a quorum agrees on the
+ * chain that they belong to. `idle`: a quorum agrees on no new block. `gap`: no node returns the parent of `child`, and
+ * no block is linked to the cursor. `contradicted`: the quorum's chain does not contain the cursor.
  */
 export type ChainReading<Block> =
   | { readonly kind: 'linked'; readonly blocks: readonly Block[] }
@@ -48,7 +51,7 @@ type Links =
   | Exclude<BlockLink<ListedHeader>, { kind: 'wanted' }>
   | { readonly kind: 'missing'; readonly child: ListedHeader; readonly versions: readonly HeaderVersion[] };
 
-/** Reads the finalized chain in order, block by proved block. Source: docs/decisions/0014-deposit-scan.md. */
+/** Reads finalized blocks in order and proves their parent links. Source: docs/decisions/0014-deposit-scan.md. */
 export class ChainReader<Block extends ListedBlock> {
   readonly #pool: NodePool;
   readonly #fetch: FetchBlock<Block>;
@@ -67,8 +70,8 @@ export class ChainReader<Block extends ListedBlock> {
   }
 
   /**
-   * The blocks after `cursor` up to slot `to`, which a quorum has finalized. Throws as `NodePool.read` does if nodes
-   * do not answer, or contradict each other.
+   * The blocks after `cursor` up to slot `to`; a quorum must have finalized `to`. Throws NoHealthyNode if too few nodes
+   * answer, NodeFault if nodes contradict each other, and otherwise as `NodePool.read` does.
    */
   async readAfter(cursor: BlockName, to: bigint): Promise<ChainReading<Block>> {
     let linked = false;
@@ -77,7 +80,7 @@ export class ChainReader<Block extends ListedBlock> {
       linked = reading.kind === 'linked';
       return reading;
     } finally {
-      // Answers that did not link may have been wrong: they are requested again.
+      // Headers that are not linked can be false, so that the next call must request them again.
       if (!linked) this.#headers.clear();
     }
   }
@@ -88,9 +91,9 @@ export class ChainReader<Block extends ListedBlock> {
     if (to <= cursor.slot) return { kind: 'idle' };
     const from = cursor.slot + 1n;
     const end = lowest([to, cursor.slot + MAX_LOOKAHEAD_SLOTS]);
-    const listed = await firstListedSlots(this.#pool, from, end, 'most');
-    const batch = await this.#requestBatch(listed);
-    const anchor = await this.#anchor(batch, listed, to);
+    const slotList = await firstListedSlots(this.#pool, from, end, 'most');
+    const batch = await this.#requestBatch(slotList);
+    const anchor = await this.#anchor(batch, slotList, to);
     if (anchor === undefined) return { kind: 'idle' };
     const links = await this.#walk(cursor, anchor);
     if (links.kind === 'contradicted') return this.#brokenLink('contradicted', links.child);
@@ -103,36 +106,39 @@ export class ChainReader<Block extends ListedBlock> {
   #brokenLink(
     kind: 'gap' | 'contradicted',
     child: ListedHeader,
-    shown: readonly HeaderVersion[] = [],
+    versions: readonly HeaderVersion[] = [],
   ): ChainReading<never> {
-    return { kind, child, nodes: this.#headers.nodesWith(child), versions: shown };
+    return { kind, child, nodes: this.#headers.nodesWith(child), versions };
   }
 
   /**
-   * Requests the headers of the next slots. Meanwhile the whole blocks that a quorum lists are fetched, without
-   * waiting for them here. A block that fewer nodes list may be invented, and delivered very slowly; it is fetched
-   * once a child names it.
+   * Requests the headers of the next slots, and starts to prefetch the whole blocks that a quorum lists. A block that
+   * fewer nodes list may not exist, and its node may answer very slowly. Such a block is fetched only after an agreed
+   * block names it as its parent.
    */
-  async #requestBatch({ slots, agreedSlots: shared }: SlotList): Promise<readonly bigint[]> {
+  async #requestBatch({ slots, agreedSlots }: SlotList): Promise<readonly bigint[]> {
     const batch = slots.slice(0, this.#batchSize);
     const last = batch.at(-1);
-    const agreedInBatch = shared.filter((slot) => last !== undefined && slot <= last);
-    // Blocks after the batch would take the room of blocks that are fetched for it later.
-    this.#prefetch.request(agreedInBatch.length === batch.length ? shared : agreedInBatch);
+    const agreedInBatch = agreedSlots.filter((slot) => last !== undefined && slot <= last);
+    // If some blocks of the batch are fetched later, blocks after the batch must not use up the memory for them.
+    this.#prefetch.request(agreedInBatch.length === batch.length ? agreedSlots : agreedInBatch);
     await this.#headers.requestListed(batch);
     for (const slot of batch) if (this.#headers.agreedHeader(slot) === undefined) this.#prefetch.drop(slot);
     return batch;
   }
 
-  /** The highest block of the batch by a quorum. If one of two nodes has a hole, only a block above it qualifies. */
+  /**
+   * The highest block of the batch on which a quorum agrees. Without one, the search continues above the batch: if one
+   * of two nodes lacks a range of blocks, they agree only on a block above that range.
+   */
   async #anchor(
     batch: readonly bigint[],
-    { slots, agreedSlots: shared }: SlotList,
+    { slots, agreedSlots }: SlotList,
     to: bigint,
   ): Promise<ListedHeader | undefined> {
     const agreedSlot = batch.findLast((slot) => this.#headers.agreedHeader(slot) !== undefined);
     if (agreedSlot !== undefined) return this.#headers.agreedHeader(agreedSlot);
-    for (const slotAbove of new Set([shared.at(-1) ?? to, slots.at(-1) ?? to, to])) {
+    for (const slotAbove of new Set([agreedSlots.at(-1) ?? to, slots.at(-1) ?? to, to])) {
       await this.#headers.requestListed([slotAbove]);
       const agreed = this.#headers.agreedHeader(slotAbove);
       if (agreed === undefined) continue;
@@ -155,7 +161,7 @@ export class ChainReader<Block extends ListedBlock> {
     }
   }
 
-  /** The agreed blocks between the cursor and a missing one: the cursor moves as close to a gap as nodes allow. */
+  /** The agreed blocks between the cursor and a missing block, so that a gap begins at the first missing block. */
   #agreedBelow(child: ListedHeader, cursor: BlockName, batch: readonly bigint[]): readonly ListedHeader[] {
     const below = batch.filter((slot) => slot < child.parentSlot);
     return linkedPrefix(
@@ -164,7 +170,7 @@ export class ChainReader<Block extends ListedBlock> {
     );
   }
 
-  /** The whole blocks of the lowest headers, at most one reading; throws if the first is not available. */
+  /** The whole blocks of the lowest headers, at least one and at most `batchSize`. Throws if the first cannot be fetched. */
   async #wholeBlocks(headers: readonly ListedHeader[]): Promise<readonly Block[]> {
     const blocks: Block[] = [];
     const next = headers.slice(0, this.#batchSize);
@@ -187,16 +193,16 @@ export class ChainReader<Block extends ListedBlock> {
     if (isBlockOf(block, header)) return withAgreedTime(block, header);
     throw new DomainError(
       'NodeFault',
-      `a node returned another block than ${header.blockhash} for slot ${header.slot}`,
+      `a node returned block ${block.header.blockhash} for slot ${header.slot}; its header or its signatures differ from those of the agreed block ${header.blockhash}`,
     );
   }
 }
 
-function isBlockOf({ header, signaturesHash: listed }: ListedBlock, expected: ListedHeader): boolean {
-  return isSameListedHeader({ ...header, signaturesHash: listed }, expected);
+function isBlockOf({ header, signaturesHash }: ListedBlock, expected: ListedHeader): boolean {
+  return isSameListedHeader({ ...header, signaturesHash }, expected);
 }
 
-/** The time of a block comes from a quorum, as the rest of its header does. */
+/** A quorum must agree on the time of a block too, so that the time of the fetched block is replaced. */
 function withAgreedTime<Block extends ListedBlock>(block: Block, { time }: ListedHeader): Block {
   return { ...block, header: { ...block.header, time } };
 }

@@ -9,20 +9,20 @@ import { answersIn, type NodeResult, reached } from '../rpc/quorum.ts';
 export interface SlotList {
   /** The slots in which any node lists a finalized block, ascending. */
   readonly slots: readonly bigint[];
-  /** The slots that a quorum lists: each has a block, unless too many nodes lie. */
+  /** The slots in which a quorum lists a block, ascending. */
   readonly agreedSlots: readonly bigint[];
-  /** The nodes that failed, each with its error. */
+  /** One text for each node that failed: its name and its error. */
   readonly failures: readonly string[];
 }
 
-/** Width of the first list of a search; providers refuse 10,000 slots, Agave 500,001. */
+/** Slots of the first `getBlocks` request of a search. Some providers refuse 10,000 slots; Agave refuses 500,001. */
 const FIRST_WINDOW_SLOTS = 4_000n;
 const MIN_WINDOW_SLOTS = 500n;
 const MAX_WINDOW_SLOTS = 500_000n;
-/** How far a stretch without blocks is searched; blocks after it are found from the tip. */
+/** Maximum length of a range without blocks that is searched for the next block. Beyond it, the search starts at the tip. */
 export const MAX_LOOKAHEAD_SLOTS = 500_000n;
 
-/** The newest slot that a quorum has finalized: no single lying node moves it. Throws NoHealthyNode. */
+/** The newest slot that a quorum has finalized, so that no single false answer can move it. Throws NoHealthyNode. */
 export function finalizedTip(pool: NodePool): Promise<bigint> {
   return tipOf(pool, 'finalized');
 }
@@ -37,22 +37,22 @@ async function tipOf(pool: NodePool, commitment: 'confirmed' | 'finalized'): Pro
   const slots = answers.map(({ answer }) => answer.absoluteSlot);
   const tip = reached(slots, pool.quorum);
   if (tip !== null) return tip;
-  const message = `${slots.length} nodes return their ${commitment} slot; ${pool.quorum} are needed`;
+  const message = `${slots.length} nodes return their ${commitment} slot; a quorum needs ${pool.quorum}`;
   throw new DomainError('NoHealthyNode', message);
 }
 
 /**
- * The slots in which any node lists a finalized block, ascending. Only a hint of what to fetch: a list is short if a
- * node lost its ledger, and may name blocks that do not exist. Late nodes are not waited for once a quorum has
- * answered. Empty if no node answers.
+ * The slots in which any node lists a finalized block, ascending; empty if no node answers. Use the list only to decide
+ * what to fetch: a node can omit blocks that it has lost, and can list blocks that do not exist. Slow nodes are not
+ * waited for after a quorum has answered.
  */
 export async function listedSlots(pool: NodePool, from: bigint, to: bigint): Promise<readonly bigint[]> {
   return [...nodeCountsBySlot(await pool.most((node) => slotsListedBy(node, from, to))).keys()];
 }
 
 /**
- * The slots of the first listed blocks from `from` to `to`, after a stretch without blocks of any length: a few
- * thousand slots per node. `all` waits for every node, `most` only as {@link listedSlots} does.
+ * The slots of the first blocks that nodes list from `from` to `to`: from each node, its first window with a block. With
+ * `waitFor: 'most'`, slow nodes are not waited for; see {@link listedSlots}.
  */
 export async function firstListedSlots(
   pool: NodePool,
@@ -66,7 +66,7 @@ export async function firstListedSlots(
   );
   const counts = nodeCountsBySlot(answers);
   const agreedSlots = [...counts].flatMap(([slot, nodes]) => (nodes >= pool.quorum ? [slot] : []));
-  return { slots: [...counts.keys()], agreedSlots: agreedSlots, failures };
+  return { slots: [...counts.keys()], agreedSlots, failures };
 }
 
 async function slotsListedBy(node: SolanaNode, from: bigint, to: bigint): Promise<readonly bigint[]> {
@@ -81,8 +81,8 @@ async function firstSlotsListedBy(node: SolanaNode, from: bigint, to: bigint): P
 }
 
 /**
- * A node's lists in successive windows, unordered within a window. Each window is wider than the one before, until
- * the node refuses it: the maximum depends on the provider.
+ * The slots that one node lists from `from` to `to`, in successive windows; a window is not sorted. Each window is wider
+ * than the one before until the node refuses it, because the maximum width depends on the provider.
  */
 export async function* windowsOf(
   node: SolanaNode,
@@ -107,7 +107,10 @@ export async function* windowsOf(
   }
 }
 
-/** True if a failed list may have been too wide: the node has listed a narrower range before. */
+/**
+ * True if the node might have refused the request because of its width. Above the first width that is assumed for any
+ * error, because the node has already listed a narrower window.
+ */
 function mightBeTooWide(error: unknown, width: bigint): boolean {
   return (
     width > FIRST_WINDOW_SLOTS ||

@@ -3,7 +3,7 @@ import type { ByteRange } from './bytes/json-bytes.ts';
 
 export const LINE_FEED = 0x0a;
 
-/** A hash of a block's transaction signatures in their order: equal if and only if the lists are equal. */
+/** SHA-256 (base64) of a block's transaction signatures in block order, to compare these lists between nodes. */
 export function signaturesHashOf(signatures: readonly string[]): string {
   return hashOfList(signatureListOf(signatures));
 }
@@ -12,12 +12,12 @@ export function hashOfList(list: Uint8Array): string {
   return createHash('sha256').update(list).digest('base64');
 }
 
-/** The signatures, each with a line end. Consecutive lists can be joined. */
+/** The signatures as text, each followed by a line feed. The lists of successive pieces of a block can be concatenated. */
 export function signatureListOf(signatures: readonly string[]): Uint8Array {
   return Buffer.from(signatures.map((signature) => `${signature}\n`).join(''));
 }
 
-/** {@link signatureListOf} for texts at their positions in an answer. */
+/** Like {@link signatureListOf}, for signatures at positions in the bytes of an answer. */
 export function signatureListAt(bytes: Uint8Array, signatures: readonly ByteRange[]): Uint8Array {
   const list = Buffer.allocUnsafe(signatures.reduce((size, { start, end }) => size + end - start + 1, 0));
   let next = 0;

@@ -9,11 +9,11 @@ export interface SizedBlock {
 export interface PrefetchOptions {
   readonly concurrency: number;
   /**
-   * Limit for loaded blocks and blocks being loaded. A block being loaded counts as the largest so far. If blocks
-   * suddenly grow, up to `atOnce` of the new size exceed this estimate.
+   * Maximum bytes of loaded blocks and of blocks being loaded. A block being loaded counts as the largest block so far.
+   * If blocks suddenly grow, up to `concurrency` larger blocks can exceed this limit.
    */
   readonly budgetBytes: number;
-  /** Aborted when the reader stops: running requests are given up then. */
+  /** Abort it when the reader stops, so that running requests are cancelled. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -25,8 +25,8 @@ interface LoadingBlock<Block> {
 }
 
 /**
- * Fetches blocks ahead of their use, lowest slot first, within the budget. The lowest block is always fetched, so
- * that a reader who takes blocks in order never waits for room.
+ * Fetches blocks before they are needed, lowest slot first, within `budgetBytes`. The lowest block is fetched even if
+ * the budget is used up, so that a reader that takes blocks in order never waits for memory.
  */
 export class Prefetch<Block extends SizedBlock> {
   readonly #load: Load<Block>;
@@ -42,12 +42,15 @@ export class Prefetch<Block extends SizedBlock> {
     this.#limit = pLimit(options.concurrency);
   }
 
-  /** Bytes of loaded blocks, plus the estimate for blocks being loaded. */
+  /** Bytes of the loaded blocks, plus an estimate for the blocks being loaded. */
   get bytes(): number {
     return this.#loadedBytes() + (this.#blocks.size - this.#sizes.size) * this.#largest;
   }
 
-  /** Starts the first of these ascending slots, and more while there is room. Returns those loaded or loading. */
+  /**
+   * Starts to load the first of `slots` (ascending), and the next ones while the budget allows. Returns the slots whose
+   * blocks are loaded or being loaded.
+   */
   request(slots: readonly bigint[]): readonly bigint[] {
     for (const [index, slot] of slots.entries()) {
       if (this.#blocks.has(slot)) continue;
@@ -57,7 +60,10 @@ export class Prefetch<Block extends SizedBlock> {
     return slots.filter((slot) => this.#blocks.has(slot));
   }
 
-  /** The block; null if it failed to load, had no room or was never requested. It can then be requested again. */
+  /**
+   * The block of `slot`. Null if it failed to load, did not fit into the budget or was never requested; it can then be
+   * requested again.
+   */
   async take(slot: bigint): Promise<Block | null> {
     const block = (await this.#blocks.get(slot)?.block) ?? null;
     if (block === null) this.drop(slot);
@@ -68,7 +74,7 @@ export class Prefetch<Block extends SizedBlock> {
     for (const loaded of this.#blocks.keys()) if (loaded <= slot) this.drop(loaded);
   }
 
-  /** Forgets one block, so that it can be loaded again. */
+  /** Cancels the request for a block or discards the loaded block, so that it can be requested again. */
   drop(slot: bigint): void {
     this.#blocks.get(slot)?.controller.abort();
     this.#blocks.delete(slot);
@@ -76,7 +82,7 @@ export class Prefetch<Block extends SizedBlock> {
   }
 
   #isFull(): boolean {
-    // Before the first block arrives, its size is unknown: only one block is loaded, because several could exceed the
+    // Until one block is loaded, the size of blocks is unknown: only one is loaded, because several could exceed the
     // budget.
     if (this.#largest === 0) return this.#blocks.size > 0;
     return this.bytes + this.#largest > this.#options.budgetBytes;
@@ -103,7 +109,7 @@ export class Prefetch<Block extends SizedBlock> {
     this.#blocks.set(slot, { block, controller: controller });
   }
 
-  /** Checked when the load starts, because blocks may have grown since the request. */
+  /** Checked again when the load starts, because blocks may have become larger after the request. */
   #hasRoom(slot: bigint): boolean {
     const expected = this.#loadedBytes() + this.#limit.activeCount * this.#largest;
     return expected <= this.#options.budgetBytes || slot === lowest([slot, ...this.#blocks.keys()]);

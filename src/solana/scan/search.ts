@@ -7,22 +7,22 @@ import { hashOfList, signatureListOf } from './listing.ts';
 
 export interface Search {
   readonly header: BlockHeader;
-  /** See {@link listingOf}. */
+  /** See `signaturesHashOf`. */
   readonly signaturesHash: string;
-  /** Addresses in the block that the watch set accepts as ours. */
+  /** Addresses in the block that are in the watch set. A few are false positives. */
   readonly candidates: readonly string[];
-  /** At least all transactions with a candidate. */
+  /** All transactions that name a candidate, and possibly others. */
   readonly transactions: readonly ScannedTransaction[];
 }
 
-/** The result for some or all transactions of a block; `list`: their signatures, see `listOf`. */
+/** The result for some or all transactions of a block. `signatureList`: see `signatureListOf`. */
 export interface SearchMatches extends Pick<Search, 'candidates' | 'transactions'> {
   readonly signatureList: Uint8Array;
 }
 
 export type BlockSource = Pick<SolanaNode, 'name' | 'maxTransactionVersion'>;
 
-/** Searches the bytes of a getBlock answer after {@link scanBlockBytes}. Throws as `readBlock` does. */
+/** Searches a getBlock answer for watched wallets. Throws as `readBlock` does. */
 export function searchBlock(
   bytes: Uint8Array,
   slot: bigint,
@@ -31,11 +31,11 @@ export function searchBlock(
   scan: BlockScan = scanBlockBytes(bytes, watched),
 ): Search {
   const { header, found } = searchAnswer(bytes, slot, watched, node, undefined, scan);
-  const { signatureList: list, candidates, transactions } = found;
-  return { header, signaturesHash: hashOfList(list), candidates, transactions };
+  const { signatureList, candidates, transactions } = found;
+  return { header, signaturesHash: hashOfList(signatureList), candidates, transactions };
 }
 
-/** Like {@link searchBlock}, for a piece of an answer. Every possible address in it is added to `names`. */
+/** Like {@link searchBlock}, for a piece of an answer. Adds every address in the piece to `seenAddresses`. */
 export function searchAnswer(
   bytes: Uint8Array,
   slot: bigint,
@@ -46,9 +46,9 @@ export function searchAnswer(
 ): { readonly header: BlockHeader; readonly found: SearchMatches } {
   const options = { node: node.name, maxTransactionVersion: node.maxTransactionVersion };
   if (!scan.mustParse) {
-    const { header, signatureList: list, candidates, hitTransactions } = scan;
+    const { header, signatureList, candidates, hitTransactions } = scan;
     const transactions = readTransactionsAt(bytes, hitTransactions, slot, options);
-    return { header: { slot, ...header }, found: { signatureList: list, candidates, transactions } };
+    return { header: { slot, ...header }, found: { signatureList, candidates, transactions } };
   }
   const { header, transactions } = readBlock(bytes, slot, options);
   const candidates = new Set<string>();
@@ -59,11 +59,11 @@ export function searchAnswer(
     for (const address of found) candidates.add(address);
     return found.length > 0;
   });
-  const list = signatureListOf(transactions.map(({ signature }) => signature));
-  return { header, found: { signatureList: list, candidates: [...candidates], transactions: hits } };
+  const signatureList = signatureListOf(transactions.map(({ signature }) => signature));
+  return { header, found: { signatureList, candidates: [...candidates], transactions: hits } };
 }
 
-/** Every address whose balances a transaction can change. */
+/** The account keys of a transaction and the owners of its token balances, possibly with duplicates. */
 export function addressesOf({ accounts, tokens }: ScannedTransaction): readonly string[] {
   const owners = tokens.flatMap(({ before, after }) => [before?.owner ?? [], after?.owner ?? []].flat());
   return [...accounts.map(({ address }) => address), ...owners];

@@ -56,7 +56,7 @@ describe('the memory that a long answer can use', () => {
     const read = searchParts(parts(), 7n, new WatchSet(0), NODE, { pieceBytes: 1 });
     await expect(read).rejects.toMatchObject({
       code: 'NodeFault',
-      message: expect.stringMatching(/^node shows transaction A{89,}.{0,60}$/),
+      message: expect.stringMatching(/^node returns transaction A{89,}.{0,60}$/),
     });
     expect(said.times).toBe(0);
   });

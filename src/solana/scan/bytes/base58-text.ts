@@ -4,19 +4,19 @@ import { MIN_ADDRESS_LENGTH } from './fingerprint.ts';
 const QUOTE = 0x22;
 const LOW_HALF = 0xffff;
 
-/** The kind of a pair of bytes: each kind is a bit of its own, all other pairs are 0. */
+/** Kinds of a pair of bytes, one bit for each kind. Any other pair has kind 0. */
 const DIGITS = 1;
 const DIGIT_THEN_QUOTE = 2;
 const QUOTE_FIRST = 4;
-/** Indexed by two bytes as a 16-bit number, first byte lowest. Node answers touch about 7 of its 64 KiB. */
+/** The kind of each pair, indexed by the pair as a little-endian 16-bit number. Node answers use about 7 of its 64 KiB. */
 const PAIR_KINDS = pairKinds();
 
 /**
- * The closing quote of the address whose text begins at `at`, 32 to 44 base58 digits; -1 if the text is not an
- * address. Use it only inside a block, where more bytes follow: throws RangeError if the data ends within 45 bytes.
+ * The position of the closing quote after an address of 32 to 44 base58 digits that begins at `at`; -1 if the text is
+ * not an address. Throws RangeError if the data ends within 45 bytes, so that it can be used only inside a block.
  */
 export function addressEnd(view: DataView, at: number): number {
-  // Nearly all addresses have 43 or 44 digits. Unrolled, because a loop takes twice the time.
+  // Nearly all addresses have 43 or 44 digits. The loop is unrolled, because a loop takes twice the time.
   const digitsMask =
     digitsAt(view, at) &
     digitsAt(view, at + 4) &

@@ -1,4 +1,4 @@
-/** The objects of a JSON value that are read, by key path. An array stands for each of its elements. */
+/** The objects of a JSON value whose fields are read, nested by key. Arrays have no entry of their own. */
 export interface ReadObjects {
   readonly [name: string]: ReadObjects;
 }
@@ -6,7 +6,7 @@ export interface ReadObjects {
 const KEY: ReadObjects = {};
 const TOKEN_BALANCE: ReadObjects = { uiTokenAmount: {} };
 
-/** For an entry of a block's `transactions`, or for a single transaction. */
+/** The objects that are read in an entry of a block's `transactions`. */
 export const TRANSACTION_OBJECTS: ReadObjects = {
   transaction: { accountKeys: KEY, message: { accountKeys: KEY, header: {} } },
   meta: {
@@ -20,10 +20,10 @@ export const TRANSACTION_OBJECTS: ReadObjects = {
 export const ANSWER_OBJECTS: ReadObjects = { result: { transactions: TRANSACTION_OBJECTS } };
 
 interface Level {
-  /** Null in an array. */
+  /** Keys of the object so far; null for an array. */
   readonly keys: Set<string> | null;
   readonly readObjects: ReadObjects;
-  /** How the next value is read; undefined if it is not read. */
+  /** The objects that are read in the next value; undefined if the value is not read. */
   next: ReadObjects | undefined;
 }
 
@@ -34,8 +34,7 @@ const COLON = /\s*:/y;
 
 /**
  * The first key that occurs twice in one object of the JSON `text`, with escapes decoded; null if there is none.
- * Objects that are not read are ignored, because their duplicates change nothing. `JSON.parse` silently takes the
- * last one.
+ * `JSON.parse` silently uses the last value of such a key. Objects that are not in `readObjects` are ignored.
  */
 export function duplicateKeyIn(text: string, readObjects: ReadObjects): string | null {
   const levels: Level[] = [{ keys: null, readObjects: readObjects, next: readObjects }];
@@ -74,7 +73,7 @@ function keyOf(quoted: string): string {
   return quoted.includes(BACKSLASH) ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
 }
 
-/** The position after the closing quote of the text that begins at `from`. */
+/** The position after the closing quote of the string whose text begins at `from`. */
 function textEnd(text: string, from: number): number {
   for (let end = text.indexOf(QUOTE, from); end >= 0; end = text.indexOf(QUOTE, end + 1)) {
     let before = end;

@@ -6,15 +6,21 @@ import { readSigned, versionOf } from '../../tx/signed-transaction.ts';
 
 export interface TransactionBody {
   readonly signatures: readonly [string, ...string[]];
-  /** In the order of the balances; see `hasLoaded`. */
+  /** Account keys in the order of the balances in `meta`; see `includesLoaded`. */
   readonly accounts: readonly { readonly address: string; readonly signer: boolean }[];
-  /** Whether accounts of lookup tables are included. If not, `meta.loadedAddresses` follow, writable ones first. */
+  /**
+   * True if `accounts` includes the addresses from lookup tables. If false, the balances of `meta.loadedAddresses` follow,
+   * writable addresses first.
+   */
   readonly includesLoaded: boolean;
-  /** The version in the bytes; null if the encoding has it in a separate `version` field. */
+  /** Transaction version in the signed bytes; null in encodings that have a separate `version` field. */
   readonly version: 'legacy' | number | null;
 }
 
-/** An address as nodes return it; only the form is checked. Text of this form that is no address has no account. */
+/**
+ * An address as nodes return it. Only its length and alphabet are checked: no account can exist for other text of this
+ * form.
+ */
 export const address = z.string().regex(ADDRESS_TEXT);
 const signatures = z.tuple([z.string().regex(SIGNATURE_TEXT)], z.string());
 const keyObject = z.object({ pubkey: address, signer: z.boolean() });
@@ -53,11 +59,11 @@ const binaryTransaction = z
   .transform(([text, encoding], context): TransactionBody => {
     const body = readBytes(text, encoding === 'base64' ? base64 : base58);
     if (body !== null) return body;
-    context.addIssue({ code: 'custom', message: 'is no transaction that we can read' });
+    context.addIssue({ code: 'custom', message: 'is not the signed bytes of a known transaction version' });
     return z.NEVER;
   });
 
-/** The `transaction` of a block's entry, or of getTransaction, in any encoding. */
+/** The field `transaction` of a block's entry or of a getTransaction result, in any encoding. */
 export const transactionBody: z.ZodType<TransactionBody> = z.union([
   accountsTransaction,
   parsedTransaction,

@@ -9,23 +9,24 @@ export function hasAddressLength(start: number, end: number): boolean {
   return end - start >= MIN_ADDRESS_LENGTH && end - start <= MAX_ADDRESS_LENGTH;
 }
 
-/** Eight words from the start, three from the end and the length differ for any two addresses. */
+/** A hash reads eight words from the start, three from the end, and the length. These differ for any two addresses. */
 const FRONT_WORDS = 8;
 const END_KEYS = 8;
 const KEY_COUNT = 12;
 
 /**
- * A keyed hash of an address's text, with new random keys for each instance. It is two sums of products of two words
- * each, with a secret added to each word. Source: Multilinear-HM, Lemire and Kaser, "Strongly universal string
- * hashing is fast". That needs half the products of one per word. Their bound does not apply, because the sums have
- * 32 bits. Two texts collide in one sum with a probability of at most 2^-(32 - v), where v is the lowest bit in which
- * their words differ. The second sum reads the words in the other byte order: a high bit in one is low in the other.
- * Both collide with 2^-(64 - v - v'). For one differing character, v + v' is 24 plus twice its own lowest differing
- * bit, at most 36 (for `1` and `q`). So without the keys, two addresses of equal hash can be made with a probability
- * of at most 2^-28.
+ * A keyed hash of the text of an address, with new random keys for each instance. It has two sums; each adds up products
+ * of two 32-bit words, with a secret key added to each word. Source: Multilinear-HM in Lemire and Kaser, "Strongly
+ * universal string hashing is fast".
+ *
+ * Their bound does not apply, because the sums have 32 bits. Two texts collide in one sum with a probability of at most
+ * 2^-(32 - v), where v is the lowest bit in which their words differ. The second sum reads the words in the opposite byte
+ * order, so that both sums collide with a probability of at most 2^-(64 - v - v'). For one differing character, v + v' is
+ * 24 plus twice the lowest bit in which it differs: at most 36 (for `1` and `q`). Without the keys, an attacker therefore
+ * finds two addresses with equal hashes with a probability of at most 2^-28.
  */
 export class Fingerprint {
-  /** 32 bits of the last hash, independent of those that {@link hash} returns. */
+  /** The other 32 bits of the last hash, independent of the bits that {@link hash} returns. */
   segmentBits = 0;
   readonly #keys = randomFillSync(new Int32Array(2 * KEY_COUNT));
   readonly #text = Buffer.alloc(MAX_ADDRESS_LENGTH);
@@ -63,7 +64,7 @@ function product(keys: Int32Array, index: number, first: number, second: number)
   return Math.imul(first + (keys[index] as number), second + (keys[index + 1] as number));
 }
 
-/** Every bit of the result depends on every bit of `value` (the finalizer of MurmurHash3). One to one. */
+/** The finalizer of MurmurHash3: a bijection in which every bit of the result depends on every bit of `value`. */
 function mix(value: number): number {
   const once = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
   const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);

@@ -2,7 +2,7 @@ import { lowestMark, quoteMarksOf, WORD_BYTES } from './u32.ts';
 
 const QUOTE = 0x22;
 const SPACE = 0x20;
-/** Digits, signs, commas, colons and white space are below it; brackets and the letters of literals above. */
+/** Digits, signs, commas, colons and white space are below this byte; brackets and the letters of literals are above. */
 const FIRST_LETTER = 0x40;
 /** The only bit in which `{` and `[` differ, and `}` and `]`. */
 const BRACKET_BIT = 0x20;
@@ -19,27 +19,27 @@ const NOT_BELOW_FIRST_LETTER = 0xc0c0c0c0 | 0;
 const FIRST_LETTER_WORD = 0x40404040;
 const COMMAS = 0x2c2c2c2c;
 
-/** The text has an unexpected form, so that no result is possible without a parse. */
+/** The bytes have an unexpected form, so that only a parse can read them. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable';
 }
 
-/** Bytes from `start` up to, and without, `end`. */
+/** Bytes from `start` (inclusive) to `end` (exclusive). */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** Receives the range of a string's text. */
+/** Receives the byte range of a string without its quotes. */
 export type OnText = (start: number, end: number) => void;
 
 /** Reads a member's value and returns the position after it. */
 export type VisitMember = (value: number, key: string) => number;
 
 /**
- * Walks JSON in place, without creating values. Only for text without a backslash: then each quote begins or ends a
- * string. Positions count bytes; each method takes the position of its input and returns the one after it. Accepts
- * all JSON, and some invalid text. Throws {@link Unreadable}, and RangeError if the text ends too soon.
+ * Reads JSON in place, without creating values. The text must not contain a backslash, so that each quote begins or ends
+ * a string. Positions count bytes: each method takes the position of a value and returns the position after it. Some
+ * invalid JSON is accepted. Methods throw {@link Unreadable}, and RangeError if the text ends too soon.
  */
 export class JsonBytes {
   readonly view: DataView;
@@ -51,14 +51,14 @@ export class JsonBytes {
     this.#lastWord = view.byteLength - WORD_BYTES;
   }
 
-  /** Visits the members of an object. Throws Unreadable for a duplicate key, because its meaning is ambiguous. */
+  /** Calls `visit` for each member of an object. Throws Unreadable for a duplicate key. */
   object(at: number, visit: VisitMember): number {
     const view = this.view;
     const next = spaces(view, expectByte(view, at, OPEN_BRACE));
     return view.getUint8(next) === CLOSE_BRACE ? next + 1 : this.#members(next, visit, new Set());
   }
 
-  /** {@link object} for the rest of an object after a member's value; `names` are the keys so far. */
+  /** Like {@link object}, for the rest of an object from the end of a member's value. `keys`: the keys before it. */
   remainingMembers(at: number, visit: VisitMember, keys: Set<string>): number {
     const view = this.view;
     const next = spaces(view, at);
@@ -66,7 +66,7 @@ export class JsonBytes {
     return this.#members(spaces(view, expectByte(view, next, COMMA)), visit, keys);
   }
 
-  /** Visits the elements of an array: `visit` reads one and returns the position after it. */
+  /** Calls `visit` for each element of an array. `visit` reads the element and returns the position after it. */
   array(at: number, visit: (element: number) => number): number {
     const view = this.view;
     let next = spaces(view, expectByte(view, at, OPEN_BRACKET));
@@ -78,7 +78,7 @@ export class JsonBytes {
     }
   }
 
-  /** Skips a value of any kind, and calls `onText` for each string in it, keys included. */
+  /** Skips a value of any kind. Calls `onText` for each string in it, including keys. */
   value(at: number, onText?: OnText): number {
     const view = this.view;
     let depth = 0;
@@ -105,7 +105,7 @@ export class JsonBytes {
     }
   }
 
-  /** Skips an array and counts its elements (see {@link elementCount}); fastest for numbers. */
+  /** Skips an array and sets {@link elementCount}. It is fastest for an array of numbers. */
   numbers(at: number): number {
     const view = this.view;
     const lastWord = this.#lastWord;
@@ -141,7 +141,7 @@ export class JsonBytes {
   scalarEnd(at: number): number {
     let next = at;
     while (!isAfterScalar(this.view.getUint8(next))) next += 1;
-    if (next === at) throw new Unreadable(`no value at byte ${at}`);
+    if (next === at) throw new Unreadable(`byte ${at} does not begin a value`);
     return next;
   }
 
@@ -193,7 +193,7 @@ export class JsonBytes {
   }
 }
 
-/** The number of commas in `word`; each byte must be below {@link FIRST_LETTER}. */
+/** The number of commas in the four bytes of `word`; each byte must be below {@link FIRST_LETTER}. */
 function commasIn(word: number): number {
   const marks = (FIRST_LETTER_WORD - (word ^ COMMAS)) & FIRST_LETTER_WORD;
   return Math.imul(marks >>> 6, 0x01010101) >>> 24;
@@ -207,20 +207,20 @@ function spaces(view: DataView, at: number): number {
 
 function expectByte(view: DataView, at: number, byte: number): number {
   if (view.getUint8(at) === byte) return at + 1;
-  throw new Unreadable(`no ${String.fromCharCode(byte)} at byte ${at}`);
+  throw new Unreadable(`byte ${at} is not ${String.fromCharCode(byte)}`);
 }
 
-/** White space: no other byte in JSON is as low. */
+/** True for white space: in JSON, all other bytes are above the space. */
 export function isWhiteSpace(byte: number): boolean {
   return byte <= SPACE;
 }
 
-/** Whether a value that begins with `byte` is a number, null, true or false. */
+/** True if a value that begins with `byte` is a number, null, true or false. */
 export function isScalarStart(byte: number): boolean {
   return !isWhiteSpace(byte) && byte !== QUOTE && (byte | BRACKET_BIT) !== OPEN_BRACE;
 }
 
-/** White space, `,`, `]` or `}`: in JSON, nothing else follows a number or literal. */
+/** True for white space, `,`, `]` and `}`, the only bytes that can follow a number or literal in JSON. */
 function isAfterScalar(byte: number): boolean {
   return (byte <= COMMA && byte !== PLUS) || (byte | BRACKET_BIT) === CLOSE_BRACE;
 }

@@ -2,7 +2,10 @@ import { ADDRESS_TEXT } from '../../../domain/address.ts';
 import { type JsonBytes, Unreadable } from './json-bytes.ts';
 import type { OnAddress } from './shape.ts';
 
-/** A key is an object in transactionDetails `accounts` and encoding `jsonParsed`, and a string in encoding `json`. */
+/**
+ * Reads an account key and returns the position after it. A key is an object in transactionDetails `accounts` and in
+ * encoding `jsonParsed`, and a string in encoding `json`.
+ */
 export function walkAccountKey(json: JsonBytes, at: number, onAddress: OnAddress): number {
   const wallet = (value: number): number => walkAddress(json, value, true, onAddress);
   if (!json.is(at, '{')) return wallet(at);
@@ -16,7 +19,10 @@ export function walkAccountKey(json: JsonBytes, at: number, onAddress: OnAddress
   throw new Unreadable(`the account key at byte ${at} has no pubkey`);
 }
 
-/** Throws Unreadable if owner or mint is absent or null. A failed transaction may lack owners: a parse decides. */
+/**
+ * Reads a token balance and returns the position after it. Throws Unreadable if owner or mint is absent or null. A parse
+ * accepts a missing owner in a failed transaction.
+ */
 export function walkTokenBalance(json: JsonBytes, at: number, onAddress: OnAddress): number {
   let addressCount = 0;
   const next = json.object(at, (value, name) => {
@@ -27,10 +33,10 @@ export function walkTokenBalance(json: JsonBytes, at: number, onAddress: OnAddre
     return walkAddress(json, value, name === 'owner', onAddress);
   });
   if (addressCount === 2) return next;
-  throw new Unreadable(`the token balance at byte ${at} has no owner, or no mint`);
+  throw new Unreadable(`the token balance at byte ${at} has no owner or no mint`);
 }
 
-/** The addresses that a transaction loaded from lookup tables; returns the position after them, and their number. */
+/** Reads `loadedAddresses`. Returns the position after the object, and the number of addresses in it. */
 export function walkLoadedAddresses(json: JsonBytes, at: number, onAddress: OnAddress) {
   let [listCount, count] = [0, 0];
   const element = (value: number): number => {
@@ -43,12 +49,13 @@ export function walkLoadedAddresses(json: JsonBytes, at: number, onAddress: OnAd
     return json.array(value, element);
   });
   if (listCount === 2) return { next, count };
-  throw new Unreadable(`the addresses at byte ${at} are not all that were loaded`);
+  throw new Unreadable(`the loaded addresses at byte ${at} lack the list \`writable\` or \`readonly\``);
 }
 
 function walkAddress(json: JsonBytes, at: number, isWallet: boolean, onAddress: OnAddress): number {
   const end = json.is(at, '"') ? json.textEnd(at + 1) : at;
-  if (!ADDRESS_TEXT.test(json.text(at + 1, end))) throw new Unreadable(`no address at byte ${at}`);
+  if (!ADDRESS_TEXT.test(json.text(at + 1, end)))
+    throw new Unreadable(`the value at byte ${at} is not an address`);
   onAddress(at + 1, end, isWallet);
   return end + 1;
 }

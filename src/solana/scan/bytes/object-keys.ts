@@ -4,26 +4,25 @@ import { isWhiteSpace, type JsonBytes } from './json-bytes.ts';
 /** Reads the value at a position and returns the position after it. */
 export type ReadValue = (at: number) => number;
 
-/** A member as it last occurred at its place. No two steps have the same key: a matching object has no duplicate. */
+/**
+ * The member that was last read at one place of an object. No two steps have the same key, so that an object that matches
+ * all steps has no duplicate key.
+ */
 interface Step {
   readonly key: string;
-  /**
-   * Where the bytes are between its value and the previous one, or the start of the object. They contain its key and
-   * no other.
-   */
+  /** Position of the bytes from the end of the previous value (or the start of the object) to this value, with the key. */
   readonly lead: number;
   readonly leadLength: number;
   readonly read: ReadValue;
 }
 
 const CLOSE = 0x7d;
-/** Learning costs more than reading: a node with another key order in each object must not slow down a block. */
+/** Limit on learned steps, because learning is slower than reading: a node could use a new key order in each object. */
 const MAX_LEARNED_STEPS = 256;
 
 /**
- * Reads JSON objects that mostly have the same keys in the same order, as the transactions of a block do. Each key
- * has its reader. If the bytes before a value equal those of an earlier object, so does the key: comparing bytes is
- * faster than reading it.
+ * Reads JSON objects that mostly have the same keys in the same order, such as the transactions of a block. Each key has
+ * its reader. If the bytes before a value equal those of an earlier object, the key is the same, and is not read again.
  */
 export class MembersReader {
   readonly #json: JsonBytes;
@@ -32,7 +31,7 @@ export class MembersReader {
   readonly #steps: Step[] = [];
   #learnedCount = 0;
 
-  /** `readers` by key; `other` reads the values of all other keys. */
+  /** `readers`: the readers by key. `readOther` reads the values of all other keys. */
   constructor(json: JsonBytes, readers: Readonly<Record<string, ReadValue>>, readOther: ReadValue) {
     this.#json = json;
     this.#readers = new Map(Object.entries(readers));
@@ -53,33 +52,33 @@ export class MembersReader {
     return this.#walk(next, steps.length);
   }
 
-  /** Reads the members from place `first` on by their keys, and learns the bytes before each. */
+  /** Reads the members from place `first` by their keys, and learns the bytes before each value. */
   #walk(at: number, first: number): number {
     let from = at;
     let place = first;
-    const visit = (value: number, name: string): number => {
-      const read = this.#readers.get(name) ?? this.#readOther;
-      this.#learn(place, from, value, { key: name, read });
+    const visit = (value: number, key: string): number => {
+      const read = this.#readers.get(key) ?? this.#readOther;
+      this.#learn(place, from, value, { key, read });
       place += 1;
       from = read(value);
       return from;
     };
     if (first === 0) return this.#json.object(at, visit);
-    const keys = new Set(this.#steps.slice(0, first).map(({ key: name }) => name));
+    const keys = new Set(this.#steps.slice(0, first).map(({ key }) => key));
     return this.#json.remainingMembers(at, visit, keys);
   }
 
   #learn(place: number, from: number, value: number, member: Pick<Step, 'key' | 'read'>): void {
     if (this.#learnedCount === MAX_LEARNED_STEPS) return;
     const steps = this.#steps;
-    const duplicateIndex = steps.findIndex(({ key: name }) => name === member.key);
+    const duplicateIndex = steps.findIndex(({ key }) => key === member.key);
     if (duplicateIndex > place) steps.length = place;
     steps[place] = { lead: from, leadLength: value - from, ...member };
     this.#learnedCount += 1;
   }
 }
 
-/** False also if the text ends too soon after `at`. The catch is cheaper than a length check. */
+/** True if the bytes at `at` equal a lead; false if the text ends too soon. The catch is cheaper than a length check. */
 function hasLead(view: DataView, lead: number, at: number, length: number): boolean {
   try {
     return areBytesEqual(view, lead, at, length) && !isWhiteSpace(view.getUint8(at + length));

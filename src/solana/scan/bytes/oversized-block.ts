@@ -12,21 +12,24 @@ import { splitBlock } from './splitter.ts';
 import { WatchSet } from './watch-set.ts';
 
 export interface OversizedBlock extends Search, StreamedAnswer {
-  readonly kept: { readonly kind: 'names'; readonly names: WatchSet };
-  /** Approximate bytes kept of it, without the search result. */
+  readonly retained: { readonly kind: 'names'; readonly names: WatchSet };
+  /** Approximate bytes that are retained, without the search result. */
   readonly size: number;
 }
 
 export interface BlockLimits {
   readonly pieceBytes: number;
-  /** A block has at most 100 million compute units (SIMD-0286); signature and write lock cost a transaction 1,020. */
+  /**
+   * A block has at most 100 million compute units (SIMD-0286), and a transaction costs at least 1,020: one signature and
+   * one write lock.
+   */
   readonly maxTransactions: number;
   /**
-   * Accounts and token balances of ours that change or sign, and wallets of ours that are named. A changed account
-   * costs 300 compute units; an account named for the first time costs an entry in a lookup table.
+   * Separate limits of the same size: relevant accounts and token balances (see {@link relevantChanges}), and watched
+   * wallets that the block names. A changed account costs 300 compute units.
    */
   readonly maxFindings: number;
-  /** Different addresses. A block full of lookup tables names at most 2.5 million. */
+  /** Distinct addresses. With lookup tables, a block can name at most 2.5 million. */
   readonly maxAddresses: number;
 }
 
@@ -38,9 +41,9 @@ const BLOCK_LIMITS: BlockLimits = {
 };
 
 /**
- * Searches a getBlock answer while it arrives, piece by piece, by the rules of `searchBlock`. Transactions keep only
- * what concerns our wallets (see {@link relevantChanges}); otherwise many transactions that name a wallet could fill the
- * memory. Throws NodeFault for an answer that is not a block, incomplete, or larger than a block can be; and as
+ * Searches a getBlock answer while it is received, piece by piece, with the result of `searchBlock`. Transactions are
+ * reduced to their {@link relevantChanges}, so that many transactions with watched wallets cannot exhaust the memory.
+ * Throws NodeFault for an answer that is not a block, is incomplete, or exceeds a limit of a block; otherwise as
  * `searchBlock` and `parts` do.
  */
 export async function searchParts(
@@ -57,7 +60,7 @@ export async function searchParts(
     const { header, found: piece } = searchAnswer(bytes, slot, watched, node, names);
     findings.add(piece);
     if (names.size > limits.maxAddresses)
-      throw new Unreadable(`it names more than ${limits.maxAddresses} addresses`);
+      throw new Unreadable(`the block names more than ${limits.maxAddresses} addresses`);
     return header;
   };
   try {
@@ -71,18 +74,18 @@ export async function searchParts(
           ...findings.result(),
           envelope: part.envelope,
           size,
-          kept: { kind: 'names', names },
+          retained: { kind: 'names', names },
         };
       }
     }
-    throw new Unreadable('the block has no envelope');
+    throw new Unreadable('the answer ends before the end of the block');
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     throw new NodeFault(node.name, `getBlock: block ${slot}: ${error.message}`, { method: 'getBlock' });
   }
 }
 
-/** The results of all pieces so far, limited to what a block can contain. */
+/** Collects the results of the pieces. Throws Unreadable if they exceed a limit of a block. */
 class Findings {
   readonly #limits: BlockLimits;
   readonly #signaturesHash = createHash('sha256');
@@ -99,14 +102,14 @@ class Findings {
     this.#signaturesHash.update(list);
     for (const byte of list) if (byte === LINE_FEED) this.#transactionCount += 1;
     if (this.#transactionCount > this.#limits.maxTransactions)
-      throw new Unreadable(`it has more than ${this.#limits.maxTransactions} transactions`);
+      throw new Unreadable(`the block has more than ${this.#limits.maxTransactions} transactions`);
     const ours = new Set(candidates);
     for (const address of ours) this.#candidates.add(address);
     for (const transaction of transactions)
       this.#addTransaction(relevantChanges(transaction, (address) => ours.has(address)));
     if (Math.max(this.#findingCount, this.#candidates.size) > this.#limits.maxFindings)
       throw new Unreadable(
-        `it contains more than ${this.#limits.maxFindings} wallets of ours, or changes of them`,
+        `the block names more than ${this.#limits.maxFindings} watched wallets, or changes more than that many of their balances`,
       );
   }
 
@@ -125,7 +128,7 @@ class Findings {
   }
 }
 
-/** Long answers read concurrently, per process and per node: one that never ends must not block the others. */
+/** Long answers that are read concurrently, per process and per node: an endless answer must not block other nodes. */
 const [MAX_CONCURRENT_READS, MAX_READS_PER_NODE] = [2, 1];
 const MAX_WAIT_MS = 60_000;
 
@@ -133,8 +136,8 @@ const processLimiter = limiterFor(MAX_CONCURRENT_READS);
 const nodeLimiters = new WeakMap<BlockSource, RateLimiter>();
 
 /**
- * Reads a long answer of a node when fewer than the limit are read. Throws errors of `read`. Throws NodeFault after a
- * minute of waiting, or once `over` aborts; that fault does not count against the node.
+ * Runs `read` as soon as fewer long answers than the limits are being read, and throws its errors. Throws NodeFault if
+ * `read` has not begun after one minute, or when `signal` is aborted; this fault does not count against the node.
  */
 export async function limitLongReads<T>(
   node: BlockSource,
@@ -148,7 +151,8 @@ export async function limitLongReads<T>(
     return await withAbort(pass, AbortSignal.timeout(MAX_WAIT_MS), signal);
   } catch (error) {
     if (!(error instanceof RateLimitTimeout)) throw error;
-    const reason = 'getBlock: too many long blocks are read at once';
+    const reason =
+      'getBlock: the answer was not read, because too many long answers are being read at the same time';
     throw new NodeFault(node.name, reason, { method: 'getBlock', asked: false, cause: error });
   }
 }

@@ -10,9 +10,9 @@ const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** More bytes than one transaction has, or all that follows the transactions. */
+/** Limit on one transaction, and on everything after the list of transactions. */
 const MAX_UNSPLIT_BYTES = 4 * 1_024 * 1_024;
-/** More bytes than precede the transactions. */
+/** Limit on everything before the list of transactions. */
 const MAX_HEAD_BYTES = 64 * 1_024;
 
 const TRANSACTIONS_START = /"transactions"\s*:\s*\[/;
@@ -21,13 +21,13 @@ const PLACEHOLDER_START = Buffer.from(
 );
 const PLACEHOLDER_END = Buffer.from(']}}');
 
-/** A short answer: some of the `transactions`, in a placeholder block, or everything else, the `envelope`. */
+/** A getBlock answer with some of the `transactions` in a placeholder block, or with everything else: the `envelope`. */
 export type BlockPart = { readonly transactions: Buffer } | { readonly envelope: Buffer };
 
 /**
- * Splits a getBlock answer, as it arrives, into short answers that any block reader can read. The transactions come
- * in order, byte for byte; the envelope comes last, once. So only one piece is in memory. Throws {@link Unreadable} for
- * an answer that is not a block or is incomplete, and errors of `parts`.
+ * Splits a getBlock answer into short answers while it is received, so that only one piece is in memory. The transactions
+ * are unchanged and in order; the envelope is the last piece. Throws {@link Unreadable} for an answer that is not a block
+ * or is incomplete, and errors of `parts`.
  */
 export async function* splitBlock(
   parts: AsyncIterable<Uint8Array>,
@@ -51,14 +51,14 @@ class Splitter {
     this.#pieceBytes = pieceBytes;
   }
 
-  /** The pieces that end in the next part. */
+  /** Adds the next part of the answer. Yields the pieces that end in it. */
   *push(part: Uint8Array): Generator<Buffer> {
     let rest = this.#stage === 'head' ? this.#head(part) : part;
     while (this.#stage === 'list' && rest.length > 0) {
-      const { end, isListEnd: ended } = this.#listWalk.walk(rest, this.#pieceBytes - this.#pendingBytes);
+      const { end, isListEnd } = this.#listWalk.walk(rest, this.#pieceBytes - this.#pendingBytes);
       this.#hold(rest.subarray(0, end), this.#pieceBytes + MAX_UNSPLIT_BYTES);
       rest = rest.subarray(end);
-      if (ended) {
+      if (isListEnd) {
         yield* this.#piece();
         this.#stage = 'tail';
       } else if (this.#pendingBytes >= this.#pieceBytes && this.#listWalk.isBetweenElements)
@@ -68,7 +68,8 @@ class Splitter {
   }
 
   envelope(): Buffer {
-    if (this.#stage !== 'tail') throw new Unreadable(`it ends in its ${this.#stage}`);
+    if (this.#stage === 'head') throw new Unreadable('the answer ends before its list of transactions');
+    if (this.#stage === 'list') throw new Unreadable('the answer ends inside its list of transactions');
     return Buffer.concat([...this.#envelope, ...this.#release()]);
   }
 
@@ -76,12 +77,12 @@ class Splitter {
     const head = Buffer.concat([...this.#release(), part]);
     const found = TRANSACTIONS_START.exec(head.toString('latin1', 0, MAX_HEAD_BYTES));
     if (found === null && head.length > MAX_HEAD_BYTES)
-      throw new Unreadable('it begins with no transactions');
+      throw new Unreadable(`the first ${MAX_HEAD_BYTES} bytes of the answer contain no list of transactions`);
     const end = found === null ? head.length : found.index + found[0].length;
     if (found === null) this.#hold(head, MAX_HEAD_BYTES);
     else {
       if (!isHead(head.subarray(0, end)))
-        throw new Unreadable('its first transactions are not those of its result');
+        throw new Unreadable('the first list of transactions is not result.transactions');
       this.#envelope.push(head.subarray(0, end));
       this.#stage = 'list';
     }
@@ -95,14 +96,14 @@ class Splitter {
     const hasComma = bytes[first] === COMMA;
     const elements = bytes.subarray(hasComma ? skipWhiteSpace(bytes, first + 1) : first);
     if (hasComma === this.#isFirstPiece || elements.length === 0)
-      throw new Unreadable('a comma among its transactions is missing, or one too many');
+      throw new Unreadable('the commas between its transactions are not valid JSON');
     this.#isFirstPiece = false;
     yield Buffer.concat([PLACEHOLDER_START, elements, PLACEHOLDER_END]);
   }
 
   #hold(bytes: Uint8Array, maxBytes: number): void {
     this.#pendingBytes += bytes.length;
-    if (this.#pendingBytes > maxBytes) throw new Unreadable(`it exceeds ${maxBytes} bytes without an end`);
+    if (this.#pendingBytes > maxBytes) throw new Unreadable(`a part of the answer exceeds ${maxBytes} bytes`);
     this.#pending.push(bytes);
   }
 
@@ -114,7 +115,7 @@ class Splitter {
   }
 }
 
-/** Walks the elements of a JSON list that arrives in parts; it handles backslashes. */
+/** Finds the ends of elements in a JSON list that is received in parts. Strings can contain backslashes. */
 class ListWalk {
   #depth = 0;
   #isText = false;
@@ -124,7 +125,10 @@ class ListWalk {
     return this.#depth === 0 && !this.#isText;
   }
 
-  /** To the end of the first object or list after `least` bytes, or the end of the whole list, or of the part. */
+  /**
+   * Walks to the end of the first element (object or array) that ends after at least `minBytes` bytes of the part; or to
+   * the end of the list, or of the part. `end`: the position after it.
+   */
   walk(part: Uint8Array, minBytes: number): { readonly end: number; readonly isListEnd: boolean } {
     for (let at = this.#isText ? this.#textEnd(part, 0) + 1 : 0; at < part.length; at += 1) {
       const byte = part[at] as number;
@@ -139,7 +143,7 @@ class ListWalk {
     return { end: part.length, isListEnd: false };
   }
 
-  /** The end of the current text; after the end of the part if the text does not end in it. */
+  /** The position of the closing quote; at or after the end of the part if the string does not end in it. */
   #textEnd(part: Uint8Array, from: number): number {
     let at = this.#isEscaped ? from + 1 : from;
     for (; at < part.length && part[at] !== QUOTE; at += 1) if (part[at] === BACKSLASH) at += 1;
@@ -149,7 +153,7 @@ class ListWalk {
   }
 }
 
-/** Whether the list that begins after `head` is `result.transactions`, and not a deeper one. */
+/** True if the list that begins after `head` is `result.transactions` and not a list in another object. */
 function isHead(head: Buffer): boolean {
   try {
     const answer: unknown = JSON.parse(Buffer.concat([head, PLACEHOLDER_END]).toString());

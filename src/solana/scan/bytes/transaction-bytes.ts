@@ -3,27 +3,27 @@ import { walkAccountKey, walkLoadedAddresses, walkTokenBalance } from './named-a
 import { MembersReader, type ReadValue } from './object-keys.ts';
 import { RepeatedShapeReader } from './shape.ts';
 
-/** Versions with a known shape, as JSON. */
+/** The JSON text of the transaction versions whose fields are known. */
 const KNOWN_VERSIONS = ['"legacy"', '0', '1'];
-/** The status of a successful transaction, as nodes write it. */
+/** The JSON text that nodes return as the status of a successful transaction. */
 const OK_STATUS = '{"Ok":null}';
 
 interface TransactionFacts {
   hasSignatures: boolean;
   hasMessage: boolean;
-  /** Keys as objects; keys from lookup tables are included. */
+  /** Number of account keys that are objects, including those from lookup tables. */
   keyObjectCount: number;
-  /** Keys as strings; keys from lookup tables follow in `meta.loadedAddresses`. */
+  /** Number of account keys that are strings. The keys from lookup tables are in `meta.loadedAddresses`. */
   keyStringCount: number;
   loadedCount: number | null;
   preBalanceCount: number;
   postBalanceCount: number;
   tokenListCount: number;
-  err: 'absent' | 'null' | 'shown';
+  err: 'absent' | 'null' | 'present';
   isStatusOk: boolean;
 }
 
-/** Reads entries of a block's `transactions` for wallets in plain text: account keys and owners of token balances. */
+/** Finds the wallets in entries of a block's `transactions`: account keys and owners of token balances. */
 export class TransactionBytes {
   readonly #json: JsonBytes;
   readonly #onWallet: OnText;
@@ -32,7 +32,7 @@ export class TransactionBytes {
   readonly #tokenBalances: RepeatedShapeReader;
   readonly #members: MembersReader;
 
-  /** `onWallet` receives each text that may be a wallet, and possibly others; `onSignature` each signature. */
+  /** `onWallet` receives every possible wallet, some of them twice. `onSignature` receives each signature. */
   constructor(json: JsonBytes, onWallet: OnText, onSignature: OnText) {
     const value: ReadValue = (at) => json.value(at);
     this.#json = json;
@@ -60,9 +60,9 @@ export class TransactionBytes {
   }
 
   /**
-   * Reads the transaction at `at` and returns the position after it. Throws Unreadable if only a parse can judge it:
-   * a wallet is not in plain text (see {@link defectOf}), a key is duplicated, or an address is invalid. The same holds
-   * for a version that may name wallets elsewhere.
+   * Reads the transaction at `at` and returns the position after it. Throws Unreadable if it must be parsed: a wallet
+   * might not be in plain text (see {@link defectOf}), a key is duplicated, an address is invalid, or the version is
+   * unknown, so that wallets could be in other fields.
    */
   transaction(at: number): number {
     this.#facts = noFacts();
@@ -97,7 +97,7 @@ export class TransactionBytes {
     );
   }
 
-  /** `accountKeys` are here (transactionDetails `accounts`) or in the message (`full`); base64 is not an object. */
+  /** `accountKeys` are in `transaction` with transactionDetails `accounts`, and in its message with `full`. */
   #bodyMembers(value: ReadValue, onSignature: OnText): MembersReader {
     const json = this.#json;
     const accountKeys: ReadValue = (at) => json.array(at, this.#accountKey);
@@ -128,7 +128,7 @@ export class TransactionBytes {
 
   #err(at: number): number {
     const next = this.#json.value(at);
-    this.#facts.err = this.#json.isText(at, next, 'null') ? 'null' : 'shown';
+    this.#facts.err = this.#json.isText(at, next, 'null') ? 'null' : 'present';
     return next;
   }
 
@@ -185,26 +185,19 @@ function noFacts(): TransactionFacts {
 }
 
 /**
- * Why a transaction may have unseen wallets, or an unclear outcome; null if neither applies. A failed transaction may
- * have no balances (SIMD-0290); it deposits nothing.
+ * The reason why a transaction might name wallets that were not found, or why its result is unclear; null if there is
+ * none. A failed transaction can lack balances (SIMD-0290), and cannot contain a deposit.
  */
 function defectOf(facts: TransactionFacts): string | null {
-  const {
-    keyObjectCount: described,
-    keyStringCount: bare,
-    loadedCount: loaded,
-    preBalanceCount: lamportsBefore,
-    postBalanceCount: lamportsAfter,
-    err,
-  } = facts;
+  const { keyObjectCount, keyStringCount, loadedCount, preBalanceCount, postBalanceCount, err } = facts;
   if (!facts.hasSignatures) return 'has no signatures';
-  if (facts.tokenListCount < 2) return 'lacks token balances';
+  if (facts.tokenListCount < 2) return 'lacks a list of token balances';
   if (err === 'absent' || (err === 'null' && !facts.isStatusOk)) return 'does not show whether it succeeded';
-  const hasKeyStrings = bare > 0;
-  if (hasKeyStrings === described > 0 || (hasKeyStrings && (loaded === null || !facts.hasMessage)))
+  const hasKeyStrings = keyStringCount > 0;
+  if (hasKeyStrings === keyObjectCount > 0 || (hasKeyStrings && (loadedCount === null || !facts.hasMessage)))
     return 'does not name all of its accounts';
-  const accounts = described + bare + (hasKeyStrings ? (loaded ?? 0) : 0);
-  if (err === 'null' && (lamportsBefore !== accounts || lamportsAfter !== accounts))
-    return `has ${lamportsBefore} and ${lamportsAfter} balances for ${accounts} accounts`;
+  const accounts = keyObjectCount + keyStringCount + (hasKeyStrings ? (loadedCount ?? 0) : 0);
+  if (err === 'null' && (preBalanceCount !== accounts || postBalanceCount !== accounts))
+    return `has ${preBalanceCount} balances before it and ${postBalanceCount} after it, for ${accounts} accounts`;
   return null;
 }

@@ -2,13 +2,13 @@ import { ADDRESS_TEXT } from '../../../domain/address.ts';
 import { Fingerprint, hasAddressLength } from './fingerprint.ts';
 import type { ByteRange } from './json-bytes.ts';
 
-/** A wallet's position implies its segment: so 32 stored bits represent a 44-bit fingerprint. */
+/** The segment of a wallet is determined by 12 more bits of its hash, so that 32 stored bits represent 44. */
 const SEGMENT_BITS = 12;
 const SEGMENT_COUNT = 2 ** SEGMENT_BITS;
 const MIN_SEGMENT_LENGTH = 8;
 const MAX_LOAD = 3 / 4;
 
-/** Sieve bits per place of the table; several places share one word of the sieve. */
+/** Bits of the sieve for each place of the table. Eight places share one 32-bit word of the sieve. */
 const SIEVE_BITS_PER_PLACE = 4;
 const WORD_BITS = 32;
 const PLACES_PER_WORD = WORD_BITS / SIEVE_BITS_PER_PLACE;
@@ -18,33 +18,35 @@ const EMPTY = 0;
 const LOOKUPS_PER_BATCH = 512;
 
 /**
- * All watched wallets, or all addresses in an oversized block, each as a fingerprint of its base58 text in one flat
- * hash table. A sieve in front of the table fits into the processor cache and rejects most other addresses. Together
- * they take 6 to 12 bytes a wallet. No member is ever missed. At 10 million wallets, about one in 2 million lookups of other addresses is a false
- * positive. Each set has its own random keys ({@link Fingerprint}), so an address made to match one succeeds with
- * 2^-28 at most. PostgreSQL decides every hit.
+ * A set of addresses, each stored as a fingerprint of its base58 text in one flat hash table. A sieve (a Bloom filter) in
+ * front of the table fits into the processor cache and rejects most other addresses. Together they take 6 to 12 bytes
+ * for each address.
+ *
+ * Lookups have no false negatives. At 10 million addresses, about one in 2 million lookups of other addresses is a false
+ * positive, so that each match must be looked up in PostgreSQL. Each set has its own random keys ({@link Fingerprint}): an
+ * address that was made to match succeeds with a probability of at most 2^-28.
  */
 export class WatchSet {
   readonly #fingerprint = new Fingerprint();
   /**
-   * Segments of equal length, a power of two; a wallet is at the place of its fingerprint in its segment, or soon
-   * after.
+   * Segments of equal length, a power of two. An address is at the first place in its segment, from the place that its
+   * fingerprint selects, that was empty (linear probing).
    */
   #table: Int32Array;
   #segmentLength: number;
-  /** Two bits of one word per wallet, selected by segment and fingerprint. */
+  /** For each address two bits of one 32-bit word; segment and fingerprint select the word. */
   #sieve: Int32Array;
   readonly #counts = new Uint32Array(SEGMENT_COUNT);
   #size = 0;
 
-  /** `expected`: the number of wallets to be added soon; more can be added at any time. */
+  /** `expectedCount`: number of addresses for which memory is reserved. The set grows if more are added. */
   constructor(expectedCount: number) {
     this.#segmentLength = segmentLengthFor(expectedCount / SEGMENT_COUNT);
     this.#table = new Int32Array(SEGMENT_COUNT * this.#segmentLength);
     this.#sieve = sieveFor(this.#table);
   }
 
-  /** The number of different wallets; two with the same fingerprint count once. */
+  /** Number of addresses. Two addresses with the same fingerprint count once. */
   get size(): number {
     return this.#size;
   }
@@ -53,18 +55,18 @@ export class WatchSet {
     return this.#table.byteLength + this.#sieve.byteLength;
   }
 
-  /** Adds `address`. Throws RangeError for text that is not an address, because no scan would ever find it. */
+  /** Adds `address`. Throws RangeError for text that is not an address, because no scan would find it. */
   add(address: string): void {
-    if (!ADDRESS_TEXT.test(address)) throw new RangeError(`${JSON.stringify(address)} is no address`);
+    if (!ADDRESS_TEXT.test(address)) throw new RangeError(`${JSON.stringify(address)} is not an address`);
     this.#add(this.#fingerprint.hashText(address));
   }
 
-  /** {@link add} for the text in `view` from `start` to `end`; ignores text without the length of an address. */
+  /** Like {@link add}, for the bytes from `start` to `end`. Ignores text that does not have the length of an address. */
   addBytes(view: DataView, start: number, end: number): void {
     if (hasAddressLength(start, end)) this.#add(this.hash(view, start, end));
   }
 
-  /** True for every member, and for almost no other text. */
+  /** True for every address in the set, and rarely for another address. */
   has(address: string): boolean {
     return ADDRESS_TEXT.test(address) && this.#hasHash(this.#fingerprint.hashText(address));
   }
@@ -82,7 +84,7 @@ export class WatchSet {
     return this.#fingerprint.segmentBits;
   }
 
-  /** 1 if a member may have this hash, else 0. Without branches, so that memory is read for many hashes at once. */
+  /** 1 if the sieve accepts the hash, else 0. It has no branches, so that the processor reads many words in parallel. */
   passesSieve(segmentBits: number, fingerprint: number): number {
     const sieveWord = this.#sieve[this.#sieveIndexOf(segmentOf(segmentBits), fingerprint)] as number;
     return (sieveWord >>> firstBit(fingerprint)) & (sieveWord >>> secondBit(fingerprint)) & 1;
@@ -117,13 +119,13 @@ export class WatchSet {
     return isNew;
   }
 
-  /** The word of the sieve, from bits of the print that do not select its place in the table. */
+  /** Index of the sieve word for a fingerprint. Its bits do not also select the place in the table. */
   #sieveIndexOf(segment: number, fingerprint: number): number {
     const wordsPerSegment = this.#segmentLength / PLACES_PER_WORD;
     return segment * wordsPerSegment + ((fingerprint >>> 8) & (wordsPerSegment - 1));
   }
 
-  /** The place of `print`, or the empty place for it. A segment is never full. */
+  /** Index of `fingerprint` in the table, or of the empty place for it. The loop ends, because a segment is never full. */
   #placeOf(segment: number, fingerprint: number): number {
     const table = this.#table;
     const mask = this.#segmentLength - 1;
@@ -148,7 +150,7 @@ export class WatchSet {
   }
 }
 
-/** Batches lookups in a watch set: hundreds of memory reads at once take little more time than one. */
+/** Looks up addresses in batches, because hundreds of parallel memory reads take little more time than one. */
 export class Lookups {
   readonly #watched: WatchSet;
   readonly #view: DataView;
@@ -176,7 +178,7 @@ export class Lookups {
     if (this.#pendingCount === LOOKUPS_PER_BATCH) this.#lookUpPending();
   }
 
-  /** The ranges of found wallets, in the order of {@link add}. */
+  /** The byte ranges of the addresses that are in the watch set, in the order in which they were added. */
   matches(): readonly ByteRange[] {
     this.#lookUpPending();
     return this.#matches;
@@ -218,7 +220,10 @@ function segmentOf(segmentBits: number): number {
   return segmentBits >>> (32 - SEGMENT_BITS);
 }
 
-/** The smallest power of two for `count` wallets, plus a few more by chance, without growing. */
+/**
+ * The smallest power of two for a segment with `count` addresses on average. Four standard deviations are added, so that
+ * hardly any segment has to grow.
+ */
 function segmentLengthFor(count: number): number {
   const likelyCount = count + 4 * Math.sqrt(count);
   return Math.max(MIN_SEGMENT_LENGTH, 2 ** Math.ceil(Math.log2(likelyCount / MAX_LOAD)));

@@ -24,7 +24,7 @@ export function reconcileIn(
   room: ScanFixture,
   changes: { readonly scans?: boolean; readonly pageSize?: number } = {},
 ): Promise<ReconciledPage> {
-  const activities = createReconciliation({ ...room.deps(), patienceMs: 0, ...changes });
+  const activities = createReconciliation({ ...room.deps(), maxWaitMs: 0, ...changes });
   return runActivity(() => activities.reconcilePage());
 }
 

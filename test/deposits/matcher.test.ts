@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { DepositMatcher } from '../../src/deposits/scan/matcher.ts';
-import { openReader } from '../../src/deposits/scan/scanner.ts';
+import { chainReader } from '../../src/deposits/scan/scanner.ts';
 import { type WatchDifference, Watched } from '../../src/ledger/scan/watched.ts';
 import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import { finalizedTip } from '../../src/solana/scan/frontier.ts';
@@ -74,7 +74,7 @@ describe('the matcher', () => {
     const signature = await room.localnet.airdrop(wallet, 5_000_000n);
     room.finalize();
     if (expected === null) throw new Error('the scan has begun');
-    const reader = openReader({ pool: room.pool, matcher }, 1_000_000);
+    const reader = chainReader({ pool: room.pool, matcher }, 1_000_000);
     const tip = await finalizedTip(room.pool);
     // The first reading has one block, which shows the block size; the next one has all.
     await reader.readAfter(expected, tip);

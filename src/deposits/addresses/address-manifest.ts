@@ -22,11 +22,11 @@ export interface AddressManifest {
 }
 
 /** Maximum number of wallets in a manifest; the check takes about a second. */
-export const MANIFEST_ENTRIES = 10_000;
+export const MAX_MANIFEST_ENTRIES = 10_000;
 
 const HARDENED_PATH = /^m(\/(0|[1-9]\d{0,9})'){1,10}$/;
 /** Curve points checked before other work gets a turn: a few milliseconds. */
-const POINTS_A_TURN = 100;
+const ENTRIES_PER_TURN = 100;
 
 /** Signed bytes: UTF-8 lines for the format, the public key and each entry, each ended by a line feed. */
 export function manifestBytes({ publicKey, entries }: Omit<AddressManifest, 'signature'>): Uint8Array {
@@ -47,44 +47,49 @@ export async function checkManifest(
 ): Promise<void> {
   const { publicKey, entries } = manifest;
   if (trustedKey === undefined && cluster === 'mainnet-beta')
-    throw rejected(
+    throw manifestError(
       'publicKey',
       'on mainnet the API accepts the manifests of one key only: set SLUICE_ADDRESS_MANIFEST_KEY',
     );
-  if (entries.length === 0) throw rejected('entries', 'it lists no address');
-  if (entries.length > MANIFEST_ENTRIES)
-    throw rejected('entries', `it lists more than ${MANIFEST_ENTRIES} addresses: import them in several`);
+  if (entries.length === 0) throw manifestError('entries', 'it lists no address');
+  if (entries.length > MAX_MANIFEST_ENTRIES)
+    throw manifestError(
+      'entries',
+      `it lists more than ${MAX_MANIFEST_ENTRIES} addresses: import them in several`,
+    );
   if (trustedKey !== undefined && publicKey !== trustedKey)
-    throw rejected(
+    throw manifestError(
       'publicKey',
       `it is signed by ${publicKey}, but the API accepts only manifests of ${trustedKey}: generate it from the mnemonic of that key, or set SLUICE_ADDRESS_MANIFEST_KEY of the API to the new one`,
     );
-  checkOnce(entries, 'path');
-  checkOnce(entries, 'address');
+  checkUnique(entries, 'path');
+  checkUnique(entries, 'address');
   for (const [index, entry] of entries.entries()) {
     checkEntry(entry, `entries.${index}`);
-    if (index % POINTS_A_TURN === 0) await nextTurn();
+    if (index % ENTRIES_PER_TURN === 0) await nextTurn();
   }
-  if (!isSigned(manifest))
-    throw rejected('signature', `it is not a signature of ${publicKey} over this list`);
+  if (!hasValidSignature(manifest))
+    throw manifestError('signature', `it is not a signature of ${publicKey} over this list`);
 }
 
-function checkOnce(entries: readonly AddressEntry[], name: 'path' | 'address'): void {
+function checkUnique(entries: readonly AddressEntry[], name: 'path' | 'address'): void {
   const seen = new Set<string>();
   for (const [index, { [name]: value }] of entries.entries()) {
-    if (seen.has(value)) throw rejected(`entries.${index}.${name}`, `${value} occurs twice`);
+    if (seen.has(value)) throw manifestError(`entries.${index}.${name}`, `${value} occurs twice`);
     seen.add(value);
   }
 }
 
 function checkEntry({ path, address }: AddressEntry, field: string): void {
-  if (!HARDENED_PATH.test(path)) throw rejected(`${field}.path`, `${path} is not a path of hardened steps`);
-  if (!isAddress(address)) throw rejected(`${field}.address`, `${address} is not base58 of 32 bytes`);
+  if (!HARDENED_PATH.test(path))
+    throw manifestError(`${field}.path`, `${path} is not a path of hardened steps`);
+  if (!isAddress(address)) throw manifestError(`${field}.address`, `${address} is not base58 of 32 bytes`);
   const found = classifyDestination(address, null);
-  if (found.kind === 'rejected') throw rejected(`${field}.address`, `${address}: ${found.reason.message}`);
+  if (found.kind === 'rejected')
+    throw manifestError(`${field}.address`, `${address}: ${found.reason.message}`);
 }
 
-function isSigned(manifest: AddressManifest): boolean {
+function hasValidSignature(manifest: AddressManifest): boolean {
   if (!isAddress(manifest.publicKey)) return false;
   try {
     const [signature, key] = [base58.decode(manifest.signature), base58.decode(manifest.publicKey)];
@@ -95,7 +100,7 @@ function isSigned(manifest: AddressManifest): boolean {
   }
 }
 
-function rejected(field: string, reason: string): DomainError {
+function manifestError(field: string, reason: string): DomainError {
   return new DomainError('ManifestRejected', `the manifest of addresses: ${reason}`, {
     field: `manifest.${field}`,
   });

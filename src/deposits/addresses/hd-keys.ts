@@ -6,9 +6,9 @@ import { DomainError } from '../../domain/errors.ts';
 import { type AddressEntry, type AddressManifest, manifestBytes } from './address-manifest.ts';
 
 /** Standard path of Solana wallets; account i is `m/44'/501'/i'/0'`. */
-const ACCOUNTS = "m/44'/501'";
+const ACCOUNTS_PATH = "m/44'/501'";
 /** `SLUC` in ASCII: a purpose that no wallet searches for funds. */
-const MANIFEST_KEY = "m/1397511491'/0'";
+const MANIFEST_KEY_PATH = "m/1397511491'/0'";
 
 /** Seed (64 bytes) of an English BIP-39 mnemonic without a passphrase. Throws InvalidRequest, without the mnemonic. */
 export async function seedOf(mnemonic: string): Promise<Uint8Array> {
@@ -31,8 +31,8 @@ export class DepositKeys {
   readonly #manifestKey: HDKey;
 
   constructor(seed: Uint8Array) {
-    this.#accounts = keyAt(seed, ACCOUNTS);
-    this.#manifestKey = keyAt(seed, MANIFEST_KEY);
+    this.#accounts = keyAt(seed, ACCOUNTS_PATH);
+    this.#manifestKey = keyAt(seed, MANIFEST_KEY_PATH);
   }
 
   /** base58 public key that signs {@link manifest}. */
@@ -43,11 +43,11 @@ export class DepositKeys {
   /** Wallet number `index`, 0 to 2^31-1, as Phantom and `solana-keygen` derive it. */
   entry(index: number): AddressEntry {
     const key = this.#accounts.deriveChild(HARDENED_OFFSET + index).deriveChild(HARDENED_OFFSET);
-    return { path: `${ACCOUNTS}/${index}'/0'`, address: base58.encode(key.publicKeyRaw) };
+    return { path: `${ACCOUNTS_PATH}/${index}'/0'`, address: base58.encode(key.publicKeyRaw) };
   }
 
   manifest(entries: readonly AddressEntry[]): AddressManifest {
-    const listed = { version: 1, publicKey: this.manifestKey, entries } as const;
-    return { ...listed, signature: base58.encode(this.#manifestKey.sign(manifestBytes(listed))) };
+    const unsigned = { version: 1, publicKey: this.manifestKey, entries } as const;
+    return { ...unsigned, signature: base58.encode(this.#manifestKey.sign(manifestBytes(unsigned))) };
   }
 }

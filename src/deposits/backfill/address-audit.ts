@@ -60,19 +60,19 @@ export function createAddressAudit(deps: AuditDeps) {
 async function updateAlerts(
   { ledger }: AuditDeps,
   order: AuditOrder,
-  { reason, isShown }: AddressAudit,
+  { reason, hasQuorum }: AddressAudit,
 ): Promise<void> {
   const { alerts } = ledger;
   const { address } = order;
-  const subjectOfBlocks = order.cause === 'import' ? importsSubject(order.from) : address;
+  const blocksSubject = order.cause === 'import' ? importsSubject(order.from) : address;
   const reasons = new Map<string, readonly string[]>([[address, reason === null ? [] : [reason]]]);
-  if (!isShown) reasons.set(subjectOfBlocks, [...(reasons.get(subjectOfBlocks) ?? []), UNSHOWN]);
+  if (!hasQuorum) reasons.set(blocksSubject, [...(reasons.get(blocksSubject) ?? []), UNSHOWN]);
   for (const [subject, all] of reasons)
     if (all.length === 0) await alerts.close('audit_incomplete', subject);
-    else await alerts.raise(incomplete(subject, order, all.join('; ')));
+    else await alerts.raise(incompleteAlert(subject, order, all.join('; ')));
 }
 
-function incomplete(subject: string, order: AuditOrder, reason: string): Alarm {
+function incompleteAlert(subject: string, order: AuditOrder, reason: string): Alarm {
   const message = `slots ${order.from} to ${order.to} of ${order.address} are not audited whole: ${reason}`;
   return { kind: 'audit_incomplete', subject, message, details: { ...order } };
 }

@@ -14,10 +14,10 @@ import { isDatabaseAway } from '../../ledger/connection.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { tokenAccountsOf } from '../../solana/history/token-accounts.ts';
 import { progressOf } from '../../solana/history/wallet-history.ts';
-import type { JudgedTransaction } from '../credits/agreed-transaction.ts';
+import type { MatchedTransaction } from '../credits/agreed-transaction.ts';
 import { derivedAccountsOf, nestedAccountsOf } from '../credits/derived-accounts.ts';
 import { describeDefect, isOperational } from '../scan/failure-alerts.ts';
-import { type HistoryDeps, listedFor } from './address-history.ts';
+import { type HistoryDeps, historyFor } from './address-history.ts';
 
 export interface AuditDeps extends HistoryDeps {
   readonly ledger: Ledger;
@@ -30,16 +30,16 @@ export interface AuditDeps extends HistoryDeps {
 export interface AddressAudit {
   readonly report: AuditReport;
   readonly reason: string | null;
-  readonly isShown: boolean;
+  readonly hasQuorum: boolean;
 }
 
-const MAX_NAMED = 3;
-const LISTED = 100;
+const MAX_SIGNATURES_IN_REASON = 3;
+const MAX_DIFFERENCES_IN_REPORT = 100;
 
 /**
  * Compares an address's transactions on chain with its recorded deposits, and repairs the difference if the
  * order asks for it. A failure leaves the address unread. Throws if the audit must be retried: see
- * {@link concernsAll}.
+ * {@link affectsEveryAddress}.
  */
 export async function auditAddress(
   deps: AuditDeps,
@@ -49,11 +49,11 @@ export async function auditAddress(
   try {
     return await auditOne(deps, address, order);
   } catch (error) {
-    if (await concernsAll(deps, order, error)) throw error;
+    if (await affectsEveryAddress(deps, order, error)) throw error;
     const isKnown = isOperational(error);
     if (!isKnown) log.error('an audit failed', { error });
     const reason = isKnown ? messageOf(error) : describeDefect(error);
-    return { report: { ...NOTHING_AUDITED, unread: 1 }, reason, isShown: true };
+    return { report: { ...NOTHING_AUDITED, unread: 1 }, reason, hasQuorum: true };
   }
 }
 
@@ -61,7 +61,11 @@ export async function auditAddress(
  * True if the failure affects every address, not only this one: an unfinished list, no database, a
  * cancellation. For imports also if fewer nodes than a quorum answer at all.
  */
-async function concernsAll({ pool }: AuditDeps, { cause }: AuditOrder, error: unknown): Promise<boolean> {
+async function affectsEveryAddress(
+  { pool }: AuditDeps,
+  { cause }: AuditOrder,
+  error: unknown,
+): Promise<boolean> {
   if (isDomainError(error, 'Unavailable') || isDatabaseAway(error) || cancellationSignal().aborted)
     return true;
   if (cause === 'operator' || !isDomainError(error, 'NoHealthyNode')) return false;
@@ -73,24 +77,24 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
   const { from, to } = slotsOf(order);
   const before = await ledger.movements.arrivalsOf(address, from, to);
   const accounts = await accountsOf(deps, address, before, order);
-  const { listed: found, unread, isWhole } = await listedFor(deps, accounts, from, to, [address]);
+  const { transactions: found, unread, isComplete } = await historyFor(deps, accounts, from, to, [address]);
   if (order.repair) await storeFindings(deps, found);
   const now = order.repair ? await ledger.movements.arrivalsOf(address, from, to) : before;
-  const hidden = new Set(unread);
-  const shown = arrivalsAt(address, found);
-  const differences = differencesBetween(shown, before, now).filter(
-    ({ signature, chain }) => !hidden.has(signature) && (isWhole || chain !== null),
+  const unreadSignatures = new Set(unread);
+  const onChain = inflowsOf(address, found);
+  const differences = differencesBetween(onChain, before, now).filter(
+    ({ signature, chain }) => !unreadSignatures.has(signature) && (isComplete || chain !== null),
   );
   if (differences.length > 0) await raiseAlerts(deps, order, differences);
   const report = {
     transactions: found.length + unread.length,
-    differences: differences.slice(0, LISTED),
+    differences: differences.slice(0, MAX_DIFFERENCES_IN_REPORT),
     found: differences.length,
     remaining: differences.filter(({ repaired }) => !repaired).length,
-    unread: unread.length + (isWhole ? 0 : 1),
+    unread: unread.length + (isComplete ? 0 : 1),
   };
-  const reason = `no quorum of nodes returns ${unread.slice(0, MAX_NAMED).join(', ')}`;
-  return { report, reason: unread.length === 0 ? null : reason, isShown: isWhole };
+  const reason = `no quorum of nodes returns ${unread.slice(0, MAX_SIGNATURES_IN_REASON).join(', ')}`;
+  return { report, reason: unread.length === 0 ? null : reason, hasQuorum: isComplete };
 }
 
 /** Raises an alert for each deposit that the scan missed, but not for those before an import was watched. */
@@ -129,7 +133,7 @@ async function accountsOf(
   ]);
 }
 
-function arrivalsAt(address: string, found: readonly JudgedTransaction[]): readonly Arrived[] {
+function inflowsOf(address: string, found: readonly MatchedTransaction[]): readonly Arrived[] {
   return found.flatMap(({ slot, finding }) =>
     finding.inflows.filter(({ wallet }) => wallet === address).map((inflow) => ({ ...inflow, slot })),
   );
@@ -138,7 +142,7 @@ function arrivalsAt(address: string, found: readonly JudgedTransaction[]): reado
 /** Stores findings by the scan's rules, so that repeated audits and scans make one row per deposit. */
 export async function storeFindings(
   { ledger, matcher }: Pick<AuditDeps, 'ledger' | 'matcher'>,
-  found: readonly JudgedTransaction[],
+  found: readonly MatchedTransaction[],
 ): Promise<void> {
   if (found.length === 0) return;
   const { version } = await matcher.watch();

@@ -10,7 +10,7 @@ import type { BlockDeps } from '../scan/scanner.ts';
 /** Bytes of answers that one reader may keep. */
 const BUDGET_BYTES = 64 * 1024 * 1024;
 /** Maximum batch: if blocks grow suddenly, at most this many are of the largest size. */
-const BLOCKS_AT_ONCE = 4;
+const MAX_BATCH_BLOCKS = 4;
 
 /**
  * Reads committed blocks again, each from a quorum of nodes: of these one at least is honest, so its copy has every
@@ -18,26 +18,26 @@ const BLOCKS_AT_ONCE = 4;
  */
 export class BlockCopies {
   readonly #deps: BlockDeps;
-  #largest: number | null = null;
+  #largestBytes: number | null = null;
 
   constructor(deps: BlockDeps) {
     this.#deps = deps;
   }
 
   /** Copies of each of the first blocks, at least of one. Throws NoHealthyNode if too few nodes return a block now. */
-  async first(headers: readonly BlockHeader[]): Promise<readonly (readonly WatchedBlock[])[]> {
+  async copyFirst(headers: readonly BlockHeader[]): Promise<readonly (readonly WatchedBlock[])[]> {
     const watch = await this.#deps.matcher.watch();
-    const batch = headers.slice(0, this.#fitting());
+    const batch = headers.slice(0, this.#batchBlocks());
     const copies = await Promise.all(batch.map((header) => copiesOf(this.#deps, header, watch)));
-    this.#largest = Math.max(this.#largest ?? 0, ...copies.flat().map(({ size }) => size));
+    this.#largestBytes = Math.max(this.#largestBytes ?? 0, ...copies.flat().map(({ size }) => size));
     return copies;
   }
 
   /** The first batch is one block, to learn the size. */
-  #fitting(): number {
-    if (this.#largest === null) return 1;
-    const fitting = Math.floor(BUDGET_BYTES / Math.max(1, this.#largest * this.#deps.pool.quorum));
-    return Math.min(Math.max(1, fitting), BLOCKS_AT_ONCE);
+  #batchBlocks(): number {
+    if (this.#largestBytes === null) return 1;
+    const fitting = Math.floor(BUDGET_BYTES / Math.max(1, this.#largestBytes * this.#deps.pool.quorum));
+    return Math.min(Math.max(1, fitting), MAX_BATCH_BLOCKS);
   }
 }
 
@@ -48,7 +48,7 @@ async function copiesOf(
   watch: WatchState,
 ): Promise<readonly WatchedBlock[]> {
   const results = await pool.some(
-    (node, over) => blockOrNull(node, header, watch, over),
+    (node, signal) => blockOrNull(node, header, watch, signal),
     (block) => block !== null,
     cancellationSignal(),
   );
@@ -67,7 +67,7 @@ async function blockOrNull(
   node: SolanaNode,
   header: BlockHeader,
   watch: WatchState,
-  over: AbortSignal,
+  signal: AbortSignal,
 ): Promise<WatchedBlock | null> {
   const watched = (block: SearchedBlock, by: WatchState): WatchedBlock => ({
     ...block,
@@ -79,7 +79,7 @@ async function blockOrNull(
     },
   });
   try {
-    const block = await fetchBlockOrNull(node, header.slot, 'finalized', watch.set, header, over);
+    const block = await fetchBlockOrNull(node, header.slot, 'finalized', watch.set, header, signal);
     return block === null ? null : watched(block, watch);
   } catch (error) {
     if (isBlockMissing(error)) return null;

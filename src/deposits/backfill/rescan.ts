@@ -9,12 +9,12 @@ import type { BackfillProgress, BackfillRow, BackfillTry, GapsRead } from '../..
 import type { ClosedGap } from '../../ledger/scan/gaps.ts';
 import { isSameFinding } from '../credits/agreed-transaction.ts';
 import type { WatchedBlock } from '../scan/matcher.ts';
-import { openReader, type ScannerDeps } from '../scan/scanner.ts';
+import { chainReader, type ScannerDeps } from '../scan/scanner.ts';
 import { BlockCopies } from './block-copies.ts';
 import { runStored } from './run-stored.ts';
 
 /** Slots after which progress is stored. */
-const SLOTS_AT_ONCE = 8n;
+const SLOTS_PER_STEP = 8n;
 const BUDGET_BYTES = 16 * 1024 * 1024;
 
 interface RescanDeps extends ScannerDeps {
@@ -32,19 +32,19 @@ export function createDepositRescan(deps: ScannerDeps) {
      */
     async rescan(order: RescanOrder): Promise<RescanResult> {
       const { blocks, found, unread } = await runStored(deps.ledger, order, (run) =>
-        readAll({ ...deps, copies: new BlockCopies(deps) }, run),
+        rescanAll({ ...deps, copies: new BlockCopies(deps) }, run),
       );
       return { blocks, found, unread };
     },
   };
 }
 
-async function readAll(deps: RescanDeps, run: BackfillRow & BackfillTry): Promise<BackfillRow> {
+async function rescanAll(deps: RescanDeps, run: BackfillRow & BackfillTry): Promise<BackfillRow> {
   const { fromSlot, toSlot, readTo } = run;
   const { ledger } = deps;
-  for (let next = readTo === null ? fromSlot : readTo + 1n; next <= toSlot; next += SLOTS_AT_ONCE) {
+  for (let next = readTo === null ? fromSlot : readTo + 1n; next <= toSlot; next += SLOTS_PER_STEP) {
     cancellationSignal().throwIfAborted();
-    const last = lowest([toSlot, next + SLOTS_AT_ONCE - 1n]);
+    const last = lowest([toSlot, next + SLOTS_PER_STEP - 1n]);
     const headers = await ledger.scan.headersBetween(next, last);
     await storeBlocks(deps, run, headers, { blocks: headers.length, readTo: last });
   }
@@ -64,13 +64,13 @@ async function readGaps(deps: RescanDeps, run: BackfillRow & BackfillTry): Promi
     const to = lowest([gap.toSlot, run.toSlot]);
     if (from <= to) unread.push(rangeOf({ from, to }));
     if (result.isAgreed && result.readTo >= gap.toSlot) read.push(gap);
-    else await alerts.raise(unreadAlarm(gap));
+    else await alerts.raise(unreadGapAlert(gap));
   }
   for (const gap of read) await alerts.close('audit_incomplete', subjectOf(gap));
   return { blocks, unread, read };
 }
 
-function unreadAlarm(gap: ClosedGap): Alarm {
+function unreadGapAlert(gap: ClosedGap): Alarm {
   const details = rangeOf({ from: gap.fromSlot, to: gap.toSlot });
   const message = `slots ${details.from} to ${details.to}: ${GAP_UNREAD}`;
   return { kind: 'audit_incomplete', subject: subjectOf(gap), message, details: { ...details } };
@@ -89,7 +89,7 @@ async function readGap(
   rescan: BackfillTry,
   { below, fromSlot, toSlot, above }: ClosedGap,
 ): Promise<BackfillProgress & { readonly isAgreed: boolean }> {
-  const reader = openReader(deps, BUDGET_BYTES, cancellationSignal());
+  const reader = chainReader(deps, BUDGET_BYTES, cancellationSignal());
   let [blocks, readTo, isAgreed] = [0, fromSlot - 1n, true];
   for (let last: BlockName | undefined = below ?? undefined; last !== undefined && last.slot < toSlot; ) {
     cancellationSignal().throwIfAborted();
@@ -117,17 +117,17 @@ async function storeBlocks(
 ): Promise<boolean> {
   let isAgreed = true;
   for (let unread = headers; unread.length > 0; ) {
-    const copies = await deps.copies.first(unread);
+    const copies = await deps.copies.copyFirst(unread);
     unread = unread.slice(copies.length);
     isAgreed &&= copies.every(({ length }) => length >= deps.pool.quorum);
-    const different = await Promise.all(copies.map((of) => differentAmong(deps, of)));
+    const different = await Promise.all(copies.map((of) => distinctCopies(deps, of)));
     await commit(deps, rescan, different.flat(), unread.length === 0 ? progress : undefined);
   }
   return isAgreed;
 }
 
 /** One copy of those with the same transfers: the others would be committed in vain. */
-async function differentAmong(
+async function distinctCopies(
   { matcher }: RescanDeps,
   copies: readonly WatchedBlock[],
 ): Promise<readonly WatchedBlock[]> {

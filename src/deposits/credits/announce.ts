@@ -10,9 +10,9 @@ import { fetchBlock } from '../../solana/scan/searched-block.ts';
 import { isOperational } from '../scan/failure-alerts.ts';
 import type { ScannerDeps } from '../scan/scanner.ts';
 
-const AT_ONCE = 4;
+const MAX_CONCURRENT_BLOCKS = 4;
 /** Newest slots that one call reads. A scan further behind skips older ones: they are final soon. */
-const NEWEST_SLOTS = 150n;
+const MAX_SLOTS_PER_CALL = 150n;
 
 /**
  * Announces deposits in confirmed blocks: a hint from one node, which may be withdrawn. Only slots that a
@@ -21,7 +21,7 @@ const NEWEST_SLOTS = 150n;
 export class DepositAnnouncer {
   readonly #deps: ScannerDeps;
   /** Slots above the cursor whose block was read, on any fork. */
-  readonly #read = new Set<bigint>();
+  readonly #readSlots = new Set<bigint>();
 
   constructor(deps: ScannerDeps) {
     this.#deps = deps;
@@ -33,44 +33,51 @@ export class DepositAnnouncer {
    * @throws like `NodePool.read`
    * @throws unexpected errors, after everything readable is announced
    */
-  async announce(end?: AbortSignal): Promise<void> {
+  async announce(signal?: AbortSignal): Promise<void> {
     const { ledger, pool, matcher } = this.#deps;
     const cursor = await ledger.scan.cursor();
     if (cursor === null) return;
     const tip = await confirmedTip(pool);
-    const oldest = tip - NEWEST_SLOTS;
+    const oldest = tip - MAX_SLOTS_PER_CALL;
     const from = highest([cursor.slot, oldest]) + 1n;
-    for (const slot of this.#read) if (slot < from) this.#read.delete(slot);
+    for (const slot of this.#readSlots) if (slot < from) this.#readSlots.delete(slot);
     if (from > tip) return;
     const listed = await pool.read((node) => getBlocks(node, from, tip, 'confirmed'));
     const unread = [...new Set(listed)].filter(
-      (slot) => slot >= from && slot <= tip && !this.#read.has(slot),
+      (slot) => slot >= from && slot <= tip && !this.#readSlots.has(slot),
     );
     const { set } = await matcher.watch();
     const defects: unknown[] = [];
-    const searches = await pLimit(AT_ONCE).map(unread, (slot) =>
+    const searches = await pLimit(MAX_CONCURRENT_BLOCKS).map(unread, (slot) =>
       pool
-        .read((node, over) => readLinked(node, slot, set, over), end)
+        .read((node, nodeSignal) => readLinked(node, slot, set, nodeSignal), signal)
         .catch((error: unknown) => {
-          if (!isOperational(error) && end?.aborted !== true) defects.push(error);
+          if (!isOperational(error) && signal?.aborted !== true) defects.push(error);
           return [];
         }),
     );
     const blocks = searches.flat();
     await ledger.deposits.announce(await matcher.findings(blocks));
-    for (const { header } of blocks) this.#read.add(header.slot);
+    for (const { header } of blocks) this.#readSlots.add(header.slot);
     if (defects.length > 0) throw defects[0];
   }
 }
 
 /** Findings without the block's bytes: the bytes of all blocks of one call would not fit in memory. */
-async function readLinked(node: SolanaNode, slot: bigint, set: WatchSet, over: AbortSignal): Promise<Search> {
-  const {
-    header,
-    signaturesHash: listed,
-    candidates,
-    transactions,
-  } = await fetchBlock(node, slot, 'confirmed', set, undefined, over);
-  if (header.parentSlot < slot) return { header, signaturesHash: listed, candidates, transactions };
+async function readLinked(
+  node: SolanaNode,
+  slot: bigint,
+  set: WatchSet,
+  signal: AbortSignal,
+): Promise<Search> {
+  const { header, signaturesHash, candidates, transactions } = await fetchBlock(
+    node,
+    slot,
+    'confirmed',
+    set,
+    undefined,
+    signal,
+  );
+  if (header.parentSlot < slot) return { header, signaturesHash, candidates, transactions };
   throw new NodeFault(node.name, `getBlock: shows block ${slot} with a parent that is not before it`);
 }

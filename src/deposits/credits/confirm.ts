@@ -8,23 +8,23 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
 import { type Answer, agree, answersIn } from '../../solana/rpc/quorum.ts';
 import type { DepositMatcher, MatchTransaction } from '../scan/matcher.ts';
-import { agreedTransaction, arrivalIn, type JudgedTransaction, judgedBy } from './agreed-transaction.ts';
-import { addHiddenArrivals } from './hidden-arrivals.ts';
+import { agreedTransaction, inflowIn, type MatchedTransaction, readMatched } from './agreed-transaction.ts';
+import { addHiddenDeposits } from './hidden-arrivals.ts';
 
 export interface ConfirmDeps {
   readonly ledger: Ledger;
   readonly pool: NodePool;
   readonly matcher: DepositMatcher;
   /** Milliseconds after which a finalized, unconfirmed deposit raises an alert. Default two minutes. */
-  readonly patienceMs?: number;
+  readonly alertAfterMs?: number;
 }
 
 /** Small, so that new deposits never wait long behind retried ones. */
-const PAGE = 128;
-const AT_ONCE = 32;
-const PATIENCE_MS = 120_000;
+const PAGE_DEPOSITS = 128;
+const MAX_CONCURRENT_TRANSACTIONS = 32;
+const ALERT_AFTER_MS = 120_000;
 const FIRST_WAIT_MS = 500;
-const LONGEST_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 /**
  * Confirms deposits by a quorum of nodes, each asked for the transaction itself: amount, owner and whether it
@@ -33,21 +33,21 @@ const LONGEST_WAIT_MS = 60_000;
  */
 export class DepositConfirmer {
   readonly #deps: ConfirmDeps;
-  readonly #backoff = new Backoff<bigint>(FIRST_WAIT_MS, LONGEST_WAIT_MS);
+  readonly #backoff = new Backoff<bigint>(FIRST_WAIT_MS, MAX_WAIT_MS);
 
   constructor(deps: ConfirmDeps) {
     this.#deps = deps;
   }
 
   /** Checks pending finalized deposits until `end`: new ones at once, others with back-off. Returns how many ended. */
-  async confirm(end?: AbortSignal): Promise<number> {
+  async confirm(signal?: AbortSignal): Promise<number> {
     let judge: MatchTransaction | undefined;
     let confirmed = 0;
-    while (end?.aborted !== true) {
+    while (signal?.aborted !== true) {
       const { asked, rows } = await this.#next();
       if (asked.length === 0) break;
-      judge ??= await this.#deps.matcher.judge();
-      confirmed += await this.#confirmPage(judge, asked, rows, end);
+      judge ??= await this.#deps.matcher.transactionMatcher();
+      confirmed += await this.#confirmPage(judge, asked, rows, signal);
     }
     return confirmed;
   }
@@ -55,9 +55,9 @@ export class DepositConfirmer {
   /** The next deposits, new ones first. Ids in `asked` without a row have ended meanwhile. */
   async #next(): Promise<{ readonly asked: readonly bigint[]; readonly rows: readonly DepositRow[] }> {
     const { deposits } = this.#deps.ledger;
-    const fresh = await deposits.unconfirmed(PAGE, this.#backoff.known);
-    if (fresh.length > 0) return { asked: fresh.map(({ id }) => id), rows: fresh };
-    const asked = this.#backoff.due(performance.now(), PAGE);
+    const newRows = await deposits.unconfirmed(PAGE_DEPOSITS, this.#backoff.keys);
+    if (newRows.length > 0) return { asked: newRows.map(({ id }) => id), rows: newRows };
+    const asked = this.#backoff.due(performance.now(), PAGE_DEPOSITS);
     return { asked, rows: await deposits.unconfirmedAmong(asked) };
   }
 
@@ -65,17 +65,20 @@ export class DepositConfirmer {
     judge: MatchTransaction,
     asked: readonly bigint[],
     rows: readonly DepositRow[],
-    end: AbortSignal | undefined,
+    signal: AbortSignal | undefined,
   ): Promise<number> {
-    const left = new Set<bigint>();
-    const found = await pLimit(AT_ONCE).map(bySignature(rows), async ([signature, group]) => {
-      if (end?.aborted !== true) return this.#confirmGroup(judge, signature, group);
-      for (const { id } of group) left.add(id);
-      return [];
-    });
+    const skippedIds = new Set<bigint>();
+    const found = await pLimit(MAX_CONCURRENT_TRANSACTIONS).map(
+      bySignature(rows),
+      async ([signature, group]) => {
+        if (signal?.aborted !== true) return this.#confirmGroup(judge, signature, group);
+        for (const { id } of group) skippedIds.add(id);
+        return [];
+      },
+    );
     const ended = new Set(await this.#deps.ledger.deposits.confirm(found.flat()));
-    const failed = rows.map(({ id }) => id).filter((id) => !ended.has(id) && !left.has(id));
-    const examined = asked.filter((id) => !left.has(id));
+    const failed = rows.map(({ id }) => id).filter((id) => !ended.has(id) && !skippedIds.has(id));
+    const examined = asked.filter((id) => !skippedIds.has(id));
     this.#backoff.note(examined, new Set(failed), performance.now());
     return ended.size;
   }
@@ -85,12 +88,12 @@ export class DepositConfirmer {
     signature: string,
     rows: readonly DepositRow[],
   ): Promise<readonly Confirmation[]> {
-    const { pool, ledger, patienceMs = PATIENCE_MS } = this.#deps;
+    const { pool, ledger, alertAfterMs = ALERT_AFTER_MS } = this.#deps;
     const nested = rows.filter(({ reason }) => reason === 'nested_token_account').map(({ wallet }) => wallet);
     const returned = await this.#ask((one) => judge(one, nested), signature, rows);
     const confirmations: Confirmation[] = [];
     for (const row of rows) {
-      const answers = returned.map(({ node, answer }) => ({ node, answer: arrivalIn(answer, row) }));
+      const answers = returned.map(({ node, answer }) => ({ node, answer: inflowIn(answer, row) }));
       const verdict = verdictOn(row, answers, pool.quorum);
       if (verdict !== null) {
         confirmations.push({ row, verdict });
@@ -98,7 +101,7 @@ export class DepositConfirmer {
       }
       const waitedMs = Date.now() - (row.finalizedAt ?? row.createdAt).getTime();
       const denied = answers.some(({ answer }) => answer === null || !isAlike(answer, row));
-      if (denied || waitedMs > patienceMs) await ledger.alerts.raise(alarmOf(row, answers));
+      if (denied || waitedMs > alertAfterMs) await ledger.alerts.raise(alertOf(row, answers));
     }
     return confirmations;
   }
@@ -108,14 +111,14 @@ export class DepositConfirmer {
     judge: MatchTransaction,
     signature: string,
     rows: readonly DepositRow[],
-  ): Promise<readonly Answer<JudgedTransaction>[]> {
+  ): Promise<readonly Answer<MatchedTransaction>[]> {
     const { pool } = this.#deps;
     const agreed = await agreedTransaction(pool, signature, judge);
     if (agreed !== null) {
-      await addHiddenArrivals(this.#deps, rows, agreed.answer);
+      await addHiddenDeposits(this.#deps, rows, agreed.answer);
       return agreed.nodes.map((node) => ({ node, answer: agreed.answer }));
     }
-    const answers = answersIn(await pool.all((node) => judgedBy(node, signature, judge)));
+    const answers = answersIn(await pool.all((node) => readMatched(node, signature, judge)));
     return answers.flatMap(({ node, answer }) => (answer === null ? [] : [{ node, answer }]));
   }
 }
@@ -142,7 +145,7 @@ function bySignature(rows: readonly DepositRow[]): readonly (readonly [string, r
   return [...groups];
 }
 
-function alarmOf(row: DepositRow, answers: readonly Answer<ReportedInflow | null>[]): Alarm {
+function alertOf(row: DepositRow, answers: readonly Answer<ReportedInflow | null>[]): Alarm {
   const { signature, asset, amount, account, reason } = row;
   const named = (agrees: boolean): readonly string[] =>
     answers.flatMap(({ node, answer }) =>
@@ -171,7 +174,7 @@ export class Backoff<Key> {
     this.#longestMs = longestMs;
   }
 
-  get known(): readonly Key[] {
+  get keys(): readonly Key[] {
     return [...this.#waits.keys()];
   }
 
@@ -186,13 +189,13 @@ export class Backoff<Key> {
 
   /** Backs off the `failed` keys. If a retry succeeded and no key failed, all back-offs are cleared. */
   note(asked: readonly Key[], failed: ReadonlySet<Key>, now: number): void {
-    const wasAgain = asked.some((key) => this.#waits.has(key));
+    const hasRetried = asked.some((key) => this.#waits.has(key));
     for (const key of asked) {
       const before = this.#waits.get(key);
       this.#waits.delete(key);
       const ms = before === undefined ? this.#firstMs : Math.min(2 * before.ms, this.#longestMs);
       if (failed.has(key)) this.#waits.set(key, { until: now + ms, ms });
     }
-    if (wasAgain && failed.size === 0) this.#waits.clear();
+    if (hasRetried && failed.size === 0) this.#waits.clear();
   }
 }

@@ -1,19 +1,19 @@
 import { type Arrived, differenceAlarm, differencesBetween } from '../../domain/audit.ts';
 import { depositKey } from '../../domain/deposit.ts';
 import { type AuditDeps, storeFindings } from '../backfill/audit-one-address.ts';
-import type { JudgedTransaction } from './agreed-transaction.ts';
+import type { MatchedTransaction } from './agreed-transaction.ts';
 
 /**
  * Stores arrivals of a transaction that the scanned node hid and a quorum shows. Each raises
  * `deposit_missed`. Arrivals from before the wallet was watched are left to its audit.
  */
-export async function addHiddenArrivals(
+export async function addHiddenDeposits(
   deps: Pick<AuditDeps, 'ledger' | 'matcher'>,
-  known: readonly Omit<Arrived, 'amount'>[],
-  { slot, time, finding }: JudgedTransaction,
+  recordedDeposits: readonly Omit<Arrived, 'amount'>[],
+  { slot, time, finding }: MatchedTransaction,
 ): Promise<void> {
   const { ledger } = deps;
-  const keys = new Set(known.map(depositKey));
+  const keys = new Set(recordedDeposits.map(depositKey));
   const others = finding.inflows.filter((inflow) => !keys.has(depositKey({ ...inflow, slot })));
   for (const wallet of new Set(others.map((inflow) => inflow.wallet))) {
     const watchedAfter = (await ledger.addresses.byAddress(wallet))?.watchedAfter ?? -1n;

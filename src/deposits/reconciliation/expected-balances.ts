@@ -3,7 +3,7 @@ import { agreedOn, differencesOf, type Holding, type View } from '../../domain/r
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Baseline } from '../../ledger/reconciliation/baselines.ts';
 import type { WalletHoldings } from '../../solana/history/balances.ts';
-import { type HistoryDeps, listedFor } from '../backfill/address-history.ts';
+import { type HistoryDeps, historyFor } from '../backfill/address-history.ts';
 import { derivedAccountsOf } from '../credits/derived-accounts.ts';
 
 export interface ExpectationDeps extends HistoryDeps {
@@ -13,47 +13,47 @@ export interface ExpectationDeps extends HistoryDeps {
 }
 
 /** A node's balances of a wallet, compared with the movements up to their slot. */
-export type Look = WalletHoldings & View;
+export type Comparison = WalletHoldings & View;
 
 /** Compares deposit addresses with one query per slot. */
-export async function depositLooks(
+export async function compareDepositWallets(
   { ledger }: Pick<ExpectationDeps, 'ledger'>,
-  shown: readonly WalletHoldings[],
-): Promise<readonly Look[]> {
-  const looks: Look[] = [];
-  for (const slot of new Set(shown.map((one) => one.slot))) {
-    const ofSlot = shown.filter((one) => one.slot === slot);
+  holdings: readonly WalletHoldings[],
+): Promise<readonly Comparison[]> {
+  const comparisons: Comparison[] = [];
+  for (const slot of new Set(holdings.map((one) => one.slot))) {
+    const ofSlot = holdings.filter((one) => one.slot === slot);
     const wallets = ofSlot.map(({ wallet }) => wallet);
     const recorded = await ledger.movements.balancesOf(wallets, slot);
     for (const one of ofSlot) {
       const ofWallet = recorded.filter(({ wallet }) => wallet === one.wallet);
-      looks.push({ ...one, differences: differencesOf(one.holdings, ofWallet) });
+      comparisons.push({ ...one, differences: differencesOf(one.holdings, ofWallet) });
     }
   }
-  return looks;
+  return comparisons;
 }
 
 /** Compares hot wallets: the differences on which a quorum agrees. A wallet without such a quorum is left out. */
-export async function hotLooks(
+export async function compareHotWallets(
   deps: ExpectationDeps,
-  shown: readonly WalletHoldings[],
-): Promise<readonly Look[]> {
-  const looks: Look[] = [];
-  for (const wallet of new Set(shown.map((one) => one.wallet))) {
+  holdings: readonly WalletHoldings[],
+): Promise<readonly Comparison[]> {
+  const comparisons: Comparison[] = [];
+  for (const wallet of new Set(holdings.map((one) => one.wallet))) {
     const baseline = await deps.ledger.baselines.of(wallet);
-    const views: Look[] = [];
-    for (const one of shown.filter((other) => other.wallet === wallet)) {
-      const record = await expectedOf(deps, baseline, one).catch(unlisted);
+    const views: Comparison[] = [];
+    for (const one of holdings.filter((other) => other.wallet === wallet)) {
+      const record = await expectedOf(deps, baseline, one).catch(nullIfNoHealthyNode);
       if (record !== null) views.push({ ...one, differences: differencesOf(one.holdings, record) });
     }
     const agreed = agreedOn(deps.pool.quorum, views);
-    const look = agreed === null ? null : await takeBaseline(deps, baseline, agreed);
-    if (look !== null) looks.push(look);
+    const look = agreed === null ? null : await storeBaseline(deps, baseline, agreed);
+    if (look !== null) comparisons.push(look);
   }
-  return looks;
+  return comparisons;
 }
 
-function unlisted(error: unknown): null {
+function nullIfNoHealthyNode(error: unknown): null {
   if (isDomainError(error, 'NoHealthyNode')) return null;
   throw error;
 }
@@ -89,8 +89,12 @@ async function expectedByHistory(
   const derived = derivedAccountsOf(await deps.ledger.assets.list(), wallet);
   const held = [...baseline.balances, ...holdings].map(({ account }) => account);
   const accounts = new Set([wallet, ...derived, ...held]);
-  const { listed, unread, isWhole } = await listedFor(deps, accounts, baseline.slot + 1n, slot);
-  if (unread.length > 0 || !isWhole) return null;
+  const {
+    transactions: listed,
+    unread,
+    isComplete,
+  } = await historyFor(deps, accounts, baseline.slot + 1n, slot);
+  if (unread.length > 0 || !isComplete) return null;
   const moved = listed
     .flatMap(({ finding: { inflows, outflows } }) => [
       ...inflows,
@@ -104,11 +108,11 @@ async function expectedByHistory(
  * Stores a hot wallet's baseline from a quorum's balances: first once, then after each match, so that the next comparison
  * reads only later movements. The first comparison has no differences. Null if it cannot be stored now.
  */
-async function takeBaseline(
+async function storeBaseline(
   { ledger }: ExpectationDeps,
   baseline: Baseline | null,
-  look: Look,
-): Promise<Look | null> {
+  look: Comparison,
+): Promise<Comparison | null> {
   const { wallet, slot, holdings: balances, differences } = look;
   const replaces = baseline?.slot ?? null;
   const taken =

@@ -20,9 +20,9 @@ export interface MatcherOptions {
   /** Minimum SOL deposit in lamports, unless an operator has set another. */
   readonly minimumLamports: () => Promise<bigint>;
   /** Milliseconds before the watch set in memory is refreshed; a commit always refreshes. Default 1,000. */
-  readonly freshMs?: number;
+  readonly maxAgeMs?: number;
   /** Limit on mentions of our wallets per commit, which bounds its deposits and outflows. Default 2,000. */
-  readonly mostMentions?: number;
+  readonly maxMentions?: number;
 }
 
 /** A watch set in memory. It contains at least every wallet up to `version` of the database. */
@@ -37,8 +37,8 @@ export interface WatchedBlock extends SearchedBlock {
   readonly readAgain: (watch: WatchState) => Promise<WatchedBlock>;
 }
 
-type Searched = Pick<Search, 'candidates' | 'transactions'>;
-type WithFinding<Asked extends Searched> = Asked & { readonly finding: BlockFinding };
+type SearchResult = Pick<Search, 'candidates' | 'transactions'>;
+type WithFinding<Result extends SearchResult> = Result & { readonly finding: BlockFinding };
 type TermsByAsset = ReadonlyMap<string, AssetTerms>;
 type Rules = Pick<Ours, 'ataOf' | 'asset' | 'ownerChangeAllowed' | 'nestedIn'>;
 
@@ -51,33 +51,33 @@ export type MatchTransaction = (
   nestedOf?: readonly string[],
 ) => Promise<BlockFinding>;
 
-const EXPECTED_AT_FIRST = 100_000;
-const FRESH_MS = 1_000;
+const EXPECTED_WALLETS = 100_000;
+const MAX_AGE_MS = 1_000;
 const MAX_MENTIONS = 2_000;
 /** Of one commit, while wallets are added. */
-const ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 /** Finds the deposits, outflows and spends in blocks. One instance per process, because it keeps the watch set. */
 export class DepositMatcher {
   readonly #ledger: Ledger;
   readonly #options: MatcherOptions;
-  readonly #fresh: TtlCache<WatchState>;
+  readonly #cache: TtlCache<WatchState>;
   /** Each value extends the previous set, so that a version always belongs to the set it was read for. */
   #current: Promise<WatchState> | null = null;
 
   constructor(ledger: Ledger, options: MatcherOptions) {
     this.#ledger = ledger;
     this.#options = options;
-    this.#fresh = new TtlCache(options.freshMs ?? FRESH_MS, 1);
+    this.#cache = new TtlCache(options.maxAgeMs ?? MAX_AGE_MS, 1);
   }
 
   /** The watch set, at most `freshMs` old. The first call reads all of it. */
   watch(): Promise<WatchState> {
-    return this.#fresh.get('', () => this.#refresh());
+    return this.#cache.get('', () => this.#refresh());
   }
 
   #refresh(): Promise<WatchState> {
-    const next = this.#catchUp(this.#current);
+    const next = this.#addNewWallets(this.#current);
     this.#current = next;
     next.catch(() => {
       if (this.#current === next) this.#current = null;
@@ -85,24 +85,24 @@ export class DepositMatcher {
     return next;
   }
 
-  async #catchUp(known: Promise<WatchState> | null): Promise<WatchState> {
-    const { set, version: before } = await (known ?? this.#load());
+  async #addNewWallets(known: Promise<WatchState> | null): Promise<WatchState> {
+    const { set, version: before } = await (known ?? this.#readAll());
     const { version, wallets } = await this.#ledger.watched.since(before);
     for (const { address } of wallets) set.add(address);
     return { set, version };
   }
 
-  async #load(): Promise<WatchState> {
+  async #readAll(): Promise<WatchState> {
     // The version is read first: wallets added while the rows are read are read again later.
     const version = await this.#ledger.watched.version();
-    const set = new WatchSet(EXPECTED_AT_FIRST);
+    const set = new WatchSet(EXPECTED_WALLETS);
     for await (const address of this.#ledger.watched.stream()) set.add(address);
     return { set, version };
   }
 
   /** Drops the watch set, because the database is not the one that it was read from. */
   forget(): void {
-    this.#fresh.clear();
+    this.#cache.clear();
     this.#current = null;
   }
 
@@ -116,15 +116,17 @@ export class DepositMatcher {
     commit: (matched: Matched<MatchedBlock>) => Promise<Result | StaleWatchSet>,
   ): Promise<{ readonly result: Result | StaleWatchSet; readonly blocks: readonly MatchedBlock[] }> {
     const terms = await this.#terms();
-    const attempt = async (number: number) => {
-      const matched = await this.match(blocks, number, terms);
+    const tryCommit = async (attempt: number) => {
+      const matched = await this.match(blocks, attempt, terms);
       return { result: await commit(matched), blocks: matched.blocks };
     };
-    for (let number = 1; ; number += 1) {
-      const isLast = number === ATTEMPTS;
-      const done = await (isLast ? this.#ledger.watched.hold(() => attempt(number)) : attempt(number));
-      if (done.result === 'unknown_version') this.forget();
-      if (done.result !== 'watch_set_changed' || isLast) return done;
+    for (let attempt = 1; ; attempt += 1) {
+      const isLast = attempt === MAX_ATTEMPTS;
+      const outcome = await (isLast
+        ? this.#ledger.watched.hold(() => tryCommit(attempt))
+        : tryCommit(attempt));
+      if (outcome.result === 'unknown_version') this.forget();
+      if (outcome.result !== 'watch_set_changed' || isLast) return outcome;
     }
   }
 
@@ -139,10 +141,10 @@ export class DepositMatcher {
   ): Promise<Matched<MatchedBlock>> {
     const rules = this.#rules(await terms);
     const watch = await (attempt === 1 ? this.watch() : this.#refresh());
-    const mayRead = attempt < ATTEMPTS;
-    const searched = await Promise.all(blocks.map((block) => this.#searchedWith(watch, block, mayRead)));
-    const searches = forOneCommit(searched, this.#options.mostMentions ?? MAX_MENTIONS);
-    const found = await find(searches, this.#ledger, rules);
+    const canAskNodes = attempt < MAX_ATTEMPTS;
+    const searched = await Promise.all(blocks.map((block) => this.#searchAgain(watch, block, canAskNodes)));
+    const searches = fittingOneCommit(searched, this.#options.maxMentions ?? MAX_MENTIONS);
+    const found = await addFindings(searches, this.#ledger, rules);
     return {
       blocks: found.map(({ header, finding }) => ({ header, finding })),
       watchVersion: watch.version,
@@ -150,34 +152,36 @@ export class DepositMatcher {
   }
 
   /** Adds to each search its movements of the wallets watched now. */
-  async findings<Asked extends Searched>(searches: readonly Asked[]): Promise<readonly WithFinding<Asked>[]> {
+  async findings<Result extends SearchResult>(
+    searches: readonly Result[],
+  ): Promise<readonly WithFinding<Result>[]> {
     const isEmpty = searches.every(({ candidates }) => candidates.length === 0);
-    return find(searches, this.#ledger, this.#rules(isEmpty ? new Map() : await this.#terms()));
+    return addFindings(searches, this.#ledger, this.#rules(isEmpty ? new Map() : await this.#terms()));
   }
 
   /** A judge with the current asset terms. It looks up wallets at each call. */
-  async judge(): Promise<MatchTransaction> {
+  async transactionMatcher(): Promise<MatchTransaction> {
     const terms = await this.#terms();
     return async (transaction, nestedOf = []) => {
       const rules = { ...this.#rules(terms), ...nestedRule(terms, nestedOf) };
       const search = { candidates: [...addressesOf(transaction), ...nestedOf], transactions: [transaction] };
-      return findingOf(search, await oursAmong([search], this.#ledger, rules));
+      return findingOf(search, await ownWalletsAmong([search], this.#ledger, rules));
     };
   }
 
   /** The block, searched with all of `watch`. Throws Unavailable if a node must be asked and `mayRead` is false. */
-  async #searchedWith(watch: WatchState, block: WatchedBlock, mayRead: boolean): Promise<WatchedBlock> {
+  async #searchAgain(watch: WatchState, block: WatchedBlock, canAskNodes: boolean): Promise<WatchedBlock> {
     const { retained, header } = block;
     // A search with a set that was dropped belongs to another database.
-    const isOfSet = block.watch.set === watch.set;
-    if (isOfSet && block.watch.version >= watch.version) return block;
+    const isSameSet = block.watch.set === watch.set;
+    if (isSameSet && block.watch.version >= watch.version) return block;
     if (retained.kind === 'bytes')
       return { ...block, ...this.#search(block, retained.bytes, watch.set), header, watch };
-    if (isOfSet) {
+    if (isSameSet) {
       const { wallets } = await this.#ledger.watched.since(block.watch.version);
       if (!wallets.some(({ address }) => retained.names.has(address))) return { ...block, watch };
     }
-    if (mayRead) return { ...(await block.readAgain(watch)), header };
+    if (canAskNodes) return { ...(await block.readAgain(watch)), header };
     const message = `block ${header.slot} must be read again: it names a wallet that was added while the block was read`;
     throw new DomainError('Unavailable', message);
   }
@@ -189,7 +193,7 @@ export class DepositMatcher {
 
   #rules(terms: TermsByAsset): Rules {
     const { ownerChangeAllowed } = this.#options;
-    return { ataOf: ataOrNone, asset: (asset) => terms.get(asset), ownerChangeAllowed };
+    return { ataOf: ataOrEmpty, asset: (asset) => terms.get(asset), ownerChangeAllowed };
   }
 
   async #terms(): Promise<TermsByAsset> {
@@ -200,16 +204,19 @@ export class DepositMatcher {
 }
 
 /** The first blocks within `most` mentions of our wallets; the first block always. */
-function forOneCommit<Asked extends Searched>(searches: readonly Asked[], most: number): readonly Asked[] {
+function fittingOneCommit<Result extends SearchResult>(
+  searches: readonly Result[],
+  maxMentions: number,
+): readonly Result[] {
   let mentions = 0;
   const end = searches.findIndex((search, index) => {
     mentions += mentionsOf(search);
-    return index > 0 && mentions > most;
+    return index > 0 && mentions > maxMentions;
   });
   return end < 0 ? searches : searches.slice(0, end);
 }
 
-function mentionsOf({ candidates, transactions }: Searched): number {
+function mentionsOf({ candidates, transactions }: SearchResult): number {
   const ours = new Set(candidates);
   const mentions = transactions.map(
     (transaction) => addressesOf(transaction).filter((address) => ours.has(address)).length,
@@ -227,7 +234,7 @@ function nestedRule(terms: TermsByAsset, wallets: readonly string[]): Pick<Ours,
 }
 
 /** Empty if there is none: a node may return anything as a mint. */
-function ataOrNone(wallet: string, mint: string, program: string): string {
+function ataOrEmpty(wallet: string, mint: string, program: string): string {
   try {
     return deriveAta(wallet, mint, program);
   } catch {
@@ -235,16 +242,20 @@ function ataOrNone(wallet: string, mint: string, program: string): string {
   }
 }
 
-async function find<Asked extends Searched>(
-  searches: readonly Asked[],
+async function addFindings<Result extends SearchResult>(
+  searches: readonly Result[],
   ledger: Ledger,
   rules: Rules,
-): Promise<readonly WithFinding<Asked>[]> {
-  const ours = await oursAmong(searches, ledger, rules);
+): Promise<readonly WithFinding<Result>[]> {
+  const ours = await ownWalletsAmong(searches, ledger, rules);
   return searches.map((search) => ({ ...search, finding: findingOf(search, ours) }));
 }
 
-async function oursAmong(searches: readonly Searched[], ledger: Ledger, rules: Rules): Promise<Ours> {
+async function ownWalletsAmong(
+  searches: readonly SearchResult[],
+  ledger: Ledger,
+  rules: Rules,
+): Promise<Ours> {
   const candidates = [...new Set(searches.flatMap((search) => search.candidates))];
   const kinds =
     candidates.length === 0 ? new Map<string, WatchKind>() : await ledger.watched.among(candidates);

@@ -8,7 +8,7 @@ import type { ScanStep } from './scanner.ts';
 /** Milliseconds between two reports of the same state. */
 export const REPORT_EVERY_MS = 2_000;
 
-const COMPARE =
+const COMPARE_HINT =
   'One of these hashes is false: compare both slots with another provider, and replace the nodes that return the false hash';
 
 function describeParent({ child, nodes }: BrokenLink): string {
@@ -30,20 +30,20 @@ export function reportOf(step: ScanStep): ScanReport {
       const reason =
         step.link.versions.length === 0
           ? `no node returns the blocks from slot ${from} to ${to}`
-          : `${describeParent(step.link)}; in slot ${to} nodes return another block (${describeVersions(step.link.versions)}). ${COMPARE}`;
+          : `${describeParent(step.link)}; in slot ${to} nodes return another block (${describeVersions(step.link.versions)}). ${COMPARE_HINT}`;
       return { state: 'gap', tip, reason };
     }
     case 'lost':
       return {
         state: 'stopped',
         tip,
-        reason: `the chain of the nodes does not contain block ${cursor.blockhash} of slot ${cursor.slot}, which the scan has committed: ${describeParent(step.link)}. ${COMPARE}`,
+        reason: `the chain of the nodes does not contain block ${cursor.blockhash} of slot ${cursor.slot}, which the scan has committed: ${describeParent(step.link)}. ${COMPARE_HINT}`,
       };
   }
 }
 
 /** Shows failed side tasks as a waiting scan, although blocks are still read. */
-export function withDefects(report: ScanReport, defects: ReadonlyMap<string, string>): ScanReport {
+export function withTaskFailures(report: ScanReport, defects: ReadonlyMap<string, string>): ScanReport {
   const [first] = defects;
   if (first === undefined || report.reason !== null) return report;
   return { state: 'waiting', tip: report.tip, reason: first.join(': ') };

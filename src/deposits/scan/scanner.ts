@@ -35,8 +35,8 @@ export type ScanStep = { readonly cursor: Cursor; readonly tip: bigint; readonly
 );
 
 /** Blocks per read, and concurrent block requests. */
-const BATCH = 32;
-const AT_ONCE = 8;
+const BATCH_BLOCKS = 32;
+const MAX_CONCURRENT_REQUESTS = 8;
 const BUDGET_BYTES = 64 * 1024 * 1024;
 
 /** Moves the cursor over linked blocks. Each block is committed together with its findings. */
@@ -45,9 +45,9 @@ export class DepositScanner {
   readonly #reader: ChainReader<WatchedBlock>;
 
   /** Block requests are cancelled once `end` is aborted. */
-  constructor(deps: ScannerDeps, end?: AbortSignal) {
+  constructor(deps: ScannerDeps, signal?: AbortSignal) {
     this.#deps = deps;
-    this.#reader = openReader(deps, deps.budgetBytes ?? BUDGET_BYTES, end);
+    this.#reader = chainReader(deps, deps.budgetBytes ?? BUDGET_BYTES, signal);
   }
 
   /**
@@ -59,7 +59,7 @@ export class DepositScanner {
     const cursor = await cursorOrStart(this.#deps);
     const tip = await finalizedTip(pool);
     const reading = await this.#reader.readAfter(cursor, tip);
-    if (reading.kind !== 'linked') return this.#still(cursor, tip, reading);
+    if (reading.kind !== 'linked') return this.#stepWithoutBlocks(cursor, tip, reading);
     const { result, blocks } = await matcher.commit(reading.blocks, (matched) =>
       ledger.scan.commit({ expected: cursor, ...matched }),
     );
@@ -72,7 +72,7 @@ export class DepositScanner {
     };
   }
 
-  async #still(
+  async #stepWithoutBlocks(
     cursor: Cursor,
     tip: bigint,
     reading: Exclude<ChainReading<WatchedBlock>, { kind: 'linked' }>,
@@ -87,30 +87,30 @@ export class DepositScanner {
   }
 }
 
-export function openReader(
+export function chainReader(
   deps: BlockDeps,
   budgetBytes: number,
-  end?: AbortSignal,
+  signal?: AbortSignal,
 ): ChainReader<WatchedBlock> {
-  return new ChainReader(deps.pool, openBlocks(deps), {
-    batchSize: BATCH,
-    concurrency: AT_ONCE,
+  return new ChainReader(deps.pool, blockFetcher(deps), {
+    batchSize: BATCH_BLOCKS,
+    concurrency: MAX_CONCURRENT_REQUESTS,
     budgetBytes,
-    signal: end,
+    signal: signal,
   });
 }
 
 /** Finalized blocks from any node, searched for all watched wallets. */
-export function openBlocks({ pool, matcher }: BlockDeps): FetchBlock<WatchedBlock> {
+export function blockFetcher({ pool, matcher }: BlockDeps): FetchBlock<WatchedBlock> {
   const read = async (
     slot: bigint,
     watch: WatchState,
-    end?: AbortSignal,
+    signal?: AbortSignal,
     expected?: ExpectedBlock,
   ): Promise<WatchedBlock> => {
     const block = await pool.read(
-      (node, over) => fetchBlock(node, slot, 'finalized', watch.set, expected, over),
-      end,
+      (node, nodeSignal) => fetchBlock(node, slot, 'finalized', watch.set, expected, nodeSignal),
+      signal,
     );
     const { header, signaturesHash } = block;
     return {
@@ -119,7 +119,7 @@ export function openBlocks({ pool, matcher }: BlockDeps): FetchBlock<WatchedBloc
       readAgain: (newer) => read(slot, newer, undefined, { ...header, signaturesHash }),
     };
   };
-  return async (slot, end, expected) => read(slot, await matcher.watch(), end, expected);
+  return async (slot, signal, expected) => read(slot, await matcher.watch(), signal, expected);
 }
 
 /** The cursor; before the first block, the block before the scan's start. Throws ScanPaused. */

@@ -11,20 +11,20 @@ export class SideTasks {
   readonly defects: Defects;
   readonly #ledger: Ledger;
   readonly #pollMs: number;
-  readonly #end: AbortSignal;
+  readonly #signal: AbortSignal;
 
-  constructor(ledger: Ledger, pollMs: number, defects: Defects, end: AbortSignal) {
+  constructor(ledger: Ledger, pollMs: number, defects: Defects, signal: AbortSignal) {
     this.#ledger = ledger;
     this.#pollMs = pollMs;
     this.defects = defects;
-    this.#end = end;
+    this.#signal = signal;
   }
 
   /** Repeats the task, except while the scan is paused. */
   async repeat(name: string, work: () => Promise<unknown>): Promise<void> {
-    while (!this.#end.aborted) {
+    while (!this.#signal.aborted) {
       await this.runUnlessPaused(name, work);
-      await rest(this.#pollMs, this.#end);
+      await pause(this.#pollMs, this.#signal);
     }
   }
 
@@ -41,7 +41,7 @@ export class SideTasks {
     try {
       await work();
       // At the end of a turn a step may return before it has done anything.
-      if (!this.#end.aborted) this.defects.delete(name);
+      if (!this.#signal.aborted) this.defects.delete(name);
     } catch (error) {
       if (isOperational(error)) return;
       if (!this.defects.has(name)) log.error(`${name} failed`, { error });
@@ -50,28 +50,28 @@ export class SideTasks {
   }
 }
 
-export async function rest(ms: number, end: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal: end }).catch(() => undefined);
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal: signal }).catch(() => undefined);
 }
 
 /** Awaits `work`. Until it settles, calls `tick` every `everyMs` with the time waited. */
-export async function meanwhile<T>(
+export async function tickUntilSettled<T>(
   work: Promise<T>,
   everyMs: number,
   tick: (waitedMs: number) => Promise<void>,
 ): Promise<T> {
-  const over = new AbortController();
-  const ticking = (async () => {
+  const settled = new AbortController();
+  const ticks = (async () => {
     for (let waitedMs = everyMs; ; waitedMs += everyMs) {
-      await rest(everyMs, over.signal);
-      if (over.signal.aborted) return;
+      await pause(everyMs, settled.signal);
+      if (settled.signal.aborted) return;
       await tick(waitedMs);
     }
   })();
   try {
     return await work;
   } finally {
-    over.abort();
-    await ticking;
+    settled.abort();
+    await ticks;
   }
 }

@@ -4,9 +4,9 @@ import { withAbort } from '../../solana/rpc/with-abort.ts';
 import { DepositAnnouncer } from '../credits/announce.ts';
 import { DepositConfirmer } from '../credits/confirm.ts';
 import { haltAfter, isOperational, ScanAlarms, STALLED_MS } from './failure-alerts.ts';
-import { REPORT_EVERY_MS, reportOf, slowReport, tipOrNull, withDefects } from './report.ts';
+import { REPORT_EVERY_MS, reportOf, slowReport, tipOrNull, withTaskFailures } from './report.ts';
 import { DepositScanner, type ScannerDeps } from './scanner.ts';
-import { type Defects, meanwhile, rest, SideTasks } from './side-loop.ts';
+import { type Defects, pause, SideTasks, tickUntilSettled } from './side-loop.ts';
 
 export interface DepositScanDeps extends ScannerDeps {
   /** Milliseconds between two checks for a new block. Default 400. */
@@ -16,9 +16,9 @@ export interface DepositScanDeps extends ScannerDeps {
   /** True to announce deposits in confirmed blocks. Default false. */
   readonly announces?: boolean;
   /** Slots behind the cursor whose headers are kept. Default: see {@link KeptBlocks}. */
-  readonly keptSlots?: bigint;
+  readonly retainedSlots?: bigint;
   /** Aborted at shutdown: other processes then continue the scan at once. */
-  readonly stop?: AbortSignal;
+  readonly shutdownSignal?: AbortSignal;
 }
 
 const POLL_MS = 400;
@@ -37,7 +37,7 @@ export function createDepositScan(deps: DepositScanDeps) {
      * once.
      */
     async scanTail({ seconds }: TailOrder): Promise<ScanStatus | null> {
-      const abandons = [cancellationSignal(), deps.stop];
+      const abortSignals = [cancellationSignal(), deps.shutdownSignal];
       const scan = async (turnEnd: AbortSignal, abandoned: AbortSignal): Promise<void> => {
         const tasks = new SideTasks(deps.ledger, pollMs, defects, turnEnd);
         const announcer = new DepositAnnouncer(deps);
@@ -45,21 +45,22 @@ export function createDepositScan(deps: DepositScanDeps) {
           follow({ deps, tasks, turnEnd, abandoned }),
           tasks.repeat('confirming deposits', () => confirmer.confirm(turnEnd)),
           tasks.runUnlessPaused('pruning headers', () =>
-            deps.ledger.keptBlocks.prune({ keptSlots: deps.keptSlots }),
+            deps.ledger.keptBlocks.prune({ keptSlots: deps.retainedSlots }),
           ),
           ...(deps.announces === true
             ? [tasks.repeat('announcing deposits', () => announcer.announce(turnEnd))]
             : []),
         ]);
       };
-      const turn = (turnEnd: AbortSignal) => withAbort((abandoned) => scan(turnEnd, abandoned), ...abandons);
-      await withAbort(turn, AbortSignal.timeout(seconds * 1_000), ...abandons);
+      const turn = (turnEnd: AbortSignal) =>
+        withAbort((abandoned) => scan(turnEnd, abandoned), ...abortSignals);
+      await withAbort(turn, AbortSignal.timeout(seconds * 1_000), ...abortSignals);
       return deps.ledger.scanStatus.read().catch(() => null);
     },
   };
 }
 
-interface Scanning {
+interface TurnContext {
   readonly deps: DepositScanDeps;
   readonly tasks: SideTasks;
   readonly turnEnd: AbortSignal;
@@ -67,26 +68,26 @@ interface Scanning {
   readonly abandoned: AbortSignal;
 }
 
-async function follow(scanning: Scanning): Promise<void> {
-  const { deps, tasks, turnEnd, abandoned } = scanning;
+async function follow(context: TurnContext): Promise<void> {
+  const { deps, tasks, turnEnd, abandoned } = context;
   const { slowMs = STALLED_MS, pollMs = POLL_MS, waitMs = WAIT_MS } = deps;
   const scanner = new DepositScanner(deps, abandoned);
   const reporter = new StatusReporter(deps, tasks);
   while (!turnEnd.aborted) {
-    const step = attempt(scanning, scanner);
-    const reached = await meanwhile(step, Math.min(slowMs, REPORT_EVERY_MS), (waitedMs) =>
+    const step = tryStep(context, scanner);
+    const outcome = await tickUntilSettled(step, Math.min(slowMs, REPORT_EVERY_MS), (waitedMs) =>
       reporter.noteWaiting(waitedMs, slowMs),
     );
-    if (reached === null) return;
-    const report = withDefects(reached.report, tasks.defects);
-    await reporter.note(report);
-    if (reached.blocks === 0) await rest(report.state === 'tail' ? pollMs : waitMs, turnEnd);
+    if (outcome === null) return;
+    const report = withTaskFailures(outcome.report, tasks.defects);
+    await reporter.update(report);
+    if (outcome.blocks === 0) await pause(report.state === 'tail' ? pollMs : waitMs, turnEnd);
   }
 }
 
 /** Null once blocks are no longer needed. */
-async function attempt(
-  { deps, abandoned }: Scanning,
+async function tryStep(
+  { deps, abandoned }: TurnContext,
   scanner: DepositScanner,
 ): Promise<{ readonly report: ScanReport; readonly blocks: number } | null> {
   try {
@@ -114,21 +115,21 @@ class StatusReporter {
   }
 
   /** `haltedMs`: how long a standstill has lasted by now. */
-  async note(report: ScanReport, haltedMs = 0): Promise<void> {
+  async update(report: ScanReport, haltedMs = 0): Promise<void> {
     const isNew = report.state !== this.#last?.state;
     this.#last = report;
     if (!isNew && performance.now() - this.#storedAt < REPORT_EVERY_MS) return;
     this.#storedAt = performance.now();
     await this.#tasks.run('keeping alerts', async () =>
-      this.#alarms.note(await this.#deps.ledger.scanStatus.report(report, haltedMs)),
+      this.#alarms.update(await this.#deps.ledger.scanStatus.report(report, haltedMs)),
     );
   }
 
   /** A step has not ended yet. */
   async noteWaiting(waitedMs: number, slowMs: number): Promise<void> {
     const last = this.#last;
-    if (waitedMs >= slowMs) return this.note(slowReport(last?.tip ?? null, waitedMs), waitedMs);
-    if (last !== null) return this.note(last);
+    if (waitedMs >= slowMs) return this.update(slowReport(last?.tip ?? null, waitedMs), waitedMs);
+    if (last !== null) return this.update(last);
     await this.#tasks.run('keeping alerts', () => this.#deps.ledger.scanStatus.touch(false));
   }
 }

@@ -31,9 +31,10 @@ export function headerOf(fields: z.output<typeof headerFields>): Omit<BlockHeade
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The block of `slot` from the bytes of a getBlock answer, in any encoding. Throws NodeFault for an incomplete block, so
- * that it is never treated as empty: without transactions or height, or with a transaction that {@link readTransaction}
- * refuses. Also throws NodeFault for a duplicate key, because two readers could use different values.
+ * The block of `slot` from the bytes of a getBlock answer, in any encoding. Throws NodeFault for an incomplete block,
+ * so that it is never treated as empty: without transactions or height, or with a transaction that
+ * {@link readTransaction} refuses. Also throws NodeFault for a duplicate key, because two readers could use different
+ * values.
  */
 export function readBlock(bytes: Uint8Array, slot: bigint, options: ReadOptions = {}): ScannedBlock {
   const value = parseUniqueKeys(bytes, ANSWER_OBJECTS, slot, options);

@@ -170,7 +170,10 @@ export class ChainReader<Block extends ListedBlock> {
     );
   }
 
-  /** The whole blocks of the lowest headers, at least one and at most `batchSize`. Throws if the first cannot be fetched. */
+  /**
+   * The whole blocks of the lowest headers, at least one and at most `batchSize`. Throws if the first cannot be
+   * fetched.
+   */
   async #wholeBlocks(headers: readonly ListedHeader[]): Promise<readonly Block[]> {
     const blocks: Block[] = [];
     const next = headers.slice(0, this.#batchSize);

@@ -19,7 +19,10 @@ export interface SlotList {
 const FIRST_WINDOW_SLOTS = 4_000n;
 const MIN_WINDOW_SLOTS = 500n;
 const MAX_WINDOW_SLOTS = 500_000n;
-/** Maximum length of a range without blocks that is searched for the next block. Beyond it, the search starts at the tip. */
+/**
+ * Maximum length of a range without blocks that is searched for the next block. Beyond it, the search starts at the
+ * tip.
+ */
 export const MAX_LOOKAHEAD_SLOTS = 500_000n;
 
 /** The newest slot that a quorum has finalized, so that no single false answer can move it. Throws NoHealthyNode. */
@@ -51,8 +54,8 @@ export async function listedSlots(pool: NodePool, from: bigint, to: bigint): Pro
 }
 
 /**
- * The slots of the first blocks that nodes list from `from` to `to`: from each node, its first window with a block. With
- * `waitFor: 'most'`, slow nodes are not waited for; see {@link listedSlots}.
+ * The slots of the first blocks that nodes list from `from` to `to`: from each node, its first window with a block.
+ * With `waitFor: 'most'`, slow nodes are not waited for; see {@link listedSlots}.
  */
 export async function firstListedSlots(
   pool: NodePool,
@@ -81,8 +84,8 @@ async function firstSlotsListedBy(node: SolanaNode, from: bigint, to: bigint): P
 }
 
 /**
- * The slots that one node lists from `from` to `to`, in successive windows; a window is not sorted. Each window is wider
- * than the one before until the node refuses it, because the maximum width depends on the provider.
+ * The slots that one node lists from `from` to `to`, in successive windows; a window is not sorted. Each window is
+ * wider than the one before until the node refuses it, because the maximum width depends on the provider.
  */
 export async function* windowsOf(
   node: SolanaNode,

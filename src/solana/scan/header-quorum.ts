@@ -31,8 +31,8 @@ const MAX_CONCURRENT_SLOTS = 8;
 const MISSING_BLOCK_CODES: ReadonlySet<number> = new Set([-32001, -32007, -32009]);
 
 /**
- * Collects headers of finalized blocks on which a quorum agrees, with parent links and transaction signatures, so that no
- * single node can insert a block or omit a transaction. Each header costs one small request (`transactionDetails:
+ * Collects headers of finalized blocks on which a quorum agrees, with parent links and transaction signatures, so that
+ * no single node can insert a block or omit a transaction. Each header costs one small request (`transactionDetails:
  * signatures`) to each node of a quorum, and to every node if the quorum does not agree.
  */
 export class HeaderQuorum {
@@ -51,8 +51,8 @@ export class HeaderQuorum {
   }
 
   /**
-   * Like {@link request}, for slots in which at least one node lists a block. If a quorum reports no block in a slot, the
-   * other nodes are not waited for and their answers are ignored.
+   * Like {@link request}, for slots in which at least one node lists a block. If a quorum reports no block in a slot,
+   * the other nodes are not waited for and their answers are ignored.
    */
   requestListed(slots: readonly bigint[]): Promise<void> {
     return this.#request(slots, true);
@@ -75,8 +75,8 @@ export class HeaderQuorum {
 
   /**
    * The header with the slot, hash and height of `name` on which a quorum agrees. Fewer nodes are enough if more nodes
-   * return this version than any other version of the slot, and no node failed: a node that failed could return a version
-   * with more transactions.
+   * return this version than any other version of the slot, and no node failed: a node that failed could return a
+   * version with more transactions.
    */
   findHeader(name: BlockName): ListedHeader | undefined {
     const { versions = [], failures = [] } = this.#answers.get(name.slot) ?? {};
@@ -88,8 +88,9 @@ export class HeaderQuorum {
   }
 
   /**
-   * Checks a chain (ascending) in which some block is returned by fewer nodes than a quorum. Throws NodeFault if at least
-   * as many nodes return a block that the chain does not contain. Asks every node about the slots without a block.
+   * Checks a chain (ascending) in which some block is returned by fewer nodes than a quorum. Throws NodeFault if at
+   * least as many nodes return a block that the chain does not contain. Asks every node about the slots without a
+   * block.
    */
   async assertComplete(chain: readonly ListedHeader[]): Promise<void> {
     const minNodeCount = Math.min(...chain.map((header) => this.nodesWith(header).length));
@@ -108,8 +109,8 @@ export class HeaderQuorum {
 
   /**
    * The different blocks that nodes return in the slot of a block that a child names, after every node has answered: no
-   * node has the named block, which is a gap and never a skipped slot. Throws NoHealthyNode if a node failed, because it
-   * might have the block, and NodeFault if some nodes return the block.
+   * node has the named block, which is a gap and never a skipped slot. Throws NoHealthyNode if a node failed, because
+   * it might have the block, and NodeFault if some nodes return the block.
    */
   async otherVersionsInSlot(name: BlockName): Promise<readonly HeaderVersion[]> {
     const { versions, failures } = await this.#askAll(name.slot);

@@ -12,7 +12,9 @@ export function hashOfList(list: Uint8Array): string {
   return createHash('sha256').update(list).digest('base64');
 }
 
-/** The signatures as text, each followed by a line feed. The lists of successive pieces of a block can be concatenated. */
+/**
+ * The signatures as text, each followed by a line feed. The lists of successive pieces of a block can be concatenated.
+ */
 export function signatureListOf(signatures: readonly string[]): Uint8Array {
   return Buffer.from(signatures.map((signature) => `${signature}\n`).join(''));
 }

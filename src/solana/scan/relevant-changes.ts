@@ -1,9 +1,9 @@
 import type { AccountChange, ScannedTransaction, TokenChange } from '../../domain/deposit.ts';
 
 /**
- * The parts of a transaction that concern our wallets, for which `findingOfTransaction` gives the same result as for the
- * whole transaction. `mayBeOurs` must return true for each of our wallets. Returns null if our wallets neither sign the
- * transaction nor have a balance change in it.
+ * The parts of a transaction that concern our wallets, for which `findingOfTransaction` gives the same result as for
+ * the whole transaction. `mayBeOurs` must return true for each of our wallets. Returns null if our wallets neither sign
+ * the transaction nor have a balance change in it.
  */
 export function relevantChanges(
   transaction: ScannedTransaction,

@@ -28,8 +28,8 @@ export interface SearchedBlock extends ListedBlock, Search {
 export type ExpectedBlock = BlockHeader & Partial<Pick<ListedHeader, 'signaturesHash'>>;
 
 /**
- * Fetches the block of a slot from one node and searches it for watched wallets. Throws NodeFault if the node returns no
- * block, an incomplete block, or a block that differs from `expected`; also if `signal` is aborted.
+ * Fetches the block of a slot from one node and searches it for watched wallets. Throws NodeFault if the node returns
+ * no block, an incomplete block, or a block that differs from `expected`; also if `signal` is aborted.
  */
 export async function fetchBlock(
   node: SolanaNode,

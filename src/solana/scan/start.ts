@@ -6,8 +6,8 @@ import { finalizedTip, firstListedSlots, MAX_LOOKAHEAD_SLOTS } from './frontier.
 import { HeaderQuorum } from './header-quorum.ts';
 
 /**
- * The block after which a new scan begins: the parent of the first block at or after slot `first`. Without `first`, or if
- * it is in the future: the newest finalized block. A quorum agrees on the returned block. Throws NoHealthyNode if no
+ * The block after which a new scan begins: the parent of the first block at or after slot `first`. Without `first`, or
+ * if it is in the future: the newest finalized block. A quorum agrees on the returned block. Throws NoHealthyNode if no
  * quorum agrees, or if a node failed that might have older blocks. Throws NotFound if the ledgers of all nodes begin
  * after `first`.
  */

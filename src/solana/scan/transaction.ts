@@ -49,10 +49,10 @@ const transactionEntry = z.object({
 });
 
 /**
- * A transaction of a block or of a getTransaction answer, in any encoding. Throws NodeFault with the signature if a part
- * that can contain a deposit is absent or inconsistent. Examples: meta is null, the number of balances is not the number
- * of accounts, or `err` is null although the status is not `{"Ok": null}`. Throws RpcError -32015 if the version is above
- * `maxTransactionVersion`.
+ * A transaction of a block or of a getTransaction answer, in any encoding. Throws NodeFault with the signature if a
+ * part that can contain a deposit is absent or inconsistent. Examples: meta is null, the number of balances is not the
+ * number of accounts, or `err` is null although the status is not `{"Ok": null}`. Throws RpcError -32015 if the version
+ * is above `maxTransactionVersion`.
  */
 export function readTransaction(value: unknown, options: ReadOptions = {}): ScannedTransaction {
   const { node = 'the node', maxTransactionVersion = MAX_TRANSACTION_VERSION } = options;

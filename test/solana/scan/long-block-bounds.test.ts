@@ -126,8 +126,8 @@ describe('the memory that a long answer can use', () => {
       searchParts(answerOf(short('A'.repeat(88), wallets), 10).parts(), 7n, new WatchSet(0), NODE, {
         maxAddresses: names,
       });
-    const { kept } = await read(3);
-    expect([...wallets, 'no address'].filter((text) => kept.names.has(text))).toEqual(wallets);
+    const { retained } = await read(3);
+    expect([...wallets, 'no address'].filter((text) => retained.names.has(text))).toEqual(wallets);
     await expect(read(2)).rejects.toMatchObject({ code: 'NodeFault' });
   });
 

@@ -8,7 +8,9 @@ const LOW_HALF = 0xffff;
 const DIGITS = 1;
 const DIGIT_THEN_QUOTE = 2;
 const QUOTE_FIRST = 4;
-/** The kind of each pair, indexed by the pair as a little-endian 16-bit number. Node answers use about 7 of its 64 KiB. */
+/**
+ * The kind of each pair, indexed by the pair as a little-endian 16-bit number. Node answers use about 7 of its 64 KiB.
+ */
 const PAIR_KINDS = pairKinds();
 
 /**

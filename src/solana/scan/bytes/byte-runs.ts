@@ -3,11 +3,12 @@ const FOUR = 4;
 const BYTE_BITS = 8;
 
 /**
- * True if the `length` bytes (at least 1) at `one` equal those at `other`. Can throw RangeError near the end of the text.
+ * True if the `length` bytes (at least 1) at `one` equal those at `other`. Can throw RangeError near the end of the
+ * text.
  *
- * Eight bytes are compared at once as one float64, and the last eight can overlap the ones before. Only 0 and -0 are equal
- * numbers with different bytes, and JSON has no zero bytes. NaN, which UTF-8 text cannot form, would only cause a false
- * difference.
+ * Eight bytes are compared at once as one float64, and the last eight can overlap the ones before. Only 0 and -0 are
+ * equal numbers with different bytes, and JSON has no zero bytes. NaN, which UTF-8 text cannot form, would only cause a
+ * false difference.
  */
 export function areBytesEqual(view: DataView, one: number, other: number, length: number): boolean {
   if (length < EIGHT) return areFewBytesEqual(view, one, other, length);

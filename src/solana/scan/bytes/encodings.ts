@@ -9,8 +9,8 @@ export interface TransactionBody {
   /** Account keys in the order of the balances in `meta`; see `includesLoaded`. */
   readonly accounts: readonly { readonly address: string; readonly signer: boolean }[];
   /**
-   * True if `accounts` includes the addresses from lookup tables. If false, the balances of `meta.loadedAddresses` follow,
-   * writable addresses first.
+   * True if `accounts` includes the addresses from lookup tables. If false, the balances of `meta.loadedAddresses`
+   * follow, writable addresses first.
    */
   readonly includesLoaded: boolean;
   /** Transaction version in the signed bytes; null in encodings that have a separate `version` field. */

@@ -15,15 +15,15 @@ const END_KEYS = 8;
 const KEY_COUNT = 12;
 
 /**
- * A keyed hash of the text of an address, with new random keys for each instance. It has two sums; each adds up products
- * of two 32-bit words, with a secret key added to each word. Source: Multilinear-HM in Lemire and Kaser, "Strongly
- * universal string hashing is fast".
+ * A keyed hash of the text of an address, with new random keys for each instance. It has two sums; each adds up
+ * products of two 32-bit words, with a secret key added to each word. Source: Multilinear-HM in Lemire and Kaser,
+ * "Strongly universal string hashing is fast".
  *
  * Their bound does not apply, because the sums have 32 bits. Two texts collide in one sum with a probability of at most
- * 2^-(32 - v), where v is the lowest bit in which their words differ. The second sum reads the words in the opposite byte
- * order, so that both sums collide with a probability of at most 2^-(64 - v - v'). For one differing character, v + v' is
- * 24 plus twice the lowest bit in which it differs: at most 36 (for `1` and `q`). Without the keys, an attacker therefore
- * finds two addresses with equal hashes with a probability of at most 2^-28.
+ * 2^-(32 - v), where v is the lowest bit in which their words differ. The second sum reads the words in the opposite
+ * byte order, so that both sums collide with a probability of at most 2^-(64 - v - v'). For one differing character, v
+ * + v' is 24 plus twice the lowest bit in which it differs: at most 36 (for `1` and `q`). Without the keys, an attacker
+ * therefore finds two addresses with equal hashes with a probability of at most 2^-28.
  */
 export class Fingerprint {
   /** The other 32 bits of the last hash, independent of the bits that {@link hash} returns. */

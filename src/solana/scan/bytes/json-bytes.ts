@@ -2,7 +2,9 @@ import { lowestMark, quoteMarksOf, WORD_BYTES } from './u32.ts';
 
 const QUOTE = 0x22;
 const SPACE = 0x20;
-/** Digits, signs, commas, colons and white space are below this byte; brackets and the letters of literals are above. */
+/**
+ * Digits, signs, commas, colons and white space are below this byte; brackets and the letters of literals are above.
+ */
 const FIRST_LETTER = 0x40;
 /** The only bit in which `{` and `[` differ, and `}` and `]`. */
 const BRACKET_BIT = 0x20;
@@ -37,9 +39,9 @@ export type OnText = (start: number, end: number) => void;
 export type VisitMember = (value: number, key: string) => number;
 
 /**
- * Reads JSON in place, without creating values. The text must not contain a backslash, so that each quote begins or ends
- * a string. Positions count bytes: each method takes the position of a value and returns the position after it. Some
- * invalid JSON is accepted. Methods throw {@link Unreadable}, and RangeError if the text ends too soon.
+ * Reads JSON in place, without creating values. The text must not contain a backslash, so that each quote begins or
+ * ends a string. Positions count bytes: each method takes the position of a value and returns the position after it.
+ * Some invalid JSON is accepted. Methods throw {@link Unreadable}, and RangeError if the text ends too soon.
  */
 export class JsonBytes {
   readonly view: DataView;

@@ -24,9 +24,10 @@ const BACKSLASH = 0x5c;
 
 /**
  * Searches a `getBlock` answer (transactionDetails `accounts` or `full`, encoding `jsonParsed` or `json`) for watched
- * wallets without parsing it. Either the candidates include every watched wallet that a parse would find, or `mustParse`
- * is true. That is so for an answer with a backslash, because text can then be escaped. It is also so if a transaction
- * lacks account keys in plain text, meta, or a list of token balances. Adds every possible wallet to `seenAddresses`.
+ * wallets without parsing it. Either the candidates include every watched wallet that a parse would find, or
+ * `mustParse` is true. That is so for an answer with a backslash, because text can then be escaped. It is also so if a
+ * transaction lacks account keys in plain text, meta, or a list of token balances. Adds every possible wallet to
+ * `seenAddresses`.
  */
 export function scanBlockBytes(bytes: Uint8Array, watched: WatchSet, seenAddresses?: WatchSet): BlockScan {
   if (bytes.includes(BACKSLASH)) return { mustParse: true };
@@ -104,8 +105,8 @@ class AnswerScan {
   }
 
   /**
-   * Records the first signature of a transaction. Text that does not have the length of one signature is refused, so that
-   * two different lists never produce the same bytes.
+   * Records the first signature of a transaction. Text that does not have the length of one signature is refused, so
+   * that two different lists never produce the same bytes.
    */
   #addSignature(start: number, end: number): void {
     if (this.#signatures.length > this.#transactions.length) return;
@@ -115,7 +116,10 @@ class AnswerScan {
     this.#signatures.push({ start, end });
   }
 
-  /** One pass suffices, because matches and transactions are both in byte order. Matches outside transactions are ignored. */
+  /**
+   * One pass suffices, because matches and transactions are both in byte order. Matches outside transactions are
+   * ignored.
+   */
   #hits(): { candidates: readonly string[]; hitTransactions: readonly ByteRange[] } {
     const candidates = new Set<string>();
     const hitTransactions = new Set<ByteRange>();

@@ -20,8 +20,8 @@ export function walkAccountKey(json: JsonBytes, at: number, onAddress: OnAddress
 }
 
 /**
- * Reads a token balance and returns the position after it. Throws Unreadable if owner or mint is absent or null. A parse
- * accepts a missing owner in a failed transaction.
+ * Reads a token balance and returns the position after it. Throws Unreadable if owner or mint is absent or null. A
+ * parse accepts a missing owner in a failed transaction.
  */
 export function walkTokenBalance(json: JsonBytes, at: number, onAddress: OnAddress): number {
   let addressCount = 0;

@@ -5,12 +5,14 @@ import { isWhiteSpace, type JsonBytes } from './json-bytes.ts';
 export type ReadValue = (at: number) => number;
 
 /**
- * The member that was last read at one place of an object. No two steps have the same key, so that an object that matches
- * all steps has no duplicate key.
+ * The member that was last read at one place of an object. No two steps have the same key, so that an object that
+ * matches all steps has no duplicate key.
  */
 interface Step {
   readonly key: string;
-  /** Position of the bytes from the end of the previous value (or the start of the object) to this value, with the key. */
+  /**
+   * Position of the bytes from the end of the previous value (or the start of the object) to this value, with the key.
+   */
   readonly lead: number;
   readonly leadLength: number;
   readonly read: ReadValue;
@@ -21,8 +23,9 @@ const CLOSE = 0x7d;
 const MAX_LEARNED_STEPS = 256;
 
 /**
- * Reads JSON objects that mostly have the same keys in the same order, such as the transactions of a block. Each key has
- * its reader. If the bytes before a value equal those of an earlier object, the key is the same, and is not read again.
+ * Reads JSON objects that mostly have the same keys in the same order, such as the transactions of a block. Each key
+ * has its reader. If the bytes before a value equal those of an earlier object, the key is the same, and is not read
+ * again.
  */
 export class MembersReader {
   readonly #json: JsonBytes;
@@ -78,7 +81,9 @@ export class MembersReader {
   }
 }
 
-/** True if the bytes at `at` equal a lead; false if the text ends too soon. The catch is cheaper than a length check. */
+/**
+ * True if the bytes at `at` equal a lead; false if the text ends too soon. The catch is cheaper than a length check.
+ */
 function hasLead(view: DataView, lead: number, at: number, length: number): boolean {
   try {
     return areBytesEqual(view, lead, at, length) && !isWhiteSpace(view.getUint8(at + length));

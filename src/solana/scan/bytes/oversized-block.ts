@@ -20,8 +20,8 @@ export interface OversizedBlock extends Search, StreamedAnswer {
 export interface BlockLimits {
   readonly pieceBytes: number;
   /**
-   * A block has at most 100 million compute units (SIMD-0286), and a transaction costs at least 1,020: one signature and
-   * one write lock.
+   * A block has at most 100 million compute units (SIMD-0286), and a transaction costs at least 1,020: one signature
+   * and one write lock.
    */
   readonly maxTransactions: number;
   /**

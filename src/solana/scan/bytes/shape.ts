@@ -19,7 +19,10 @@ const MAX_SHAPES = 16;
 /** Receives the byte range of an address without its quotes. */
 export type OnAddress = (start: number, end: number, isWallet: boolean) => void;
 
-/** Reads a value of any shape and returns the position after it. It must report the same fields for all values of a shape. */
+/**
+ * Reads a value of any shape and returns the position after it. It must report the same fields for all values of a
+ * shape.
+ */
 type ShapeReader = (at: number, onAddress: OnAddress) => number;
 
 /** Reads JSON values that mostly have one shape, such as the account keys and token balances of a block. */
@@ -36,7 +39,10 @@ export class RepeatedShapeReader {
     this.#onWallet = onWallet;
   }
 
-  /** Reads the value at `at` and returns the position after it. Reports each wallet at least once. Throws as `walk` does. */
+  /**
+   * Reads the value at `at` and returns the position after it. Reports each wallet at least once. Throws as `walk`
+   * does.
+   */
   read(at: number): number {
     const next = this.#readRepeated(at);
     if (next >= 0) return next;
@@ -101,9 +107,9 @@ class Shape {
   }
 
   /**
-   * The position after the value at `at`; -1 if it has a different shape or an invalid address. `onWallet` receives each
-   * possible wallet, also those of a value that results in -1. Can throw RangeError if the text ends inside the value or
-   * within 8 bytes after it.
+   * The position after the value at `at`; -1 if it has a different shape or an invalid address. `onWallet` receives
+   * each possible wallet, also those of a value that results in -1. Can throw RangeError if the text ends inside the
+   * value or within 8 bytes after it.
    */
   read(view: DataView, at: number, onWallet: OnText): number {
     const runs = this.#runs;

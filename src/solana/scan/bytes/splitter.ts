@@ -21,13 +21,15 @@ const PLACEHOLDER_START = Buffer.from(
 );
 const PLACEHOLDER_END = Buffer.from(']}}');
 
-/** A getBlock answer with some of the `transactions` in a placeholder block, or with everything else: the `envelope`. */
+/**
+ * A getBlock answer with some of the `transactions` in a placeholder block, or with everything else: the `envelope`.
+ */
 export type BlockPart = { readonly transactions: Buffer } | { readonly envelope: Buffer };
 
 /**
- * Splits a getBlock answer into short answers while it is received, so that only one piece is in memory. The transactions
- * are unchanged and in order; the envelope is the last piece. Throws {@link Unreadable} for an answer that is not a block
- * or is incomplete, and errors of `parts`.
+ * Splits a getBlock answer into short answers while it is received, so that only one piece is in memory. The
+ * transactions are unchanged and in order; the envelope is the last piece. Throws {@link Unreadable} for an answer that
+ * is not a block or is incomplete, and errors of `parts`.
  */
 export async function* splitBlock(
   parts: AsyncIterable<Uint8Array>,
@@ -126,8 +128,8 @@ class ListWalk {
   }
 
   /**
-   * Walks to the end of the first element (object or array) that ends after at least `minBytes` bytes of the part; or to
-   * the end of the list, or of the part. `end`: the position after it.
+   * Walks to the end of the first element (object or array) that ends after at least `minBytes` bytes of the part; or
+   * to the end of the list, or of the part. `end`: the position after it.
    */
   walk(part: Uint8Array, minBytes: number): { readonly end: number; readonly isListEnd: boolean } {
     for (let at = this.#isText ? this.#textEnd(part, 0) + 1 : 0; at < part.length; at += 1) {

@@ -20,9 +20,9 @@ export function lowestMark(marks: number): number {
 }
 
 /**
- * The position of the first quote at or after `at`, like `JsonBytes.textEnd`, but without a check for the end of the text.
- * Throws RangeError if there is no quote, and possibly if the text ends within three bytes after it. Use it only inside a
- * block.
+ * The position of the first quote at or after `at`, like `JsonBytes.textEnd`, but without a check for the end of the
+ * text. Throws RangeError if there is no quote, and possibly if the text ends within three bytes after it. Use it only
+ * inside a block.
  */
 export function quoteAfter(view: DataView, at: number): number {
   let next = at;

@@ -18,13 +18,13 @@ const EMPTY = 0;
 const LOOKUPS_PER_BATCH = 512;
 
 /**
- * A set of addresses, each stored as a fingerprint of its base58 text in one flat hash table. A sieve (a Bloom filter) in
- * front of the table fits into the processor cache and rejects most other addresses. Together they take 6 to 12 bytes
- * for each address.
+ * A set of addresses, each stored as a fingerprint of its base58 text in one flat hash table. A sieve (a Bloom filter)
+ * in front of the table fits into the processor cache and rejects most other addresses. Together they take 6 to 12
+ * bytes for each address.
  *
- * Lookups have no false negatives. At 10 million addresses, about one in 2 million lookups of other addresses is a false
- * positive, so that each match must be looked up in PostgreSQL. Each set has its own random keys ({@link Fingerprint}): an
- * address that was made to match succeeds with a probability of at most 2^-28.
+ * Lookups have no false negatives. At 10 million addresses, about one in 2 million lookups of other addresses is a
+ * false positive, so that each match must be looked up in PostgreSQL. Each set has its own random keys ({@link
+ * Fingerprint}): an address that was made to match succeeds with a probability of at most 2^-28.
  */
 export class WatchSet {
   readonly #fingerprint = new Fingerprint();
@@ -61,7 +61,9 @@ export class WatchSet {
     this.#add(this.#fingerprint.hashText(address));
   }
 
-  /** Like {@link add}, for the bytes from `start` to `end`. Ignores text that does not have the length of an address. */
+  /**
+   * Like {@link add}, for the bytes from `start` to `end`. Ignores text that does not have the length of an address.
+   */
   addBytes(view: DataView, start: number, end: number): void {
     if (hasAddressLength(start, end)) this.#add(this.hash(view, start, end));
   }
@@ -75,7 +77,10 @@ export class WatchSet {
     return hasAddressLength(start, end) && this.#hasHash(this.hash(view, start, end));
   }
 
-  /** Hashes 32 to 44 bytes for {@link passesSieve} and {@link tableHas}; {@link segmentBits} is valid until the next call. */
+  /**
+   * Hashes 32 to 44 bytes for {@link passesSieve} and {@link tableHas}; {@link segmentBits} is valid until the next
+   * call.
+   */
   hash(view: DataView, start: number, end: number): number {
     return this.#fingerprint.hash(view, start, end);
   }
@@ -84,7 +89,9 @@ export class WatchSet {
     return this.#fingerprint.segmentBits;
   }
 
-  /** 1 if the sieve accepts the hash, else 0. It has no branches, so that the processor reads many words in parallel. */
+  /**
+   * 1 if the sieve accepts the hash, else 0. It has no branches, so that the processor reads many words in parallel.
+   */
   passesSieve(segmentBits: number, fingerprint: number): number {
     const sieveWord = this.#sieve[this.#sieveIndexOf(segmentOf(segmentBits), fingerprint)] as number;
     return (sieveWord >>> firstBit(fingerprint)) & (sieveWord >>> secondBit(fingerprint)) & 1;
@@ -125,7 +132,9 @@ export class WatchSet {
     return segment * wordsPerSegment + ((fingerprint >>> 8) & (wordsPerSegment - 1));
   }
 
-  /** Index of `fingerprint` in the table, or of the empty place for it. The loop ends, because a segment is never full. */
+  /**
+   * Index of `fingerprint` in the table, or of the empty place for it. The loop ends, because a segment is never full.
+   */
   #placeOf(segment: number, fingerprint: number): number {
     const table = this.#table;
     const mask = this.#segmentLength - 1;
@@ -221,8 +230,8 @@ function segmentOf(segmentBits: number): number {
 }
 
 /**
- * The smallest power of two for a segment with `count` addresses on average. Four standard deviations are added, so that
- * hardly any segment has to grow.
+ * The smallest power of two for a segment with `count` addresses on average. Four standard deviations are added, so
+ * that hardly any segment has to grow.
  */
 function segmentLengthFor(count: number): number {
   const likelyCount = count + 4 * Math.sqrt(count);

@@ -69,7 +69,7 @@ describe('a block', () => {
         height: 9n,
         time: 1_700_000_000n,
       },
-      list: signatureListOf([signature('x')]),
+      signatureList: signatureListOf([signature('x')]),
       candidates: [],
       hitTransactions: [],
     });

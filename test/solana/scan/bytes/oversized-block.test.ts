@@ -45,7 +45,7 @@ describe('a block that is read in pieces', () => {
         expect(long.candidates.toSorted()).toEqual(held.candidates.toSorted());
         expect(findingOf(long, known)).toEqual(findingOf(held, known));
         const named = readBlock(bytes, 7n).transactions.flatMap(addressesOf);
-        expect(named.filter((address) => !long.kept.names.has(address))).toEqual([]);
+        expect(named.filter((address) => !long.retained.names.has(address))).toEqual([]);
       }),
       { numRuns: 300 },
     );

@@ -11,12 +11,12 @@ import { attempt, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-/** `freshMs`: the watch set in memory is never used where the database may have more. */
+/** `maxAgeMs`: the watch set in memory is never used where the database may have more. */
 const OPTIONS = {
   ownerChangeAllowed: false,
   maxTransactionVersion: 1,
   minimumLamports: async () => 1n,
-  freshMs: 0,
+  maxAgeMs: 0,
 };
 
 /** The watched wallets of the database; a test can hold the query for new wallets. */

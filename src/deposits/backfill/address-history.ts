@@ -25,12 +25,15 @@ export interface TransactionHistory {
 }
 
 const MAX_CONCURRENT_READS = 8;
-/** False listings before one read ignores a node. Honest nodes have none: all nodes agree on a finalized slot. */
+/**
+ * False listings after which a read ignores a node. An honest node lists no transaction that a quorum denies, because
+ * all honest nodes have the same finalized blocks.
+ */
 const MAX_FALSE_LISTINGS = 32;
 
 /**
- * All finalized transactions that name one of these accounts in slots `from` to `to`, each once. For
- * `nestedOf` see {@link MatchTransaction}. Throws NoHealthyNode if too few nodes list any.
+ * All finalized transactions that name one of `accounts` in slots `from` to `to`, each once. `nestedOf`: see
+ * {@link MatchTransaction}. Throws NoHealthyNode if too few nodes return their lists.
  */
 export async function historyFor(
   deps: HistoryDeps,
@@ -51,7 +54,7 @@ export async function historyFor(
     if (listed.get(signature)?.slot === slot || !credit.trustsAny(listedBy)) return;
     const transaction =
       (await agreedTransaction(pool, signature, (one) => match(one, nestedOf)))?.answer ?? null;
-    // A real transaction listed under a wrong slot may be outside the range.
+    // A node can list a real transaction under a wrong slot, so that the agreed slot is checked against the range.
     if (transaction !== null && from <= transaction.slot && transaction.slot <= to)
       listed.set(signature, transaction);
     const isDenied = transaction === null ? await isAbsent(pool, entry) : transaction.slot !== slot;
@@ -69,15 +72,15 @@ export async function historyFor(
 }
 
 /**
- * Limits the trust in each node within one read. Transactions listed only by proven liars are ignored.
- * Otherwise one liar could make all nodes look up 50,000 invented transactions per account. Nothing is hidden
- * by this: a history is complete only if a quorum of nodes with the blocks lists all of it. At least one of
- * them is honest and lists every real transaction.
+ * Counts the false listings of each node within one read. Transactions are ignored if only nodes that exceed the limit
+ * list them. Without the limit, one node could make all nodes look up 50,000 invented transactions per account. No real
+ * transaction is lost: a history is complete only if a quorum of nodes with the blocks lists all of it, and at least
+ * one of these nodes is honest.
  */
 class NodeTrust {
   readonly #falseListings = new Map<string, number>();
 
-  /** A quorum denies a transaction that these nodes list. */
+  /** Counts a transaction that a quorum denies against the nodes that list it. */
   noteFalseListing(listedBy: Iterable<string>): void {
     for (const node of listedBy) this.#falseListings.set(node, (this.#falseListings.get(node) ?? 0) + 1);
   }

@@ -37,8 +37,8 @@ const MAX_SIGNATURES_IN_REASON = 3;
 const MAX_DIFFERENCES_IN_REPORT = 100;
 
 /**
- * Compares an address's transactions on chain with its recorded deposits, and repairs the difference if the
- * order asks for it. A failure leaves the address unread. Throws if the audit must be retried: see
+ * Compares an address's transactions on chain with its recorded deposits, and stores missing deposits if `order.repair`
+ * is true. A failure is reported as unread. It is thrown only if the audit must be retried: see
  * {@link affectsEveryAddress}.
  */
 export async function auditAddress(
@@ -51,15 +51,15 @@ export async function auditAddress(
   } catch (error) {
     if (await affectsEveryAddress(deps, order, error)) throw error;
     const isKnown = isOperational(error);
-    if (!isKnown) log.error('an audit failed', { error });
+    if (!isKnown) log.error('the audit of an address failed', { address, error });
     const reason = isKnown ? messageOf(error) : describeDefect(error);
     return { report: { ...NOTHING_AUDITED, unread: 1 }, reason, hasQuorum: true };
   }
 }
 
 /**
- * True if the failure affects every address, not only this one: an unfinished list, no database, a
- * cancellation. For imports also if fewer nodes than a quorum answer at all.
+ * True if the failure affects every address, not only this one: a cancellation, an unavailable database, an unfinished
+ * list of signatures, or a watch set that must be loaded again. For imports also if fewer nodes than a quorum answer.
  */
 async function affectsEveryAddress(
   { pool }: AuditDeps,
@@ -97,7 +97,7 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
   return { report, reason: unread.length === 0 ? null : reason, hasQuorum: isComplete };
 }
 
-/** Raises an alert for each deposit that the scan missed, but not for those before an import was watched. */
+/** Raises an alert for each deposit that the scan missed, except those from before an imported address was watched. */
 async function raiseAlerts(
   { ledger }: AuditDeps,
   order: AuditOrder,
@@ -109,7 +109,9 @@ async function raiseAlerts(
     if (BigInt(one.slot) > scannedAfter) await ledger.alerts.raise(differenceAlarm(one));
 }
 
-/** Transfers to a token account do not name its wallet, so each account is queried, even a closed one. */
+/**
+ * Accounts whose transactions are listed. Transfers to a token account do not name its wallet, so that each is queried.
+ */
 async function accountsOf(
   { ledger, pool }: AuditDeps,
   address: string,
@@ -119,7 +121,8 @@ async function accountsOf(
   const assets = await ledger.assets.list();
   const derived = derivedAccountsOf(assets, address);
   const recordedAccounts = recorded.map(({ account }) => account);
-  // Only an operator's audit asks nodes for the accounts of every owner: there may be millions of imports.
+  // Only an operator's audit asks nodes for token accounts of token accounts: with millions of imports it would be
+  // slow.
   const owners = order.cause === 'operator' ? [address, ...derived] : [address];
   const { to } = slotsOf(order);
   const owned: string[] = [];
@@ -139,7 +142,7 @@ function inflowsOf(address: string, found: readonly MatchedTransaction[]): reado
   );
 }
 
-/** Stores findings by the scan's rules, so that repeated audits and scans make one row per deposit. */
+/** Stores findings by the rules of the scan, so that repeated audits and scans make only one row per deposit. */
 export async function storeFindings(
   { ledger, matcher }: Pick<AuditDeps, 'ledger' | 'matcher'>,
   found: readonly MatchedTransaction[],
@@ -150,13 +153,13 @@ export async function storeFindings(
     header: { slot, time, blockhash: null },
     finding,
   }));
-  // Only the audited address matters, and it was watched already. Later addresses are scanned or audited
-  // themselves.
+  // The current watch version is safe here: `found` concerns only the audited address, which was watched before.
+  // Addresses that were added meanwhile get their own scan or audit.
   const result = await ledger.scan.upsert({ blocks, watchVersion: version });
   if (result === 'committed') return;
   matcher.forget();
   throw new DomainError(
     'Unavailable',
-    'the watch set in memory is newer than the one in the database: it is loaded again',
+    'the watch set in memory is newer than the one in the database: the set is loaded again at the next attempt',
   );
 }

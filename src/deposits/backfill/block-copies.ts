@@ -7,14 +7,14 @@ import { fetchBlock, fetchBlockOrNull, type SearchedBlock } from '../../solana/s
 import type { WatchedBlock, WatchState } from '../scan/matcher.ts';
 import type { BlockDeps } from '../scan/scanner.ts';
 
-/** Bytes of answers that one reader may keep. */
+/** Maximum bytes of block copies in memory. */
 const BUDGET_BYTES = 64 * 1024 * 1024;
-/** Maximum batch: if blocks grow suddenly, at most this many are of the largest size. */
+/** Small, so that a sudden growth of blocks cannot exceed the memory by much. */
 const MAX_BATCH_BLOCKS = 4;
 
 /**
- * Reads committed blocks again, each from a quorum of nodes: of these one at least is honest, so its copy has every
- * transfer that another node hides. Batches fit in memory, sized by the largest block so far.
+ * Reads committed blocks again, each from a quorum of nodes: at least one of them is honest, so that its copy has every
+ * transfer. The largest block so far determines the size of a batch, so that the copies fit into memory.
  */
 export class BlockCopies {
   readonly #deps: BlockDeps;
@@ -24,7 +24,10 @@ export class BlockCopies {
     this.#deps = deps;
   }
 
-  /** Copies of each of the first blocks, at least of one. Throws NoHealthyNode if too few nodes return a block now. */
+  /**
+   * The copies of the first blocks, in order; at least of one block. Throws NoHealthyNode if too few nodes return a
+   * block.
+   */
   async copyFirst(headers: readonly BlockHeader[]): Promise<readonly (readonly WatchedBlock[])[]> {
     const watch = await this.#deps.matcher.watch();
     const batch = headers.slice(0, this.#batchBlocks());
@@ -41,7 +44,7 @@ export class BlockCopies {
   }
 }
 
-/** Fewer copies than a quorum suffice if every other node reports the block as missing. */
+/** The copies of one block from a quorum. Fewer are enough if every other node reports the block as missing. */
 async function copiesOf(
   { pool }: BlockDeps,
   header: BlockHeader,
@@ -58,7 +61,7 @@ async function copiesOf(
     return copies;
   const failure = results.find(({ result }) => result.status === 'rejected')?.result;
   const cause: unknown = failure?.status === 'rejected' ? failure.reason : undefined;
-  const message = `too few nodes return block ${header.blockhash} of slot ${header.slot} now`;
+  const message = `too few nodes return block ${header.blockhash} of slot ${header.slot}: ${copies.length} of ${pool.quorum}`;
   throw new DomainError('NoHealthyNode', message, {}, cause);
 }
 

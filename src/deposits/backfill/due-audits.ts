@@ -12,15 +12,17 @@ export interface DueAuditsDeps {
   readonly runs: Pick<WorkflowRuns, 'runningBackfills' | 'startBackfill'>;
 }
 
-/** Limit on import audits with a run. Activity slots of the workers limit their requests. */
+/** Maximum import audits with a running workflow. */
 const MAX_RUNNING_AUDITS = 500;
 const MAX_CONCURRENT_STARTS = 16;
-/** Milliseconds after which a run frees its place for the next audit. */
+/**
+ * Age of a run after which it no longer counts towards the limit, so that audits that never end do not block others.
+ */
 const COUNTED_RUN_MS = 3_600_000;
 
 /**
- * Starts audits of imported addresses with a past, within the limit, and returns their number. They end at the cursor;
- * later slots are scanned. Audits that never end do not block others.
+ * Starts the due audits of imported addresses that can have earlier deposits, within the limit. Returns the number of
+ * started audits.
  */
 export async function startDueAudits({ ledger, runs }: DueAuditsDeps): Promise<number> {
   const cursor = await ledger.scan.cursor();
@@ -46,7 +48,10 @@ function countedRuns(running: ReadonlyMap<string, Date>): number {
   return [...running.values()].filter((started) => started.getTime() > since).length;
 }
 
-/** Ends at the slot of the import: the scan read up to it from one node only. Null without a past. */
+/**
+ * The audit of an imported address. It ends at the slot of the import or later, because the scan read the blocks up to
+ * there from one node only. Null if the address has no earlier deposits to find.
+ */
 function auditOrderOf(
   { address, since, watchedAfter, importedAfter }: DepositAddressRow,
   cursor: bigint,

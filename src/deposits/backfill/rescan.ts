@@ -13,7 +13,7 @@ import { chainReader, type ScannerDeps } from '../scan/scanner.ts';
 import { BlockCopies } from './block-copies.ts';
 import { runStored } from './run-stored.ts';
 
-/** Slots after which progress is stored. */
+/** Slots that are read before progress is stored. */
 const SLOTS_PER_STEP = 8n;
 const BUDGET_BYTES = 16 * 1024 * 1024;
 
@@ -24,11 +24,11 @@ interface RescanDeps extends ScannerDeps {
 export function createDepositRescan(deps: ScannerDeps) {
   return {
     /**
-     * Scans committed blocks again and stores missed deposits. Each missing deposit or different amount
-     * raises an alert. A closed gap is read as far as blocks link to the one before; the rest is `unread`.
-     * Resumes at the stored progress.
+     * Scans committed blocks again and stores missed deposits. Each missing deposit or different amount raises an
+     * alert. In a closed gap, the blocks that are linked to the block before the gap are read; the other slots are
+     * `unread`. Resumes at the stored progress.
      * @throws InvalidRequest like `Backfills.begin`
-     * @throws like `BlockCopies`; the rescan's row has the cause
+     * @throws like `BlockCopies`; the error is also stored in the row of the rescan
      */
     async rescan(order: RescanOrder): Promise<RescanResult> {
       const { blocks, found, unread } = await runStored(deps.ledger, order, (run) =>
@@ -51,7 +51,7 @@ async function rescanAll(deps: RescanDeps, run: BackfillRow & BackfillTry): Prom
   return ledger.backfills.end(run, await readGaps(deps, run));
 }
 
-/** Reads the closed gaps that the rescan meets, with one alert for each that is not read yet. */
+/** Reads the closed gaps in the slots of the rescan. Raises an alert for each gap that cannot be read completely. */
 async function readGaps(deps: RescanDeps, run: BackfillRow & BackfillTry): Promise<GapsRead> {
   const { alerts, gaps } = deps.ledger;
   let blocks = 0;
@@ -81,8 +81,8 @@ function subjectOf({ fromSlot, toSlot }: ClosedGap): string {
 }
 
 /**
- * Reads the blocks of a gap that nodes have by now. Returns their number and the last slot. `isAgreed`: a quorum of
- * nodes returned each of them, so that no single node can have hidden a transfer.
+ * Reads the blocks of a closed gap that nodes return now. `readTo`: the last slot that was read. `isAgreed`: true if a
+ * quorum of nodes returned each block, so that no single node can have hidden a transfer.
  */
 async function readGap(
   deps: RescanDeps,
@@ -99,15 +99,15 @@ async function readGap(
     isAgreed = (await storeBlocks(deps, rescan, headers)) && isAgreed;
     blocks += headers.length;
     last = headers.at(-1);
-    // Without a block in the gap, its remaining slots were skipped.
+    // If the next linked block is above the gap, the remaining slots of the gap were skipped.
     readTo = last?.slot ?? toSlot;
   }
   return { blocks, readTo, isAgreed };
 }
 
 /**
- * Stores the findings of these blocks; the rescan's progress is stored with the last one. What one copy has and
- * another lacks is pending until a quorum confirms the transaction itself. True if a quorum returned each block.
+ * Stores the findings of the blocks of `headers`, and `progress` together with the last block. A transfer that only
+ * some copies contain stays pending until a quorum confirms its transaction. True if a quorum returned each block.
  */
 async function storeBlocks(
   deps: RescanDeps,
@@ -126,7 +126,7 @@ async function storeBlocks(
   return isAgreed;
 }
 
-/** One copy of those with the same transfers: the others would be committed in vain. */
+/** The copies of one block with different transfers, because copies with the same transfers need only one commit. */
 async function distinctCopies(
   { matcher }: RescanDeps,
   copies: readonly WatchedBlock[],

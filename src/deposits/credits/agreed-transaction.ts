@@ -6,14 +6,14 @@ import type { NodePool } from '../../solana/rpc/pool.ts';
 import type { Agreement } from '../../solana/rpc/quorum.ts';
 import type { MatchTransaction } from '../scan/matcher.ts';
 
-/** A finalized transaction: slot and time (Unix seconds) of its block, and its findings for watched wallets. */
+/** A finalized transaction: slot and time (Unix seconds) of its block, and its movements of watched wallets. */
 export interface MatchedTransaction {
   readonly slot: bigint;
   readonly time: bigint | null;
   readonly finding: BlockFinding;
 }
 
-/** A transaction as one node returns it, or null. Throws like `fetchTransaction`. */
+/** The transaction that one node returns, or null. Throws as `fetchTransaction` does. */
 export async function readMatched(
   node: SolanaNode,
   signature: string,
@@ -26,8 +26,8 @@ export async function readMatched(
 }
 
 /**
- * A transaction on which a quorum agrees, each node asked for it alone, or null. `time` needs its own quorum,
- * else it is null: nodes may lose block times.
+ * Asks each node separately for one transaction. Returns the version on which a quorum agrees, or null. `time` is null
+ * unless a quorum agrees on it too, because nodes can lose block times.
  */
 export async function agreedTransaction(
   pool: NodePool,
@@ -51,7 +51,10 @@ export async function agreedTransaction(
   return { answer: agreedWithTime === null ? { ...answer, time: null } : answer, nodes };
 }
 
-/** The arrival in the same slot and transaction at the same account, or null. */
+/**
+ * The inflow of the transaction with the key of `expected`: same slot, signature, account and asset. Null if it has
+ * none.
+ */
 export function inflowIn(
   { slot, finding }: MatchedTransaction,
   expected: Inflow & { readonly slot: bigint },
@@ -65,7 +68,9 @@ function isSameTransaction(one: MatchedTransaction | null, other: MatchedTransac
   return isSameFinding(one.finding, other.finding);
 }
 
-/** True if both findings have the same transfers. Error texts may differ between nodes. */
+/**
+ * True if both findings have the same transfers and spends. Error texts are ignored, because they differ between nodes.
+ */
 export function isSameFinding(a: BlockFinding, b: BlockFinding): boolean {
   return (
     haveSameElements(a.inflows, b.inflows, (x, y) => isSamePlace(x, y) && isAlike(x, y)) &&

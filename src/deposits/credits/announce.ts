@@ -11,16 +11,18 @@ import { isOperational } from '../scan/failure-alerts.ts';
 import type { ScannerDeps } from '../scan/scanner.ts';
 
 const MAX_CONCURRENT_BLOCKS = 4;
-/** Newest slots that one call reads. A scan further behind skips older ones: they are final soon. */
+/**
+ * Maximum slots that one call reads. Older slots are skipped if the scan is further behind: they are finalized soon.
+ */
 const MAX_SLOTS_PER_CALL = 150n;
 
 /**
- * Announces deposits in confirmed blocks: a hint from one node, which may be withdrawn. Only slots that a
- * quorum has confirmed count, so the cursor passes every announced slot.
+ * Announces deposits in confirmed blocks of one node. Such a deposit can still be withdrawn. Only slots that a quorum
+ * has confirmed are read, so that the cursor passes every announced slot later.
  */
 export class DepositAnnouncer {
   readonly #deps: ScannerDeps;
-  /** Slots above the cursor whose block was read, on any fork. */
+  /** Slots above the cursor of which a block was read, on whichever fork. */
   readonly #readSlots = new Set<bigint>();
 
   constructor(deps: ScannerDeps) {
@@ -28,10 +30,10 @@ export class DepositAnnouncer {
   }
 
   /**
-   * Announces deposits since the last call. A missing block is tried again until the cursor passes it. Stops
-   * waiting for blocks once `end` is aborted.
+   * Announces the deposits in confirmed blocks that no earlier call has read. A missing block is requested again until
+   * the cursor passes its slot. Block requests are cancelled as soon as `signal` is aborted.
    * @throws like `NodePool.read`
-   * @throws unexpected errors, after everything readable is announced
+   * @throws the first unexpected error, after the deposits of all readable blocks are announced
    */
   async announce(signal?: AbortSignal): Promise<void> {
     const { ledger, pool, matcher } = this.#deps;
@@ -63,7 +65,7 @@ export class DepositAnnouncer {
   }
 }
 
-/** Findings without the block's bytes: the bytes of all blocks of one call would not fit in memory. */
+/** Searches a block and drops its bytes, because the bytes of all blocks of one call would not fit into memory. */
 async function readLinked(
   node: SolanaNode,
   slot: bigint,
@@ -79,5 +81,8 @@ async function readLinked(
     signal,
   );
   if (header.parentSlot < slot) return { header, signaturesHash, candidates, transactions };
-  throw new NodeFault(node.name, `getBlock: shows block ${slot} with a parent that is not before it`);
+  throw new NodeFault(
+    node.name,
+    `getBlock: the parent slot ${header.parentSlot} of block ${slot} is not below its own slot`,
+  );
 }

@@ -15,11 +15,11 @@ export interface ConfirmDeps {
   readonly ledger: Ledger;
   readonly pool: NodePool;
   readonly matcher: DepositMatcher;
-  /** Milliseconds after which a finalized, unconfirmed deposit raises an alert. Default two minutes. */
+  /** Time after which a finalized but unconfirmed deposit raises an alert. Default two minutes. */
   readonly alertAfterMs?: number;
 }
 
-/** Small, so that new deposits never wait long behind retried ones. */
+/** Small, so that new deposits do not wait long for a page of retried deposits. */
 const PAGE_DEPOSITS = 128;
 const MAX_CONCURRENT_TRANSACTIONS = 32;
 const ALERT_AFTER_MS = 120_000;
@@ -27,9 +27,8 @@ const FIRST_WAIT_MS = 500;
 const MAX_WAIT_MS = 60_000;
 
 /**
- * Confirms deposits by a quorum of nodes, each asked for the transaction itself: amount, owner and whether it
- * is credited. The node of the scanned block is trusted in neither. One instance per process, because it
- * remembers the back-off.
+ * Confirms deposits: a quorum of nodes must return the transaction with the same amount, owner and rejection reason.
+ * The node that returned the scanned block is not trusted. Create one instance per process, which stores the back-off.
  */
 export class DepositConfirmer {
   readonly #deps: ConfirmDeps;
@@ -39,7 +38,10 @@ export class DepositConfirmer {
     this.#deps = deps;
   }
 
-  /** Checks pending finalized deposits until `end`: new ones at once, others with back-off. Returns how many ended. */
+  /**
+   * Checks pending finalized deposits, new deposits first and retried deposits with back-off, until none is due or
+   * `signal` is aborted. Returns the number of deposits that are no longer pending.
+   */
   async confirm(signal?: AbortSignal): Promise<number> {
     let judge: MatchTransaction | undefined;
     let confirmed = 0;
@@ -52,7 +54,7 @@ export class DepositConfirmer {
     return confirmed;
   }
 
-  /** The next deposits, new ones first. Ids in `asked` without a row have ended meanwhile. */
+  /** The next deposits, new deposits first. Deposits in `asked` without a row are no longer pending. */
   async #next(): Promise<{ readonly asked: readonly bigint[]; readonly rows: readonly DepositRow[] }> {
     const { deposits } = this.#deps.ledger;
     const newRows = await deposits.unconfirmed(PAGE_DEPOSITS, this.#backoff.keys);
@@ -106,7 +108,7 @@ export class DepositConfirmer {
     return confirmations;
   }
 
-  /** Node answers that have the transaction of these rows; if a quorum agrees, only its answer. */
+  /** The versions of the transaction that nodes return; if a quorum agrees, only the agreed version. */
   async #ask(
     judge: MatchTransaction,
     signature: string,
@@ -124,8 +126,8 @@ export class DepositConfirmer {
 }
 
 /**
- * The arrival that at least `quorum` nodes return alike, owner included; null if too few do. If it equals the
- * recorded one, the recorded reason is kept: our own terms are applied once, when the block is read.
+ * The inflow on which at least `quorum` nodes agree, including its owner; null if too few agree. If it equals the
+ * recorded inflow, the recorded reason is used, because our own terms are applied only when the block is read.
  */
 export function verdictOn(
   recorded: ReportedInflow,
@@ -158,12 +160,12 @@ function alertOf(row: DepositRow, answers: readonly Answer<ReportedInflow | null
   return {
     kind: 'deposit_unconfirmed',
     subject: depositId(row),
-    message: `${shown}${denied} that ${amount} of ${asset} arrived at ${account}${as}: it stays pending`,
+    message: `${shown}${denied} that ${amount} base units of ${asset} arrived at ${account}${as}: the deposit stays pending`,
     details: { signature, account, asset, amount: amount.toString(), reason, agree, deny },
   };
 }
 
-/** Exponential back-off per key in milliseconds. In memory only: a new process tries each key once more. */
+/** Exponential back-off for each key. It is in memory only: a new process tries each key immediately. */
 export class Backoff<Key> {
   readonly #waits = new Map<Key, { readonly until: number; readonly ms: number }>();
   readonly #firstMs: number;
@@ -178,7 +180,7 @@ export class Backoff<Key> {
     return [...this.#waits.keys()];
   }
 
-  /** Keys whose wait is over, the longest waiting first. */
+  /** At most `limit` keys whose wait is over at `now`, in the order in which their waits ended. */
   due(now: number, limit: number): readonly Key[] {
     const due = [...this.#waits].filter(([, { until }]) => until <= now);
     return due
@@ -187,7 +189,7 @@ export class Backoff<Key> {
       .map(([key]) => key);
   }
 
-  /** Backs off the `failed` keys. If a retry succeeded and no key failed, all back-offs are cleared. */
+  /** Backs off the `failed` keys. If a retried key is among `asked` and no key failed, all back-offs are cleared. */
   note(asked: readonly Key[], failed: ReadonlySet<Key>, now: number): void {
     const hasRetried = asked.some((key) => this.#waits.has(key));
     for (const key of asked) {

@@ -4,8 +4,8 @@ import { type AuditDeps, storeFindings } from '../backfill/audit-one-address.ts'
 import type { MatchedTransaction } from './agreed-transaction.ts';
 
 /**
- * Stores arrivals of a transaction that the scanned node hid and a quorum shows. Each raises
- * `deposit_missed`. Arrivals from before the wallet was watched are left to its audit.
+ * Stores deposits of an agreed transaction that were absent from the scanned block. Each of them raises
+ * `deposit_missed`. Deposits from before the wallet was watched are left to the audit of its import.
  */
 export async function addHiddenDeposits(
   deps: Pick<AuditDeps, 'ledger' | 'matcher'>,

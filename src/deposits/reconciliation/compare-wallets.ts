@@ -23,9 +23,11 @@ import {
 } from './expected-balances.ts';
 
 export interface ComparisonDeps extends Omit<ExpectationDeps, 'scannedTo'> {
-  /** True if a scan runs, so that the database has the movements. Default true. */
+  /** True if the deposit scan runs, so that the database has the movements of the wallets. Default true. */
   readonly isScanning?: boolean;
-  /** Milliseconds to wait for the scan. Default one hour: a short stop must not end a long round. */
+  /**
+   * Maximum time to wait for the scan. Default one hour, so that a short stop of the scan does not end a long round.
+   */
   readonly maxWaitMs?: number;
 }
 
@@ -34,24 +36,27 @@ export interface Comparisons {
   readonly unread: readonly UnreadWallet[];
 }
 
-/** The scan did not reach the slot of the nodes' answers in time. */
+/** The deposit scan did not reach the slot of the nodes' balances within `maxWaitMs`. */
 export class ScanBehindError extends Error {}
 
-/** Values of the nodes that answer: of all nodes, or of one. */
+/** Asks all nodes or one node, and returns the answers of those that do not fail. */
 type AskNodes = <T>(ask: (node: SolanaNode) => Promise<T>) => Promise<readonly T[]>;
 
 const MAX_CONCURRENT_REQUESTS = 8;
 const POLL_MS = 500;
 const MAX_WAIT_MS = 3_600_000;
-/** Honest nodes are at most this many slots above the finalized slot of a quorum; other answers are ignored. */
+/**
+ * Honest nodes are at most this many slots above the finalized slot of a quorum. Answers for later slots are ignored.
+ */
 const MAX_SLOTS_ABOVE_QUORUM = 128n;
 
 /**
- * Compares wallet balances with the recorded movements. Returns a result for each wallet, or why there is none.
+ * Compares the balances of `wallets` with the recorded movements. Returns a comparison for each wallet, or the reason
+ * why there is none.
  *
- * One node lists the token accounts and the balances of deposit addresses, in the next pass the next node: a lying
- * node can hide a difference for one pass only. Balances of hot wallets count if a quorum agrees on the difference,
- * because they are stored as the next baseline.
+ * In each pass, one node lists the token accounts and the balances of deposit addresses. The node changes with each
+ * pass, so that a lying node can hide a difference for one pass only. For hot wallets a quorum must agree on the
+ * difference, because these balances are stored as the next baseline.
  *
  * @throws ScanBehind
  * @throws NoHealthyNode if no quorum returns its finalized slot
@@ -63,7 +68,8 @@ export async function compareWallets(
 ): Promise<Comparisons> {
   const { ledger, pool, isScanning = true } = deps;
   const scannedTo = isScanning ? ((await ledger.scan.cursor())?.slot ?? null) : null;
-  if (isScanning && scannedTo === null) throw new ScanBehindError('nothing was scanned yet');
+  if (isScanning && scannedTo === null)
+    throw new ScanBehindError('the deposit scan has not read any block yet');
   const kinds = await ledger.watched.among(wallets);
   const oneNode = nodeInTurn(pool, pass);
   const { named: readable, unread } = await accountsOf(deps, wallets, oneNode);
@@ -85,8 +91,8 @@ export async function compareWallets(
     comparisons: comparisons,
     unread: [
       ...unread,
-      ...missing(others, 'no node returns its balances'),
-      ...missing(hot, 'no quorum of nodes agrees on its balances and movements'),
+      ...missing(others, 'no node returns the balances of the wallet'),
+      ...missing(hot, 'no quorum of nodes agrees on the balances and movements of the wallet'),
     ],
   };
 }
@@ -95,7 +101,9 @@ function allNodes(pool: NodePool): AskNodes {
   return async (ask) => answersIn(await pool.all(ask)).map(({ answer }) => answer);
 }
 
-/** Asks the node of this pass, and the next ones if it fails. A node that failed is asked last. */
+/**
+ * Asks the node of this pass. If that node fails, asks the next nodes, and asks the failed node last in later calls.
+ */
 function nodeInTurn(pool: NodePool, pass: bigint): AskNodes {
   const names = pool.nodes.map(({ name }) => name).toSorted();
   const first = Number(pass % BigInt(names.length));
@@ -110,7 +118,7 @@ function nodeInTurn(pool: NodePool, pass: bigint): AskNodes {
   };
 }
 
-/** Token accounts to compare for each wallet: derived, recorded, and listed by one node. */
+/** The token accounts to compare for each wallet: derived accounts, recorded accounts, and those that a node lists. */
 async function accountsOf({ ledger }: ComparisonDeps, wallets: readonly string[], askNodes: AskNodes) {
   const assets = await ledger.assets.list();
   const recorded = await ledger.movements.accountsOf(wallets);
@@ -120,7 +128,7 @@ async function accountsOf({ ledger }: ComparisonDeps, wallets: readonly string[]
     async (wallet): Promise<WalletAccounts[]> => {
       const [listed] = await askNodes((node) => tokenAccountsAt(node, wallet));
       if (listed === undefined) {
-        unread.push({ wallet, reason: 'no node lists its token accounts' });
+        unread.push({ wallet, reason: 'no node lists the token accounts of the wallet' });
         return [];
       }
       const derived = derivedAccountsOf(assets, wallet);
@@ -144,7 +152,9 @@ async function holdingsBy(
   return holdings.flat(2);
 }
 
-/** Waits until the cursor has passed the slot of every answer; before that the movements are incomplete. */
+/**
+ * Waits until the cursor has reached the slot of every answer, because the recorded movements are incomplete before.
+ */
 async function waitUntilScanned(
   { ledger, maxWaitMs = MAX_WAIT_MS }: ComparisonDeps,
   usable: readonly WalletHoldings[],
@@ -153,7 +163,8 @@ async function waitUntilScanned(
   for (const until = performance.now() + maxWaitMs; ; ) {
     const cursor = await ledger.scan.cursor();
     if (cursor !== null && cursor.slot >= newest) return;
-    if (performance.now() >= until) throw new ScanBehindError(`the scan has not reached slot ${newest}`);
+    if (performance.now() >= until)
+      throw new ScanBehindError(`the deposit scan has not reached slot ${newest}`);
     await sleep(POLL_MS, undefined, { signal: cancellationSignal() });
   }
 }

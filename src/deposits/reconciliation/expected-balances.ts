@@ -8,14 +8,14 @@ import { derivedAccountsOf } from '../credits/derived-accounts.ts';
 
 export interface ExpectationDeps extends HistoryDeps {
   readonly ledger: Ledger;
-  /** Scanned slot before the nodes were asked. Null if no scan runs. */
+  /** Slot of the scan's cursor before the nodes were asked. Null if no scan runs. */
   readonly scannedTo: bigint | null;
 }
 
-/** A node's balances of a wallet, compared with the movements up to their slot. */
+/** The balances of a wallet that a node returns, compared with the recorded movements up to their slot. */
 export type Comparison = WalletHoldings & View;
 
-/** Compares deposit addresses with one query per slot. */
+/** Compares the balances of deposit addresses with one database query for each slot. */
 export async function compareDepositWallets(
   { ledger }: Pick<ExpectationDeps, 'ledger'>,
   holdings: readonly WalletHoldings[],
@@ -33,7 +33,7 @@ export async function compareDepositWallets(
   return comparisons;
 }
 
-/** Compares hot wallets: the differences on which a quorum agrees. A wallet without such a quorum is left out. */
+/** Compares hot wallets. Only wallets for which a quorum agrees on the differences are in the result. */
 export async function compareHotWallets(
   deps: ExpectationDeps,
   holdings: readonly WalletHoldings[],
@@ -59,8 +59,9 @@ function nullIfNoHealthyNode(error: unknown): null {
 }
 
 /**
- * Expected balances: baseline plus movements since. Without a baseline only the movements: the difference is
- * the initial balance, on which nodes can agree at any slot.
+ * The expected balances of a hot wallet: its baseline plus the movements after the baseline. Without a baseline only
+ * the movements: the difference is then the initial balance, on which nodes can agree at any slot. Null if they are not
+ * known.
  */
 async function expectedOf(
   deps: ExpectationDeps,
@@ -71,7 +72,7 @@ async function expectedOf(
   const { wallet, slot } = shown;
   if (baseline === null) {
     if (scannedTo === null) return [];
-    // Every block after the baseline must be one that the scan reads.
+    // The new baseline must not be below the cursor of the scan, so that the scan reads every block after the baseline.
     return slot < scannedTo ? null : ledger.movements.balancesOf([wallet], slot);
   }
   if (slot < baseline.slot) return null;
@@ -80,7 +81,7 @@ async function expectedOf(
   return [...baseline.balances, ...moved];
 }
 
-/** Expected balances by the transactions that nodes list since the baseline. Null if these are incomplete. */
+/** The baseline plus the transactions that nodes list after it. Null if the list is incomplete. */
 async function expectedByHistory(
   deps: ExpectationDeps,
   baseline: Baseline,
@@ -105,8 +106,8 @@ async function expectedByHistory(
 }
 
 /**
- * Stores a hot wallet's baseline from a quorum's balances: first once, then after each match, so that the next comparison
- * reads only later movements. The first comparison has no differences. Null if it cannot be stored now.
+ * Stores the agreed balances as the baseline of a hot wallet if it has none, or if they match. The next comparison then
+ * reads only later movements. Without an earlier baseline the result has no differences; null if it cannot be stored.
  */
 async function storeBaseline(
   { ledger }: ExpectationDeps,

@@ -7,12 +7,12 @@ import type { ComparisonDeps } from './compare-wallets.ts';
 import type { Comparison } from './expected-balances.ts';
 
 const PAGE_SIGNATURES = 1_000;
-/** Transactions read per wallet and pass. A stranger's dust only takes more passes. */
+/** Maximum transactions that one pass reads for each account. Dust from strangers can only cause more passes. */
 const MAX_TRANSACTIONS_PER_ACCOUNT = 100;
 
 /**
- * Stores arrivals at token accounts that are owned by the wallet's token accounts, as a quorum agrees. Stored
- * transactions are not read again.
+ * Records incoming transfers to token accounts whose owner is itself a token account of the wallet, if a quorum agrees
+ * on them. Transactions that are already recorded are not fetched again.
  */
 export async function recordNested(
   deps: ComparisonDeps,
@@ -40,7 +40,7 @@ export async function recordNested(
   await storeFindings(deps, found);
 }
 
-/** The scan finds all other movements of these transactions. */
+/** The transaction with its nested inflows only, because the scan finds its other movements. */
 function withNestedInflowsOnly({ finding, ...shown }: MatchedTransaction): MatchedTransaction {
   const inflows = finding.inflows.filter(({ reason }) => reason === 'nested_token_account');
   return { ...shown, finding: { inflows, outflows: [], spends: [] } };

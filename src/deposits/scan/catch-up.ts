@@ -22,15 +22,15 @@ export interface RangeDeps extends ScannerDeps {
 
 const CATCH_UP_SLOTS = 500n;
 const RANGE_BLOCKS = 256;
-/** Slots per plan. The next plan starts after these are joined. */
+/** Maximum slots of one plan. The next plan is made after the ranges of this one are joined. */
 const MAX_PLAN_SLOTS = 8_000n;
-/** Ranges that one process reads at once, and bytes per range. */
+/** Limits for one process: concurrently read ranges, and bytes of blocks in memory for each range. */
 const MAX_CONCURRENT_RANGES = 2;
 const BUDGET_BYTES = 16 * 1024 * 1024;
 
 /**
- * Catches up in parallel: any worker stages ranges, which are joined to the cursor in order. Operational
- * errors are returned as a reason: the tail scan meets them too and raises the alert.
+ * Activities that catch up in parallel: any worker stages ranges, which are then joined to the cursor in order. Errors
+ * are returned as `reason` and not thrown, because the tail scan has the same errors and raises the alert.
  */
 export function createDepositRanges(deps: RangeDeps) {
   const limit = pLimit(MAX_CONCURRENT_RANGES);
@@ -42,7 +42,7 @@ export function createDepositRanges(deps: RangeDeps) {
       );
     },
 
-    /** Stages the blocks of a range as far as they link. The tail scan proves missing ones a gap. Idempotent. */
+    /** Stages the blocks of a range up to the first missing block, which the tail scan reports as a gap. Idempotent. */
     scanRange(range: CatchUpRange): Promise<RangeEnd> {
       return orReason<RangeEnd>(
         async () => {
@@ -70,7 +70,7 @@ async function orReason<Answer>(
   try {
     return await work();
   } catch (error) {
-    if (!isOperational(error)) log.error('reading ahead failed', { error });
+    if (!isOperational(error)) log.error('the deposit scan cannot catch up', { error });
     return otherwise(haltAfter(error).reason);
   }
 }
@@ -84,14 +84,14 @@ async function makePlan(deps: RangeDeps): Promise<CatchUpPlan> {
   return { behind, ranges, reason: null };
 }
 
-/** Stored also while the scan is paused: API clients see the lag. */
+/** Stores the finalized tip even while the scan is paused, so that the API returns the current lag. */
 async function recordTip({ ledger, pool }: RangeDeps): Promise<bigint> {
   const tip = await finalizedTip(pool);
   await ledger.scan.seen(tip);
   return tip;
 }
 
-/** Waits for `work`, and shows meanwhile that a worker is at work. */
+/** Awaits `work`, and reports at intervals that a worker is scanning. */
 function whileReporting<T>({ ledger }: RangeDeps, work: Promise<T>, isCatchingUp: boolean): Promise<T> {
   return tickUntilSettled(work, REPORT_EVERY_MS, () =>
     ignoreFailure(() => ledger.scanStatus.touch(isCatchingUp)),
@@ -139,7 +139,7 @@ function rangesBetween(after: BlockName | undefined, to: bigint): readonly Catch
   return [{ after: { slot: slot.toString(), blockhash, height: height.toString() }, to: to.toString() }];
 }
 
-/** Ranges that no earlier catch-up has staged completely. */
+/** The ranges that are not completely staged. */
 async function unstagedRanges(
   ledger: Ledger,
   ranges: readonly CatchUpRange[],
@@ -148,7 +148,7 @@ async function unstagedRanges(
   return ranges.filter(({ to }) => !staged.has(to));
 }
 
-/** True if the range is staged completely before `over` is aborted. */
+/** Stages blocks until the range is complete, a block is missing, or `signal` is aborted. True if it is complete. */
 async function stageRange(
   deps: RangeDeps,
   { after, to }: CatchUpRange,
@@ -178,7 +178,7 @@ async function stageRange(
   return cursor.slot >= last;
 }
 
-/** Reports a slow first range: all others wait for the range at the cursor, so the scan is stalled. */
+/** Reports a slow scan if the range begins at the cursor, because all other ranges wait for this one. */
 async function reportWaiting(
   { ledger, pool }: RangeDeps,
   begin: bigint,
@@ -190,11 +190,11 @@ async function reportWaiting(
   await new ScanAlarms(ledger, slowMs).update(status);
 }
 
-/** The work is repeated, so its error is ignored. */
+/** Runs `work` and ignores its error, because the caller repeats the work at the next interval. */
 async function ignoreFailure(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    if (!isOperational(error)) log.error('the state of the scan cannot be stored', { error });
+    if (!isOperational(error)) log.error('the state of the deposit scan cannot be stored', { error });
   }
 }

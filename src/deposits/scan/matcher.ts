@@ -17,15 +17,18 @@ export interface MatcherOptions {
   /** See `Ours.ownerChangeAllowed`. */
   readonly ownerChangeAllowed: boolean;
   readonly maxTransactionVersion: number;
-  /** Minimum SOL deposit in lamports, unless an operator has set another. */
+  /** Minimum SOL deposit in lamports if no operator has set one. */
   readonly minimumLamports: () => Promise<bigint>;
-  /** Milliseconds before the watch set in memory is refreshed; a commit always refreshes. Default 1,000. */
+  /** Maximum age of the watch set in memory when blocks are searched. Default 1,000. */
   readonly maxAgeMs?: number;
-  /** Limit on mentions of our wallets per commit, which bounds its deposits and outflows. Default 2,000. */
+  /** Maximum mentions of candidates in one commit, which limits its deposits and outflows. Default 2,000. */
   readonly maxMentions?: number;
 }
 
-/** A watch set in memory. It contains at least every wallet up to `version` of the database. */
+/**
+ * A watch set in memory. It contains every wallet up to watch version `version` of the database, and possibly later
+ * ones.
+ */
 export interface WatchState {
   readonly set: WatchSet;
   readonly version: bigint;
@@ -33,7 +36,7 @@ export interface WatchState {
 
 export interface WatchedBlock extends SearchedBlock {
   readonly watch: WatchState;
-  /** Reads the same block from a node again and searches it with another set. */
+  /** Fetches the same block again and searches it with the watch set of `watch`. */
   readonly readAgain: (watch: WatchState) => Promise<WatchedBlock>;
 }
 
@@ -43,8 +46,8 @@ type TermsByAsset = ReadonlyMap<string, AssetTerms>;
 type Rules = Pick<Ours, 'ataOf' | 'asset' | 'ownerChangeAllowed' | 'nestedIn'>;
 
 /**
- * Finds a transaction's movements of our wallets. `nestedOf`: wallets whose token accounts may own other
- * token accounts. The transaction need not name these wallets.
+ * Finds a transaction's movements of our wallets. `nestedOf`: wallets for which transfers to token accounts of their
+ * token accounts are found too, even if the transaction does not name the wallet.
  */
 export type MatchTransaction = (
   transaction: ScannedTransaction,
@@ -54,15 +57,15 @@ export type MatchTransaction = (
 const EXPECTED_WALLETS = 100_000;
 const MAX_AGE_MS = 1_000;
 const MAX_MENTIONS = 2_000;
-/** Of one commit, while wallets are added. */
+/** Maximum attempts of one commit if wallets are added meanwhile. */
 const MAX_ATTEMPTS = 3;
 
-/** Finds the deposits, outflows and spends in blocks. One instance per process, because it keeps the watch set. */
+/** Finds the deposits, outflows and spends in blocks. Create one instance per process, which stores the watch set. */
 export class DepositMatcher {
   readonly #ledger: Ledger;
   readonly #options: MatcherOptions;
   readonly #cache: TtlCache<WatchState>;
-  /** Each value extends the previous set, so that a version always belongs to the set it was read for. */
+  /** Each refresh continues the previous one, so that the version always belongs to the same set. */
   #current: Promise<WatchState> | null = null;
 
   constructor(ledger: Ledger, options: MatcherOptions) {
@@ -71,7 +74,7 @@ export class DepositMatcher {
     this.#cache = new TtlCache(options.maxAgeMs ?? MAX_AGE_MS, 1);
   }
 
-  /** The watch set, at most `freshMs` old. The first call reads all of it. */
+  /** The watch set, at most `maxAgeMs` old. The first call reads all watched wallets. */
   watch(): Promise<WatchState> {
     return this.#cache.get('', () => this.#refresh());
   }
@@ -93,23 +96,23 @@ export class DepositMatcher {
   }
 
   async #readAll(): Promise<WatchState> {
-    // The version is read first: wallets added while the rows are read are read again later.
+    // The version is read before the rows, so that wallets that are added meanwhile are read at the next refresh.
     const version = await this.#ledger.watched.version();
     const set = new WatchSet(EXPECTED_WALLETS);
     for await (const address of this.#ledger.watched.stream()) set.add(address);
     return { set, version };
   }
 
-  /** Drops the watch set, because the database is not the one that it was read from. */
+  /** Discards the watch set. Call it if the database has been restored since the set was read. */
   forget(): void {
     this.#cache.clear();
     this.#current = null;
   }
 
   /**
-   * Matches as many of the first blocks as fit in one commit, at least one, and commits them with `commit`; again if
-   * wallets were added meanwhile. The last try keeps wallets from being added, so that endless imports cannot starve
-   * it.
+   * Matches as many of the first blocks as fit in one commit, at least one, and commits them with `commit`. Repeats
+   * this if wallets were added meanwhile. The last attempt blocks imports of wallets, so that it succeeds however many
+   * follow.
    */
   async commit<Result extends string>(
     blocks: readonly WatchedBlock[],
@@ -131,8 +134,8 @@ export class DepositMatcher {
   }
 
   /**
-   * Matches as many of the first blocks as fit in one commit, at least one. Every attempt but the first one reads the
-   * newest watch set. The last one holds a lock that imports wait for, so it asks no node.
+   * Matches as many of the first blocks as fit in one commit, at least one. Every attempt except the first reads the
+   * newest watch set. The last attempt holds a lock that imports wait for, so that it sends no requests to nodes.
    */
   async match(
     blocks: readonly WatchedBlock[],
@@ -151,7 +154,7 @@ export class DepositMatcher {
     };
   }
 
-  /** Adds to each search its movements of the wallets watched now. */
+  /** Adds to each search the movements of the wallets that are watched now. */
   async findings<Result extends SearchResult>(
     searches: readonly Result[],
   ): Promise<readonly WithFinding<Result>[]> {
@@ -159,7 +162,7 @@ export class DepositMatcher {
     return addFindings(searches, this.#ledger, this.#rules(isEmpty ? new Map() : await this.#terms()));
   }
 
-  /** A judge with the current asset terms. It looks up wallets at each call. */
+  /** Returns a function that matches single transactions by the current asset terms. Each call looks up the wallets. */
   async transactionMatcher(): Promise<MatchTransaction> {
     const terms = await this.#terms();
     return async (transaction, nestedOf = []) => {
@@ -169,10 +172,12 @@ export class DepositMatcher {
     };
   }
 
-  /** The block, searched with all of `watch`. Throws Unavailable if a node must be asked and `mayRead` is false. */
+  /**
+   * The block, searched with `watch`. Throws Unavailable if the block must be fetched again and `canAskNodes` is false.
+   */
   async #searchAgain(watch: WatchState, block: WatchedBlock, canAskNodes: boolean): Promise<WatchedBlock> {
     const { retained, header } = block;
-    // A search with a set that was dropped belongs to another database.
+    // A search with another set was made before `forget`, possibly for another database: it must be repeated.
     const isSameSet = block.watch.set === watch.set;
     if (isSameSet && block.watch.version >= watch.version) return block;
     if (retained.kind === 'bytes')
@@ -182,7 +187,7 @@ export class DepositMatcher {
       if (!wallets.some(({ address }) => retained.names.has(address))) return { ...block, watch };
     }
     if (canAskNodes) return { ...(await block.readAgain(watch)), header };
-    const message = `block ${header.slot} must be read again: it names a wallet that was added while the block was read`;
+    const message = `the block of slot ${header.slot} must be fetched again: it names a wallet that was added after the block was searched`;
     throw new DomainError('Unavailable', message);
   }
 
@@ -203,7 +208,7 @@ export class DepositMatcher {
   }
 }
 
-/** The first blocks within `most` mentions of our wallets; the first block always. */
+/** The first searches with at most `maxMentions` mentions of candidates in total, and always the first search. */
 function fittingOneCommit<Result extends SearchResult>(
   searches: readonly Result[],
   maxMentions: number,
@@ -233,7 +238,7 @@ function nestedRule(terms: TermsByAsset, wallets: readonly string[]): Pick<Ours,
   return { nestedIn: (owner) => owners.get(owner) };
 }
 
-/** Empty if there is none: a node may return anything as a mint. */
+/** The associated token account; empty if none can be derived, because a node can return any address as a mint. */
 function ataOrEmpty(wallet: string, mint: string, program: string): string {
   try {
     return deriveAta(wallet, mint, program);

@@ -9,7 +9,7 @@ import type { ScanStep } from './scanner.ts';
 export const REPORT_EVERY_MS = 2_000;
 
 const COMPARE_HINT =
-  'One of these hashes is false: compare both slots with another provider, and replace the nodes that return the false hash';
+  'One of these hashes is false: compare the blocks of both slots with another provider, and replace the nodes that return the false hash';
 
 function describeParent({ child, nodes }: BrokenLink): string {
   const { slot, blockhash, parentSlot, previousBlockhash, height } = child;
@@ -42,7 +42,10 @@ export function reportOf(step: ScanStep): ScanReport {
   }
 }
 
-/** Shows failed side tasks as a waiting scan, although blocks are still read. */
+/**
+ * Reports a failed side task as state `waiting`, although blocks are still read, so that a lasting failure raises an
+ * alert.
+ */
 export function withTaskFailures(report: ScanReport, defects: ReadonlyMap<string, string>): ScanReport {
   const [first] = defects;
   if (first === undefined || report.reason !== null) return report;
@@ -54,7 +57,7 @@ export function slowReport(tip: bigint | null, waitedMs: number): ScanReport {
   return { state: 'waiting', tip, reason };
 }
 
-/** Finalized slot of a quorum, or null. An earlier tip would give a wrong lag. */
+/** The newest slot that a quorum has finalized. Null if nodes fail: a cached tip would give a wrong lag. */
 export function tipOrNull(pool: NodePool): Promise<bigint | null> {
   return finalizedTip(pool).catch(() => null);
 }

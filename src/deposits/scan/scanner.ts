@@ -19,40 +19,39 @@ export interface ScannerDeps {
   readonly matcher: DepositMatcher;
   /** First slot of a new scan. Default: the newest finalized block. */
   readonly startSlot?: bigint | undefined;
-  /** Bytes of answers in memory per reader. Default 64 MiB for the tail, 16 MiB for a range. */
+  /** Maximum bytes of prefetched blocks per reader. Default: 64 MiB for the tail, 16 MiB for a range. */
   readonly budgetBytes?: number;
-  /** Milliseconds after which a slow read is reported, and a waiting scan raises an alert. Default 60,000. */
+  /** Time after which a slow read is reported, and a waiting scan raises an alert. Default 60,000. */
   readonly slowMs?: number;
 }
 
 export type BlockDeps = Pick<ScannerDeps, 'pool' | 'matcher'>;
 
-/** Result of one step. `lost`: the nodes' chain does not contain our cursor. */
+/** Result of one step; `blocks`: number of committed blocks. `lost`: the nodes' chain does not contain our cursor. */
 export type ScanStep = { readonly cursor: Cursor; readonly tip: bigint; readonly blocks: number } & (
   | { readonly state: 'continues' | 'idle' }
   | { readonly state: 'lost'; readonly link: BrokenLink }
   | { readonly state: 'gap'; readonly gap: ScanRange; readonly link: BrokenLink }
 );
 
-/** Blocks per read, and concurrent block requests. */
 const BATCH_BLOCKS = 32;
 const MAX_CONCURRENT_REQUESTS = 8;
 const BUDGET_BYTES = 64 * 1024 * 1024;
 
-/** Moves the cursor over linked blocks. Each block is committed together with its findings. */
+/** Moves the cursor over linked blocks. Each block is committed together with its deposits, outflows and spends. */
 export class DepositScanner {
   readonly #deps: ScannerDeps;
   readonly #reader: ChainReader<WatchedBlock>;
 
-  /** Block requests are cancelled once `end` is aborted. */
+  /** Block requests are cancelled as soon as `signal` is aborted. */
   constructor(deps: ScannerDeps, signal?: AbortSignal) {
     this.#deps = deps;
     this.#reader = chainReader(deps, deps.budgetBytes ?? BUDGET_BYTES, signal);
   }
 
   /**
-   * Reads the blocks after the cursor and commits them. If another scanner was faster, the next step starts
-   * at its cursor. Throws ScanPaused, and like `NodePool.read`.
+   * Reads the blocks after the cursor and commits them. If another scanner has moved the cursor meanwhile, nothing is
+   * committed, and the next step starts at the new cursor. Throws ScanPaused, and as `NodePool.read` does.
    */
   async step(): Promise<ScanStep> {
     const { ledger, pool, matcher } = this.#deps;
@@ -100,7 +99,7 @@ export function chainReader(
   });
 }
 
-/** Finalized blocks from any node, searched for all watched wallets. */
+/** Returns a function that fetches a finalized block from any node and searches it for all watched wallets. */
 export function blockFetcher({ pool, matcher }: BlockDeps): FetchBlock<WatchedBlock> {
   const read = async (
     slot: bigint,
@@ -122,7 +121,9 @@ export function blockFetcher({ pool, matcher }: BlockDeps): FetchBlock<WatchedBl
   return async (slot, signal, expected) => read(slot, await matcher.watch(), signal, expected);
 }
 
-/** The cursor; before the first block, the block before the scan's start. Throws ScanPaused. */
+/**
+ * The cursor. If there is none, the scan is started: the cursor is the block before its first block. Throws ScanPaused.
+ */
 export async function cursorOrStart({ ledger, pool, startSlot }: ScannerDeps): Promise<Cursor> {
   await ledger.scanPauses.assertNone();
   return (await ledger.scan.cursor()) ?? ledger.scan.start(await startBlock(pool, startSlot));

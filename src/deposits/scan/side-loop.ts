@@ -3,10 +3,12 @@ import { log } from '@temporalio/activity';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { haltAfter, isOperational } from './failure-alerts.ts';
 
-/** Current defects by step name. A step that succeeds removes its entry. */
+/** Messages of unexpected errors, by task name. A task that succeeds removes its entry. */
 export type Defects = Map<string, string>;
 
-/** Runs side tasks next to the scan. Their errors neither end nor delay it, but a turn ends only after all of them. */
+/**
+ * Runs side tasks in parallel to the scan. Their errors neither end nor delay the scan, but a turn waits for their end.
+ */
 export class SideTasks {
   readonly defects: Defects;
   readonly #ledger: Ledger;
@@ -20,7 +22,7 @@ export class SideTasks {
     this.#signal = signal;
   }
 
-  /** Repeats the task, except while the scan is paused. */
+  /** Repeats the task until the turn ends, except while the scan is paused. */
   async repeat(name: string, work: () => Promise<unknown>): Promise<void> {
     while (!this.#signal.aborted) {
       await this.runUnlessPaused(name, work);
@@ -36,11 +38,11 @@ export class SideTasks {
     });
   }
 
-  /** Runs the task once. A failure is left to the next round. */
+  /** Runs the task once and never throws. An unexpected error is logged and stored in `defects`. */
   async run(name: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
-      // At the end of a turn a step may return before it has done anything.
+      // At the end of a turn a task can return before it has done anything, so that its defect must remain.
       if (!this.#signal.aborted) this.defects.delete(name);
     } catch (error) {
       if (isOperational(error)) return;
@@ -54,7 +56,7 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal: signal }).catch(() => undefined);
 }
 
-/** Awaits `work`. Until it settles, calls `tick` every `everyMs` with the time waited. */
+/** Awaits `work`. Until it settles, calls `tick` every `everyMs` with the time since the start. */
 export async function tickUntilSettled<T>(
   work: Promise<T>,
   everyMs: number,

@@ -9,15 +9,15 @@ import { DepositScanner, type ScannerDeps } from './scanner.ts';
 import { type Defects, pause, SideTasks, tickUntilSettled } from './side-loop.ts';
 
 export interface DepositScanDeps extends ScannerDeps {
-  /** Milliseconds between two checks for a new block. Default 400. */
+  /** Time between two checks for a new block. Default 400. */
   readonly pollMs?: number;
-  /** Milliseconds between two tries while the scan is blocked. Default 2,000. */
+  /** Time between two attempts while the scan is blocked. Default 2,000. */
   readonly waitMs?: number;
   /** True to announce deposits in confirmed blocks. Default false. */
   readonly announces?: boolean;
-  /** Slots behind the cursor whose headers are kept. Default: see {@link KeptBlocks}. */
+  /** Number of slots below the cursor whose headers are retained. Default: see `KeptBlocks`. */
   readonly retainedSlots?: bigint;
-  /** Aborted at shutdown: other processes then continue the scan at once. */
+  /** Abort it at shutdown, so that the activity ends and another process continues the scan. */
   readonly shutdownSignal?: AbortSignal;
 }
 
@@ -25,16 +25,15 @@ const POLL_MS = 400;
 const WAIT_MS = 2_000;
 
 export function createDepositScan(deps: DepositScanDeps) {
-  // Kept across turns, because a defect must last longer than one turn before it raises an alert.
+  // Shared by all turns, because a defect raises an alert only if it lasts longer than one turn.
   const defects: Defects = new Map();
   const { pollMs = POLL_MS } = deps;
   const confirmer = new DepositConfirmer(deps);
   return {
     /**
-     * Follows the chain for `seconds`: moves the cursor, confirms deposits, prunes old headers.
-     * Returns the last status; null if the database does not answer then. A blocked scan reports its reason and
-     * retries. A paused scan only reports the chain's tip. Several may run at once, because each block is committed
-     * once.
+     * Follows the chain for `seconds`: moves the cursor, confirms deposits, prunes old headers. Returns the last
+     * status; null if the database does not return it. A blocked scan reports its reason and retries. Several workers
+     * can run this activity at the same time, because each block is committed only once.
      */
     async scanTail({ seconds }: TailOrder): Promise<ScanStatus | null> {
       const abortSignals = [cancellationSignal(), deps.shutdownSignal];
@@ -64,7 +63,9 @@ interface TurnContext {
   readonly deps: DepositScanDeps;
   readonly tasks: SideTasks;
   readonly turnEnd: AbortSignal;
-  /** Aborted once blocks are no longer needed. At the end of a turn the current block is still read. */
+  /**
+   * Aborted on cancellation and shutdown: running reads are given up. At the end of a turn the current step completes.
+   */
   readonly abandoned: AbortSignal;
 }
 
@@ -85,7 +86,7 @@ async function follow(context: TurnContext): Promise<void> {
   }
 }
 
-/** Null once blocks are no longer needed. */
+/** Runs one step. Null if the step failed after `abandoned` was aborted. */
 async function tryStep(
   { deps, abandoned }: TurnContext,
   scanner: DepositScanner,
@@ -95,12 +96,12 @@ async function tryStep(
     return { report: reportOf(step), blocks: step.blocks };
   } catch (error) {
     if (abandoned.aborted) return null;
-    if (!isOperational(error)) log.error('a step of the scan failed', { error });
+    if (!isOperational(error)) log.error('a step of the deposit scan failed', { error });
     return { report: { ...haltAfter(error), tip: await tipOrNull(deps.pool) }, blocks: 0 };
   }
 }
 
-/** Stores the reports of one turn: a change of state at once, else one at intervals. Keeps the alerts too. */
+/** Stores the reports of one turn: a new state immediately, others at intervals. Updates the alerts too. */
 class StatusReporter {
   readonly #deps: DepositScanDeps;
   readonly #tasks: SideTasks;
@@ -114,7 +115,7 @@ class StatusReporter {
     this.#alarms = new ScanAlarms(deps.ledger, deps.slowMs);
   }
 
-  /** `haltedMs`: how long a standstill has lasted by now. */
+  /** `haltedMs`: how long the scan has made no progress before this report. */
   async update(report: ScanReport, haltedMs = 0): Promise<void> {
     const isNew = report.state !== this.#last?.state;
     this.#last = report;
@@ -125,7 +126,7 @@ class StatusReporter {
     );
   }
 
-  /** A step has not ended yet. */
+  /** Reports that the current step has not ended after `waitedMs`. */
   async noteWaiting(waitedMs: number, slowMs: number): Promise<void> {
     const last = this.#last;
     if (waitedMs >= slowMs) return this.update(slowReport(last?.tip ?? null, waitedMs), waitedMs);

@@ -77,17 +77,17 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
   const { from, to } = slotsOf(order);
   const before = await ledger.movements.arrivalsOf(address, from, to);
   const accounts = await accountsOf(deps, address, before, order);
-  const { transactions: found, unread, isComplete } = await historyFor(deps, accounts, from, to, [address]);
-  if (order.repair) await storeFindings(deps, found);
+  const { transactions, unread, isComplete } = await historyFor(deps, accounts, from, to, [address]);
+  if (order.repair) await storeFindings(deps, transactions);
   const now = order.repair ? await ledger.movements.arrivalsOf(address, from, to) : before;
   const unreadSignatures = new Set(unread);
-  const onChain = inflowsOf(address, found);
+  const onChain = inflowsOf(address, transactions);
   const differences = differencesBetween(onChain, before, now).filter(
     ({ signature, chain }) => !unreadSignatures.has(signature) && (isComplete || chain !== null),
   );
   if (differences.length > 0) await raiseAlerts(deps, order, differences);
   const report = {
-    transactions: found.length + unread.length,
+    transactions: transactions.length + unread.length,
     differences: differences.slice(0, MAX_DIFFERENCES_IN_REPORT),
     found: differences.length,
     remaining: differences.filter(({ repaired }) => !repaired).length,
@@ -125,19 +125,19 @@ async function accountsOf(
   // slow.
   const owners = order.cause === 'operator' ? [address, ...derived] : [address];
   const { to } = slotsOf(order);
-  const owned: string[] = [];
-  for (const owner of owners) owned.push(...(await tokenAccountsOf(pool, owner, to)));
+  const listedAccounts: string[] = [];
+  for (const owner of owners) listedAccounts.push(...(await tokenAccountsOf(pool, owner, to)));
   return new Set([
     address,
     ...derived,
     ...nestedAccountsOf(assets, address).keys(),
     ...recordedAccounts,
-    ...owned,
+    ...listedAccounts,
   ]);
 }
 
-function inflowsOf(address: string, found: readonly MatchedTransaction[]): readonly Arrived[] {
-  return found.flatMap(({ slot, finding }) =>
+function inflowsOf(address: string, transactions: readonly MatchedTransaction[]): readonly Arrived[] {
+  return transactions.flatMap(({ slot, finding }) =>
     finding.inflows.filter(({ wallet }) => wallet === address).map((inflow) => ({ ...inflow, slot })),
   );
 }
@@ -145,11 +145,11 @@ function inflowsOf(address: string, found: readonly MatchedTransaction[]): reado
 /** Stores findings by the rules of the scan, so that repeated audits and scans make only one row per deposit. */
 export async function storeFindings(
   { ledger, matcher }: Pick<AuditDeps, 'ledger' | 'matcher'>,
-  found: readonly MatchedTransaction[],
+  transactions: readonly MatchedTransaction[],
 ): Promise<void> {
-  if (found.length === 0) return;
+  if (transactions.length === 0) return;
   const { version } = await matcher.watch();
-  const blocks = found.map(({ slot, time, finding }) => ({
+  const blocks = transactions.map(({ slot, time, finding }) => ({
     header: { slot, time, blockhash: null },
     finding,
   }));

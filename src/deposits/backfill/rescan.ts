@@ -56,18 +56,18 @@ async function readGaps(deps: RescanDeps, run: BackfillRow & BackfillTry): Promi
   const { alerts, gaps } = deps.ledger;
   let blocks = 0;
   const unread: ScanRange[] = [];
-  const read: ClosedGap[] = [];
+  const completeGaps: ClosedGap[] = [];
   for (const gap of await gaps.closedBetween(run.fromSlot, run.toSlot)) {
     const result = await readGap(deps, run, gap);
     blocks += result.blocks;
     const from = highest([result.readTo + 1n, run.fromSlot]);
     const to = lowest([gap.toSlot, run.toSlot]);
     if (from <= to) unread.push(rangeOf({ from, to }));
-    if (result.isAgreed && result.readTo >= gap.toSlot) read.push(gap);
+    if (result.isAgreed && result.readTo >= gap.toSlot) completeGaps.push(gap);
     else await alerts.raise(unreadGapAlert(gap));
   }
-  for (const gap of read) await alerts.close('audit_incomplete', subjectOf(gap));
-  return { blocks, unread, read };
+  for (const gap of completeGaps) await alerts.close('audit_incomplete', subjectOf(gap));
+  return { blocks, unread, read: completeGaps };
 }
 
 function unreadGapAlert(gap: ClosedGap): Alarm {
@@ -116,12 +116,12 @@ async function storeBlocks(
   progress?: BackfillProgress,
 ): Promise<boolean> {
   let isAgreed = true;
-  for (let unread = headers; unread.length > 0; ) {
-    const copies = await deps.copies.copyFirst(unread);
-    unread = unread.slice(copies.length);
+  for (let remaining = headers; remaining.length > 0; ) {
+    const copies = await deps.copies.copyFirst(remaining);
+    remaining = remaining.slice(copies.length);
     isAgreed &&= copies.every(({ length }) => length >= deps.pool.quorum);
-    const different = await Promise.all(copies.map((of) => distinctCopies(deps, of)));
-    await commit(deps, rescan, different.flat(), unread.length === 0 ? progress : undefined);
+    const distinct = await Promise.all(copies.map((of) => distinctCopies(deps, of)));
+    await commit(deps, rescan, distinct.flat(), remaining.length === 0 ? progress : undefined);
   }
   return isAgreed;
 }
@@ -131,9 +131,9 @@ async function distinctCopies(
   { matcher }: RescanDeps,
   copies: readonly WatchedBlock[],
 ): Promise<readonly WatchedBlock[]> {
-  const found = await matcher.findings(copies);
-  return found.filter(
-    (one, at) => found.findIndex(({ finding }) => isSameFinding(finding, one.finding)) === at,
+  const blocks = await matcher.findings(copies);
+  return blocks.filter(
+    (one, at) => blocks.findIndex(({ finding }) => isSameFinding(finding, one.finding)) === at,
   );
 }
 
@@ -143,11 +143,11 @@ async function commit(
   blocks: readonly WatchedBlock[],
   progress?: BackfillProgress,
 ): Promise<void> {
-  for (let left = blocks; left.length > 0; ) {
-    const { result, blocks: found } = await matcher.commit(left, (matched) => {
-      const isAll = matched.blocks.length === left.length;
+  for (let remaining = blocks; remaining.length > 0; ) {
+    const { result, blocks: committed } = await matcher.commit(remaining, (matched) => {
+      const isAll = matched.blocks.length === remaining.length;
       return ledger.backfills.record(rescan, matched, isAll ? progress : undefined);
     });
-    if (result === 'committed') left = left.slice(found.length);
+    if (result === 'committed') remaining = remaining.slice(committed.length);
   }
 }

@@ -44,13 +44,13 @@ export class DepositAnnouncer {
     const from = highest([cursor.slot, oldest]) + 1n;
     for (const slot of this.#readSlots) if (slot < from) this.#readSlots.delete(slot);
     if (from > tip) return;
-    const listed = await pool.read((node) => getBlocks(node, from, tip, 'confirmed'));
-    const unread = [...new Set(listed)].filter(
+    const listedSlots = await pool.read((node) => getBlocks(node, from, tip, 'confirmed'));
+    const unreadSlots = [...new Set(listedSlots)].filter(
       (slot) => slot >= from && slot <= tip && !this.#readSlots.has(slot),
     );
     const { set } = await matcher.watch();
     const defects: unknown[] = [];
-    const searches = await pLimit(MAX_CONCURRENT_BLOCKS).map(unread, (slot) =>
+    const searches = await pLimit(MAX_CONCURRENT_BLOCKS).map(unreadSlots, (slot) =>
       pool
         .read((node, nodeSignal) => readLinked(node, slot, set, nodeSignal), signal)
         .catch((error: unknown) => {

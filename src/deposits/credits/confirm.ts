@@ -46,31 +46,31 @@ export class DepositConfirmer {
     let judge: MatchTransaction | undefined;
     let confirmed = 0;
     while (signal?.aborted !== true) {
-      const { asked, rows } = await this.#next();
-      if (asked.length === 0) break;
+      const { ids, rows } = await this.#nextPage();
+      if (ids.length === 0) break;
       judge ??= await this.#deps.matcher.transactionMatcher();
-      confirmed += await this.#confirmPage(judge, asked, rows, signal);
+      confirmed += await this.#confirmPage(judge, ids, rows, signal);
     }
     return confirmed;
   }
 
-  /** The next deposits, new deposits first. Deposits in `asked` without a row are no longer pending. */
-  async #next(): Promise<{ readonly asked: readonly bigint[]; readonly rows: readonly DepositRow[] }> {
+  /** The next deposits, new deposits first. Deposits in `ids` without a row are no longer pending. */
+  async #nextPage(): Promise<{ readonly ids: readonly bigint[]; readonly rows: readonly DepositRow[] }> {
     const { deposits } = this.#deps.ledger;
     const newRows = await deposits.unconfirmed(PAGE_DEPOSITS, this.#backoff.keys);
-    if (newRows.length > 0) return { asked: newRows.map(({ id }) => id), rows: newRows };
-    const asked = this.#backoff.due(performance.now(), PAGE_DEPOSITS);
-    return { asked, rows: await deposits.unconfirmedAmong(asked) };
+    if (newRows.length > 0) return { ids: newRows.map(({ id }) => id), rows: newRows };
+    const ids = this.#backoff.due(performance.now(), PAGE_DEPOSITS);
+    return { ids, rows: await deposits.unconfirmedAmong(ids) };
   }
 
   async #confirmPage(
     judge: MatchTransaction,
-    asked: readonly bigint[],
+    ids: readonly bigint[],
     rows: readonly DepositRow[],
     signal: AbortSignal | undefined,
   ): Promise<number> {
     const skippedIds = new Set<bigint>();
-    const found = await pLimit(MAX_CONCURRENT_TRANSACTIONS).map(
+    const confirmations = await pLimit(MAX_CONCURRENT_TRANSACTIONS).map(
       bySignature(rows),
       async ([signature, group]) => {
         if (signal?.aborted !== true) return this.#confirmGroup(judge, signature, group);
@@ -78,11 +78,11 @@ export class DepositConfirmer {
         return [];
       },
     );
-    const ended = new Set(await this.#deps.ledger.deposits.confirm(found.flat()));
-    const failed = rows.map(({ id }) => id).filter((id) => !ended.has(id) && !skippedIds.has(id));
-    const examined = asked.filter((id) => !skippedIds.has(id));
-    this.#backoff.note(examined, new Set(failed), performance.now());
-    return ended.size;
+    const endedIds = new Set(await this.#deps.ledger.deposits.confirm(confirmations.flat()));
+    const failedIds = rows.map(({ id }) => id).filter((id) => !endedIds.has(id) && !skippedIds.has(id));
+    const examinedIds = ids.filter((id) => !skippedIds.has(id));
+    this.#backoff.note(examinedIds, new Set(failedIds), performance.now());
+    return endedIds.size;
   }
 
   async #confirmGroup(
@@ -92,10 +92,10 @@ export class DepositConfirmer {
   ): Promise<readonly Confirmation[]> {
     const { pool, ledger, alertAfterMs = ALERT_AFTER_MS } = this.#deps;
     const nested = rows.filter(({ reason }) => reason === 'nested_token_account').map(({ wallet }) => wallet);
-    const returned = await this.#ask((one) => judge(one, nested), signature, rows);
+    const versions = await this.#readVersions((one) => judge(one, nested), signature, rows);
     const confirmations: Confirmation[] = [];
     for (const row of rows) {
-      const answers = returned.map(({ node, answer }) => ({ node, answer: inflowIn(answer, row) }));
+      const answers = versions.map(({ node, answer }) => ({ node, answer: inflowIn(answer, row) }));
       const verdict = verdictOn(row, answers, pool.quorum);
       if (verdict !== null) {
         confirmations.push({ row, verdict });
@@ -109,7 +109,7 @@ export class DepositConfirmer {
   }
 
   /** The versions of the transaction that nodes return; if a quorum agrees, only the agreed version. */
-  async #ask(
+  async #readVersions(
     judge: MatchTransaction,
     signature: string,
     rows: readonly DepositRow[],
@@ -149,18 +149,18 @@ function bySignature(rows: readonly DepositRow[]): readonly (readonly [string, r
 
 function alertOf(row: DepositRow, answers: readonly Answer<ReportedInflow | null>[]): Alarm {
   const { signature, asset, amount, account, reason } = row;
-  const named = (agrees: boolean): readonly string[] =>
+  const nodesThat = (agrees: boolean): readonly string[] =>
     answers.flatMap(({ node, answer }) =>
       (answer !== null && isAlike(answer, row)) === agrees ? [node] : [],
     );
-  const [agree, deny] = [named(true), named(false)];
-  const shown = agree.length === 0 ? 'no node confirms' : `only ${agree.join(', ')} confirms`;
-  const denied = deny.length === 0 ? '' : `, ${deny.join(', ')} denies`;
-  const as = reason === null ? '' : ` as ${reason}`;
+  const [agree, deny] = [nodesThat(true), nodesThat(false)];
+  const confirming = agree.length === 0 ? 'no node confirms' : `only ${agree.join(', ')} confirms`;
+  const denying = deny.length === 0 ? '' : `, ${deny.join(', ')} denies`;
+  const reasonText = reason === null ? '' : ` as ${reason}`;
   return {
     kind: 'deposit_unconfirmed',
     subject: depositId(row),
-    message: `${shown}${denied} that ${amount} base units of ${asset} arrived at ${account}${as}: the deposit stays pending`,
+    message: `${confirming}${denying} that ${amount} base units of ${asset} arrived at ${account}${reasonText}: the deposit stays pending`,
     details: { signature, account, asset, amount: amount.toString(), reason, agree, deny },
   };
 }
@@ -189,10 +189,10 @@ export class Backoff<Key> {
       .map(([key]) => key);
   }
 
-  /** Backs off the `failed` keys. If a retried key is among `asked` and no key failed, all back-offs are cleared. */
-  note(asked: readonly Key[], failed: ReadonlySet<Key>, now: number): void {
-    const hasRetried = asked.some((key) => this.#waits.has(key));
-    for (const key of asked) {
+  /** Backs off the `failed` keys. If a retried key is among `attempted` and no key failed, all back-offs are cleared. */
+  note(attempted: readonly Key[], failed: ReadonlySet<Key>, now: number): void {
+    const hasRetried = attempted.some((key) => this.#waits.has(key));
+    for (const key of attempted) {
       const before = this.#waits.get(key);
       this.#waits.delete(key);
       const ms = before === undefined ? this.#firstMs : Math.min(2 * before.ms, this.#longestMs);

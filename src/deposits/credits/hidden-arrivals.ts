@@ -14,15 +14,15 @@ export async function addHiddenDeposits(
 ): Promise<void> {
   const { ledger } = deps;
   const keys = new Set(recordedDeposits.map(depositKey));
-  const others = finding.inflows.filter((inflow) => !keys.has(depositKey({ ...inflow, slot })));
-  for (const wallet of new Set(others.map((inflow) => inflow.wallet))) {
+  const otherInflows = finding.inflows.filter((inflow) => !keys.has(depositKey({ ...inflow, slot })));
+  for (const wallet of new Set(otherInflows.map((inflow) => inflow.wallet))) {
     const watchedAfter = (await ledger.addresses.byAddress(wallet))?.watchedAfter ?? -1n;
     if (slot <= watchedAfter) continue;
-    const inflows = others.filter((inflow) => inflow.wallet === wallet);
-    const arrivals = inflows.map((inflow) => ({ ...inflow, slot }));
+    const inflows = otherInflows.filter((inflow) => inflow.wallet === wallet);
+    const deposits = inflows.map((inflow) => ({ ...inflow, slot }));
     const before = await ledger.movements.arrivalsOf(wallet, slot, slot);
     const recorded = new Set(before.map(depositKey));
-    const missing = arrivals.filter((one) => !recorded.has(depositKey(one)));
+    const missing = deposits.filter((one) => !recorded.has(depositKey(one)));
     if (missing.length === 0) continue;
     await storeFindings(deps, [{ slot, time, finding: { inflows, outflows: [], spends: [] } }]);
     const now = await ledger.movements.arrivalsOf(wallet, slot, slot);

@@ -72,27 +72,33 @@ export async function compareWallets(
     throw new ScanBehindError('the deposit scan has not read any block yet');
   const kinds = await ledger.watched.among(wallets);
   const oneNode = nodeInTurn(pool, pass);
-  const { named: readable, unread } = await accountsOf(deps, wallets, oneNode);
+  const { readable, unread } = await accountsOf(deps, wallets, oneNode);
   const isHot = ({ wallet }: Pick<WalletAccounts, 'wallet'>) => kinds.get(wallet) === 'hot';
   const isDepositWallet = (one: Pick<WalletAccounts, 'wallet'>) => !isHot(one);
-  const [hot, others] = [readable.filter(isHot), readable.filter(isDepositWallet)];
-  const answers = [...(await holdingsBy(allNodes(pool), hot)), ...(await holdingsBy(oneNode, others))];
+  const [hotWallets, depositWallets] = [readable.filter(isHot), readable.filter(isDepositWallet)];
+  const answers = [
+    ...(await holdingsBy(allNodes(pool), hotWallets)),
+    ...(await holdingsBy(oneNode, depositWallets)),
+  ];
   const newest = isScanning ? (await finalizedTip(pool)) + MAX_SLOTS_ABOVE_QUORUM : null;
-  const usable = newest === null ? answers : answers.filter(({ slot }) => slot <= newest);
-  if (isScanning) await waitUntilScanned(deps, usable);
+  const usableHoldings = newest === null ? answers : answers.filter(({ slot }) => slot <= newest);
+  if (isScanning) await waitUntilScanned(deps, usableHoldings);
   const comparisons = [
-    ...(await compareDepositWallets(deps, usable.filter(isDepositWallet))),
-    ...(await compareHotWallets({ ...deps, scannedTo }, usable.filter(isHot))),
+    ...(await compareDepositWallets(deps, usableHoldings.filter(isDepositWallet))),
+    ...(await compareHotWallets({ ...deps, scannedTo }, usableHoldings.filter(isHot))),
   ];
   const compared = new Set(comparisons.map(({ wallet }) => wallet));
-  const missing = (of: readonly WalletAccounts[], reason: string) =>
+  const withoutComparison = (of: readonly WalletAccounts[], reason: string) =>
     of.filter(({ wallet }) => !compared.has(wallet)).map(({ wallet }) => ({ wallet, reason }));
   return {
-    comparisons: comparisons,
+    comparisons,
     unread: [
       ...unread,
-      ...missing(others, 'no node returns the balances of the wallet'),
-      ...missing(hot, 'no quorum of nodes agrees on the balances and movements of the wallet'),
+      ...withoutComparison(depositWallets, 'no node returns the balances of the wallet'),
+      ...withoutComparison(
+        hotWallets,
+        'no quorum of nodes agrees on the balances and movements of the wallet',
+      ),
     ],
   };
 }
@@ -107,12 +113,12 @@ function allNodes(pool: NodePool): AskNodes {
 function nodeInTurn(pool: NodePool, pass: bigint): AskNodes {
   const names = pool.nodes.map(({ name }) => name).toSorted();
   const first = Number(pass % BigInt(names.length));
-  const order = [...names.slice(first), ...names.slice(0, first)];
+  const nodeOrder = [...names.slice(first), ...names.slice(0, first)];
   return async (ask) => {
-    for (const name of order.slice()) {
+    for (const name of nodeOrder.slice()) {
       const [answered] = answersIn(await pool.all(ask, (node) => node.name === name));
       if (answered !== undefined) return [answered.answer];
-      order.push(...order.splice(order.indexOf(name), 1));
+      nodeOrder.push(...nodeOrder.splice(nodeOrder.indexOf(name), 1));
     }
     return [];
   };
@@ -123,7 +129,7 @@ async function accountsOf({ ledger }: ComparisonDeps, wallets: readonly string[]
   const assets = await ledger.assets.list();
   const recorded = await ledger.movements.accountsOf(wallets);
   const unread: UnreadWallet[] = [];
-  const named = await pLimit(MAX_CONCURRENT_REQUESTS).map(
+  const readable = await pLimit(MAX_CONCURRENT_REQUESTS).map(
     [...wallets],
     async (wallet): Promise<WalletAccounts[]> => {
       const [listed] = await askNodes((node) => tokenAccountsAt(node, wallet));
@@ -139,7 +145,7 @@ async function accountsOf({ ledger }: ComparisonDeps, wallets: readonly string[]
       return [{ wallet, tokenAccounts: [...accounts], nested }];
     },
   );
-  return { named: named.flat(), unread };
+  return { readable: readable.flat(), unread };
 }
 
 async function holdingsBy(

@@ -66,19 +66,19 @@ function nullIfNoHealthyNode(error: unknown): null {
 async function expectedOf(
   deps: ExpectationDeps,
   baseline: Baseline | null,
-  shown: WalletHoldings,
+  returned: WalletHoldings,
 ): Promise<readonly Holding[] | null> {
   const { ledger, scannedTo } = deps;
-  const { wallet, slot } = shown;
+  const { wallet, slot } = returned;
   if (baseline === null) {
     if (scannedTo === null) return [];
     // The new baseline must not be below the cursor of the scan, so that the scan reads every block after the baseline.
     return slot < scannedTo ? null : ledger.movements.balancesOf([wallet], slot);
   }
   if (slot < baseline.slot) return null;
-  if (scannedTo === null) return expectedByHistory(deps, baseline, shown);
-  const moved = await ledger.movements.balancesOf([wallet], slot, baseline.slot);
-  return [...baseline.balances, ...moved];
+  if (scannedTo === null) return expectedByHistory(deps, baseline, returned);
+  const movements = await ledger.movements.balancesOf([wallet], slot, baseline.slot);
+  return [...baseline.balances, ...movements];
 }
 
 /** The baseline plus the transactions that nodes list after it. Null if the list is incomplete. */
@@ -88,21 +88,21 @@ async function expectedByHistory(
   { wallet, slot, holdings }: WalletHoldings,
 ): Promise<readonly Holding[] | null> {
   const derived = derivedAccountsOf(await deps.ledger.assets.list(), wallet);
-  const held = [...baseline.balances, ...holdings].map(({ account }) => account);
-  const accounts = new Set([wallet, ...derived, ...held]);
+  const knownAccounts = [...baseline.balances, ...holdings].map(({ account }) => account);
+  const accounts = new Set([wallet, ...derived, ...knownAccounts]);
   const {
     transactions: listed,
     unread,
     isComplete,
   } = await historyFor(deps, accounts, baseline.slot + 1n, slot);
   if (unread.length > 0 || !isComplete) return null;
-  const moved = listed
+  const movements = listed
     .flatMap(({ finding: { inflows, outflows } }) => [
       ...inflows,
       ...outflows.map((out) => ({ ...out, amount: -out.amount })),
     ])
     .filter((one) => one.wallet === wallet);
-  return [...baseline.balances, ...moved];
+  return [...baseline.balances, ...movements];
 }
 
 /**
@@ -116,9 +116,9 @@ async function storeBaseline(
 ): Promise<Comparison | null> {
   const { wallet, slot, holdings: balances, differences } = look;
   const replaces = baseline?.slot ?? null;
-  const taken =
+  const isStored =
     (baseline === null || differences.length === 0) &&
     (await ledger.baselines.take({ wallet, slot, balances, replaces }));
-  if (baseline === null) return taken ? { ...look, differences: [] } : null;
+  if (baseline === null) return isStored ? { ...look, differences: [] } : null;
   return look;
 }

@@ -22,22 +22,22 @@ export async function recordNested(
   const { ledger, pool, matcher } = deps;
   const recorded = await ledger.movements.arrivalsOf(wallet, 0n, slot);
   const match = await matcher.transactionMatcher();
-  const found: MatchedTransaction[] = [];
+  const transactions: MatchedTransaction[] = [];
   for (const { account } of nested) {
-    const before = new Set(
+    const recordedSignatures = new Set(
       recorded.filter((one) => one.account === account).map(({ signature }) => signature),
     );
     const answers = await pool.all((node) => historyPage(node, account, null, PAGE_SIGNATURES));
     const listed = answersIn(answers).flatMap(({ answer }) =>
       (answer?.entries ?? []).map(({ signature }) => signature),
     );
-    const unread = [...new Set(listed)].filter((one) => isSignature(one) && !before.has(one));
+    const unread = [...new Set(listed)].filter((one) => isSignature(one) && !recordedSignatures.has(one));
     for (const signature of unread.slice(0, MAX_TRANSACTIONS_PER_ACCOUNT)) {
       const agreed = await agreedTransaction(pool, signature, (one) => match(one, [wallet]));
-      if (agreed !== null) found.push(withNestedInflowsOnly(agreed.answer));
+      if (agreed !== null) transactions.push(withNestedInflowsOnly(agreed.answer));
     }
   }
-  await storeFindings(deps, found);
+  await storeFindings(deps, transactions);
 }
 
 /** The transaction with its nested inflows only, because the scan finds its other movements. */

@@ -144,8 +144,8 @@ async function unstagedRanges(
   ledger: Ledger,
   ranges: readonly CatchUpRange[],
 ): Promise<readonly CatchUpRange[]> {
-  const staged = new Set((await ledger.stagedRanges.list()).map(({ toSlot }) => toSlot.toString()));
-  return ranges.filter(({ to }) => !staged.has(to));
+  const stagedEnds = new Set((await ledger.stagedRanges.list()).map(({ toSlot }) => toSlot.toString()));
+  return ranges.filter(({ to }) => !stagedEnds.has(to));
 }
 
 /** Stages blocks until the range is complete, a block is missing, or `signal` is aborted. True if it is complete. */

@@ -88,8 +88,8 @@ export class DepositMatcher {
     return next;
   }
 
-  async #addNewWallets(known: Promise<WatchState> | null): Promise<WatchState> {
-    const { set, version: before } = await (known ?? this.#readAll());
+  async #addNewWallets(previous: Promise<WatchState> | null): Promise<WatchState> {
+    const { set, version: before } = await (previous ?? this.#readAll());
     const { version, wallets } = await this.#ledger.watched.since(before);
     for (const { address } of wallets) set.add(address);
     return { set, version };
@@ -145,11 +145,13 @@ export class DepositMatcher {
     const rules = this.#rules(await terms);
     const watch = await (attempt === 1 ? this.watch() : this.#refresh());
     const canAskNodes = attempt < MAX_ATTEMPTS;
-    const searched = await Promise.all(blocks.map((block) => this.#searchAgain(watch, block, canAskNodes)));
-    const searches = fittingOneCommit(searched, this.#options.maxMentions ?? MAX_MENTIONS);
-    const found = await addFindings(searches, this.#ledger, rules);
+    const searchedBlocks = await Promise.all(
+      blocks.map((block) => this.#searchAgain(watch, block, canAskNodes)),
+    );
+    const searches = fittingOneCommit(searchedBlocks, this.#options.maxMentions ?? MAX_MENTIONS);
+    const matched = await addFindings(searches, this.#ledger, rules);
     return {
-      blocks: found.map(({ header, finding }) => ({ header, finding })),
+      blocks: matched.map(({ header, finding }) => ({ header, finding })),
       watchVersion: watch.version,
     };
   }

@@ -95,7 +95,7 @@ export function chainReader(
     batchSize: BATCH_BLOCKS,
     concurrency: MAX_CONCURRENT_REQUESTS,
     budgetBytes,
-    signal: signal,
+    signal,
   });
 }
 

@@ -53,7 +53,7 @@ export class SideTasks {
 }
 
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal: signal }).catch(() => undefined);
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
 }
 
 /** Awaits `work`. Until it settles, calls `tick` every `everyMs` with the time since the start. */

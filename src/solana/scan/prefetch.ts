@@ -106,7 +106,7 @@ export class Prefetch<Block extends SizedBlock> {
       return loaded;
     };
     const block = this.#limit(load).catch(() => null);
-    this.#blocks.set(slot, { block, controller: controller });
+    this.#blocks.set(slot, { block, controller });
   }
 
   /** Checked again when the load starts, because blocks may have become larger after the request. */

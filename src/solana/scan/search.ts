@@ -30,8 +30,8 @@ export function searchBlock(
   node: BlockSource,
   scan: BlockScan = scanBlockBytes(bytes, watched),
 ): Search {
-  const { header, found } = searchAnswer(bytes, slot, watched, node, undefined, scan);
-  const { signatureList, candidates, transactions } = found;
+  const { header, matches } = searchAnswer(bytes, slot, watched, node, undefined, scan);
+  const { signatureList, candidates, transactions } = matches;
   return { header, signaturesHash: hashOfList(signatureList), candidates, transactions };
 }
 
@@ -43,24 +43,24 @@ export function searchAnswer(
   node: BlockSource,
   seenAddresses?: WatchSet,
   scan: BlockScan = scanBlockBytes(bytes, watched, seenAddresses),
-): { readonly header: BlockHeader; readonly found: SearchMatches } {
+): { readonly header: BlockHeader; readonly matches: SearchMatches } {
   const options = { node: node.name, maxTransactionVersion: node.maxTransactionVersion };
   if (!scan.mustParse) {
     const { header, signatureList, candidates, hitTransactions } = scan;
     const transactions = readTransactionsAt(bytes, hitTransactions, slot, options);
-    return { header: { slot, ...header }, found: { signatureList, candidates, transactions } };
+    return { header: { slot, ...header }, matches: { signatureList, candidates, transactions } };
   }
   const { header, transactions } = readBlock(bytes, slot, options);
   const candidates = new Set<string>();
   const hits = transactions.filter((transaction) => {
     const addresses = addressesOf(transaction);
     for (const address of addresses) seenAddresses?.add(address);
-    const found = addresses.filter((address) => watched.has(address));
-    for (const address of found) candidates.add(address);
-    return found.length > 0;
+    const watchedAddresses = addresses.filter((address) => watched.has(address));
+    for (const address of watchedAddresses) candidates.add(address);
+    return watchedAddresses.length > 0;
   });
   const signatureList = signatureListOf(transactions.map(({ signature }) => signature));
-  return { header, found: { signatureList, candidates: [...candidates], transactions: hits } };
+  return { header, matches: { signatureList, candidates: [...candidates], transactions: hits } };
 }
 
 /** The account keys of a transaction and the owners of its token balances, possibly with duplicates. */

@@ -24,27 +24,27 @@ const tokenBalance = z.object({
 
 const addresses = z.array(address);
 const lamports = u64List.nullish();
-const tokens = z.array(tokenBalance).nullish();
+const tokenBalances = z.array(tokenBalance).nullish();
 
-const meta = z.object({
+const metaFields = z.object({
   err: z.unknown().refine((err) => err !== undefined, 'is absent: the result of the transaction is unknown'),
   status: z.record(z.string(), z.unknown()).nullish(),
   fee: u64,
   preBalances: lamports,
   postBalances: lamports,
-  preTokenBalances: tokens,
-  postTokenBalances: tokens,
+  preTokenBalances: tokenBalances,
+  postTokenBalances: tokenBalances,
   loadedAddresses: z.object({ writable: addresses, readonly: addresses }).nullish(),
 });
 
-type Meta = z.infer<typeof meta>;
+type Meta = z.infer<typeof metaFields>;
 type MetaTokenBalance = z.infer<typeof tokenBalance>;
 type ExecutionResult = 'succeeded' | 'failed';
 type FaultFor = (reason: string) => NodeFault;
 
 const transactionEntry = z.object({
   transaction: transactionBody,
-  meta: meta.nullish(),
+  meta: metaFields.nullish(),
   version: z.union([z.literal('legacy'), z.number().int().nonnegative()]).optional(),
 });
 
@@ -59,18 +59,18 @@ export function readTransaction(value: unknown, options: ReadOptions = {}): Scan
   refuseNewer(value, node, maxTransactionVersion);
   const parsed = transactionEntry.safeParse(value);
   if (!parsed.success) throw faultOf(node, parsed.error, value);
-  const { transaction: body, meta: found, version = body.version ?? 'legacy' } = parsed.data;
+  const { transaction: body, meta: details, version = body.version ?? 'legacy' } = parsed.data;
   const [signature] = body.signatures;
   const faultFor: FaultFor = (reason) => new NodeFault(node, `returns transaction ${signature} ${reason}`);
-  if (found === null || found === undefined) throw faultFor('without meta');
-  const error = readTransactionError(found.err)?.text ?? null;
-  if (error === null && !isOk(found.status)) throw faultFor('with err null, although its status is not Ok');
+  if (details === null || details === undefined) throw faultFor('without meta');
+  const error = readTransactionError(details.err)?.text ?? null;
+  if (error === null && !isOk(details.status)) throw faultFor('with err null, although its status is not Ok');
   if (error !== null && !isPlain(error))
     throw faultFor('with an error that is not a Solana transaction error');
   const outcome = error === null ? 'succeeded' : 'failed';
-  const accounts = balancesOf(body, found, outcome, faultFor);
-  const changes = tokenChangesOf(found, accounts, outcome, faultFor);
-  return { signature, version, error, feeLamports: found.fee, accounts, tokens: changes };
+  const accounts = balancesOf(body, details, outcome, faultFor);
+  const changes = tokenChangesOf(details, accounts, outcome, faultFor);
+  return { signature, version, error, feeLamports: details.fee, accounts, tokens: changes };
 }
 
 /** Old nodes return no status. */

@@ -37,7 +37,7 @@ const COLON = /\s*:/y;
  * `JSON.parse` silently uses the last value of such a key. Objects that are not in `readObjects` are ignored.
  */
 export function duplicateKeyIn(text: string, readObjects: ReadObjects): string | null {
-  const levels: Level[] = [{ keys: null, readObjects: readObjects, next: readObjects }];
+  const levels: Level[] = [{ keys: null, readObjects, next: readObjects }];
   let unreadDepth = 0;
   const delimiters = new RegExp(DELIMITERS);
   for (let found = delimiters.exec(text); found !== null; found = delimiters.exec(text)) {
@@ -65,8 +65,8 @@ export function duplicateKeyIn(text: string, readObjects: ReadObjects): string |
 
 function levelOf(isArray: boolean, readObjects: ReadObjects): Level {
   return isArray
-    ? { keys: null, readObjects: readObjects, next: readObjects }
-    : { keys: new Set(), readObjects: readObjects, next: undefined };
+    ? { keys: null, readObjects, next: readObjects }
+    : { keys: new Set(), readObjects, next: undefined };
 }
 
 function keyOf(quoted: string): string {

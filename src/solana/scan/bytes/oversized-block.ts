@@ -54,12 +54,12 @@ export async function searchParts(
   overrides: Partial<BlockLimits> = {},
 ): Promise<OversizedBlock> {
   const limits = { ...BLOCK_LIMITS, ...overrides };
-  const names = new WatchSet(0);
+  const addresses = new WatchSet(0);
   const findings = new Findings(limits);
   const search = (bytes: Buffer) => {
-    const { header, found: piece } = searchAnswer(bytes, slot, watched, node, names);
-    findings.add(piece);
-    if (names.size > limits.maxAddresses)
+    const { header, matches } = searchAnswer(bytes, slot, watched, node, addresses);
+    findings.add(matches);
+    if (addresses.size > limits.maxAddresses)
       throw new Unreadable(`the block names more than ${limits.maxAddresses} addresses`);
     return header;
   };
@@ -68,13 +68,13 @@ export async function searchParts(
       if ('transactions' in part) search(part.transactions);
       else {
         const header = search(part.envelope);
-        const size = part.envelope.length + names.byteLength;
+        const size = part.envelope.length + addresses.byteLength;
         return {
           header,
           ...findings.result(),
           envelope: part.envelope,
           size,
-          retained: { kind: 'names', names },
+          retained: { kind: 'names', names: addresses },
         };
       }
     }

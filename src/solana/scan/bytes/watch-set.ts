@@ -141,8 +141,8 @@ export class WatchSet {
     const base = segment * this.#segmentLength;
     let place = fingerprint & mask;
     for (;;) {
-      const found = table[base + place];
-      if (found === EMPTY || found === fingerprint) return base + place;
+      const stored = table[base + place];
+      if (stored === EMPTY || stored === fingerprint) return base + place;
       place = (place + 1) & mask;
     }
   }

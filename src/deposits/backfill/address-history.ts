@@ -15,8 +15,9 @@ export interface HistoryDeps extends ListedNodes {
 }
 
 /**
- * Transactions that a quorum agrees on (`listed`), and listed ones that a quorum neither agrees on nor denies
- * (`unread`). `isWhole`: a quorum of nodes with the blocks lists no others.
+ * The history of some accounts. `transactions`: those on which a quorum agrees. `unread`: signatures that a node lists,
+ * but that a quorum neither agrees on nor denies. `isComplete`: true if a quorum of nodes with the blocks lists no
+ * others.
  */
 export interface TransactionHistory {
   readonly transactions: readonly MatchedTransaction[];

@@ -24,8 +24,8 @@ export interface AuditDeps extends HistoryDeps {
 }
 
 /**
- * Result for one address. `reason`: why the history is incomplete, else null. `isShown` is false if no quorum has the
- * blocks, so that nodes may list too little.
+ * The audit of one address. `reason`: why its history is incomplete, or null. `hasQuorum`: false if no quorum of nodes
+ * has the blocks, so that transactions can be absent from the lists.
  */
 export interface AddressAudit {
   readonly report: AuditReport;
@@ -121,7 +121,7 @@ async function accountsOf(
   const assets = await ledger.assets.list();
   const derived = derivedAccountsOf(assets, address);
   const recordedAccounts = recorded.map(({ account }) => account);
-  // Only an operator's audit asks nodes for token accounts of token accounts: with millions of imports it would be
+  // Only an operator's audit asks nodes for token accounts of token accounts: with millions of imports that would be
   // slow.
   const owners = order.cause === 'operator' ? [address, ...derived] : [address];
   const { to } = slotsOf(order);
@@ -153,7 +153,7 @@ export async function storeFindings(
     header: { slot, time, blockhash: null },
     finding,
   }));
-  // The current watch version is safe here: `found` concerns only the audited address, which was watched before.
+  // The current watch version is safe here: `transactions` concern only the audited address, which was watched before.
   // Addresses that were added meanwhile get their own scan or audit.
   const result = await ledger.scan.upsert({ blocks, watchVersion: version });
   if (result === 'committed') return;

@@ -134,8 +134,8 @@ export function verdictOn(
   answers: readonly Answer<ReportedInflow | null>[],
   quorum: number,
 ): InflowVerdict | null {
-  const arrivals = answers.flatMap(({ node, answer }) => (answer === null ? [] : [{ node, answer }]));
-  const agreed = agree(arrivals, quorum, isAlike);
+  const inflows = answers.flatMap(({ node, answer }) => (answer === null ? [] : [{ node, answer }]));
+  const agreed = agree(inflows, quorum, isAlike);
   if (agreed === null) return null;
   const { wallet, amount, reason } = isAlike(recorded, agreed.answer) ? recorded : agreed.answer;
   return { wallet, amount, reason, by: agreed.nodes };

@@ -58,7 +58,7 @@ const MAX_SLOTS_ABOVE_QUORUM = 128n;
  * pass, so that a lying node can hide a difference for one pass only. For hot wallets a quorum must agree on the
  * difference, because these balances are stored as the next baseline.
  *
- * @throws ScanBehind
+ * @throws ScanBehindError
  * @throws NoHealthyNode if no quorum returns its finalized slot
  */
 export async function compareWallets(

@@ -41,7 +41,7 @@ export async function recordNested(
 }
 
 /** The transaction with its nested inflows only, because the scan finds its other movements. */
-function withNestedInflowsOnly({ finding, ...shown }: MatchedTransaction): MatchedTransaction {
+function withNestedInflowsOnly({ finding, ...block }: MatchedTransaction): MatchedTransaction {
   const inflows = finding.inflows.filter(({ reason }) => reason === 'nested_token_account');
-  return { ...shown, finding: { inflows, outflows: [], spends: [] } };
+  return { ...block, finding: { inflows, outflows: [], spends: [] } };
 }

@@ -139,7 +139,6 @@ function rangesBetween(after: BlockName | undefined, to: bigint): readonly Catch
   return [{ after: { slot: slot.toString(), blockhash, height: height.toString() }, to: to.toString() }];
 }
 
-/** The ranges that are not completely staged. */
 async function unstagedRanges(
   ledger: Ledger,
   ranges: readonly CatchUpRange[],

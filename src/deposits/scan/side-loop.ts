@@ -30,7 +30,6 @@ export class SideTasks {
     }
   }
 
-  /** Runs the task unless the scan is paused. */
   runUnlessPaused(name: string, work: () => Promise<unknown>): Promise<void> {
     return this.run(name, async () => {
       await this.#ledger.scanPauses.assertNone();

@@ -113,7 +113,7 @@ export class ChainReader<Block extends ListedBlock> {
 
   /**
    * Requests the headers of the next slots, and starts to prefetch the whole blocks that a quorum lists. A block that
-   * fewer nodes list may not exist, and its node may answer very slowly. Such a block is fetched only after an agreed
+   * fewer nodes list might not exist, and its node may answer very slowly. Such a block is fetched only after an agreed
    * block names it as its parent.
    */
   async #requestBatch({ slots, agreedSlots }: SlotList): Promise<readonly bigint[]> {

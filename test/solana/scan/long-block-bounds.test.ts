@@ -69,7 +69,7 @@ describe('the memory that a long answer can use', () => {
     const read = (findings: number) =>
       searchParts(answerOf(elements, 1).parts(), 7n, watched, NODE, { pieceBytes: 1, maxFindings: findings });
     await expect(read(4)).resolves.toMatchObject({ candidates: named, transactions: [] });
-    await expect(read(3)).rejects.toThrow('more than 3 wallets of ours');
+    await expect(read(3)).rejects.toThrow('more than 3 watched wallets');
   });
 
   it('holds no overlong error', async () => {

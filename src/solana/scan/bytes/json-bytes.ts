@@ -16,7 +16,7 @@ const COMMA = 0x2c;
 const PLUS = 0x2b;
 const COLON = 0x3a;
 
-/** If none of these bits is set in a word, each of its bytes is ASCII and below {@link FIRST_LETTER}. */
+/** The bits that are 0 in every byte of a word if each byte is below {@link FIRST_LETTER}. */
 const NOT_BELOW_FIRST_LETTER = 0xc0c0c0c0 | 0;
 const FIRST_LETTER_WORD = 0x40404040;
 const COMMAS = 0x2c2c2c2c;

@@ -65,7 +65,7 @@ it('a rescan holds four blocks at most, however small earlier blocks were, as th
   const headers = await room.ledger.scan.headersBetween(from + 1n, from + 9n);
   expect(headers).toHaveLength(9);
   const batches = new BlockCopies(room.deps());
-  const first = () => runActivity(() => batches.first(headers));
+  const first = () => runActivity(() => batches.copyFirst(headers));
   expect(await first()).toHaveLength(1);
   expect(await first()).toHaveLength(4);
 });

@@ -165,10 +165,10 @@ function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRoom
     pool: chain.pool,
     lists: new WalletLists(),
     completeness: new LedgerCompleteness(),
-    scans: config.scan,
+    isScanning: config.scan,
     matcher: new DepositMatcher(ledger, { ownerChangeAllowed, maxTransactionVersion, minimumLamports }),
     startSlot: config.scanStartSlot,
     announces: config.announceConfirmed,
-    stop,
+    shutdownSignal: stop,
   });
 }

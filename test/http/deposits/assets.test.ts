@@ -99,7 +99,8 @@ test('the API lists a mint with its data from the chain', async () => {
     warnings: [
       {
         code: 'extension_transferFeeConfig',
-        message: 'the token has the extension transferFeeConfig: a part of every transfer is withheld as a fee',
+        message:
+          'the token has the extension transferFeeConfig: a part of every transfer is withheld as a fee',
       },
       freezes,
     ],

@@ -87,7 +87,7 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
 function keepLooking({ addressLowWater }: Config<'api'>, ledger: Ledger, log: Logger, open: Closers): void {
   const pool = new AddressPool(ledger, addressLowWater);
   const looks = {
-    'free deposit addresses': () => pool.look(),
+    'free deposit addresses': () => pool.updateAlert(),
     'late webhooks': () => ledger.deliveries.raiseLateAlerts(),
     'silence of the scan': () => keepSilenceAlarm(ledger),
   };

@@ -163,7 +163,7 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.watched.page(null, 1_000, 'hot');
   await movements.balancesOf([of.address, HOT], top, BigInt(of.rows - 1_000));
   await movements.accountsOf([of.address, HOT]);
-  await movements.arrivalsOf(of.address, 1n, top);
+  await movements.inflowsOf(of.address, 1n, top);
   await ledger.baselines.of(HOT);
   await ledger.reconciliations.due(200);
   await ledger.reconciliations.passes(10);

@@ -71,11 +71,11 @@ async function concernsAll({ pool }: AuditDeps, { cause }: AuditOrder, error: un
 async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Promise<AddressAudit> {
   const { ledger } = deps;
   const { from, to } = slotsOf(order);
-  const before = await ledger.movements.arrivalsOf(address, from, to);
+  const before = await ledger.movements.inflowsOf(address, from, to);
   const accounts = await accountsOf(deps, address, before, order);
   const { listed: found, unread, isWhole } = await listedFor(deps, accounts, from, to, [address]);
   if (order.repair) await storeFindings(deps, found);
-  const now = order.repair ? await ledger.movements.arrivalsOf(address, from, to) : before;
+  const now = order.repair ? await ledger.movements.inflowsOf(address, from, to) : before;
   const hidden = new Set(unread);
   const shown = arrivalsAt(address, found);
   const differences = differencesBetween(shown, before, now).filter(

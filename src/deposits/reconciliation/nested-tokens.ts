@@ -17,7 +17,7 @@ const MAX_READ = 100;
 export async function recordNested(deps: LookDeps, { wallet, slot, nested }: Look): Promise<void> {
   if (nested.length === 0) return;
   const { ledger, pool, matcher } = deps;
-  const recorded = await ledger.movements.arrivalsOf(wallet, 0n, slot);
+  const recorded = await ledger.movements.inflowsOf(wallet, 0n, slot);
   const match = await matcher.judge();
   const found: JudgedTransaction[] = [];
   for (const { account } of nested) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { lockFeed } from '../../../src/ledger/deposits/deposit-feed.ts';
-import { addDeposits, holdWallets } from '../../../src/ledger/deposits/deposit-writing.ts';
+import { addDeposits, lockWalletsOf } from '../../../src/ledger/deposits/deposit-writing.ts';
 import { address, chain, EMPTY_FINDING, inflow, START } from '../chain-of-blocks.ts';
 import {
   commit,
@@ -213,7 +213,7 @@ describe('a deposit', () => {
     const slow = await use.other.db.startTransaction().execute();
     const feed = await lockFeed(slow);
     const arrivals = [{ ...inflow(ANN), slot: 101n, blockhash: 'b101', time: null }];
-    await holdWallets(feed, arrivals);
+    await lockWalletsOf(feed, arrivals);
     await addDeposits(feed, arrivals);
     const given = await use.ledger.addresses.assign('user-1');
     await slow.commit().execute();

@@ -117,8 +117,8 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.obligations.answerOf(of.payment);
   await walletHistory.kindOf(of.address);
   for (const wallet of [HOT, FEE_PAYER, 'a new wallet']) await walletHistory.judgedTo(wallet);
-  await walletHistory.recordOf([of.signature, 'none']);
-  await walletHistory.recordOfMessage(of.messageHash);
+  await walletHistory.attemptsBySignature([of.signature, 'none']);
+  await walletHistory.attemptOfMessage(of.messageHash);
   await watched.among([of.address, HOT]);
   await addresses.byAddress(of.address);
   await addresses.byUser(of.user);
@@ -150,8 +150,8 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await payments.spentSince(since, 'payer', of.payer);
   await walletHistory.wallets(HOT);
   await walletHistory.feePayers();
-  await ledger.withdrawals.unpaidBy([of.address, TOKEN]);
-  await ledger.withdrawals.unpaidBy([of.address], true);
+  await ledger.withdrawals.findUnpaid([of.address, TOKEN]);
+  await ledger.withdrawals.findUnpaid([of.address], true);
   await ledger.spends.unjudged(HOT, 5_000);
   await ledger.deposits.unconfirmed(32, [1n]);
   await ledger.addresses.isEmpty();

@@ -1,6 +1,7 @@
 import { type Alarm, WHOLE } from '../domain/alerts.ts';
 import type { Gap } from '../ledger/operations/continuity.ts';
 import type { LostNonceRow } from '../ledger/settlements/nonces.ts';
+import type { UnpaidWithdrawal } from '../ledger/withdrawals/withdrawals.ts';
 
 /** Alert about a restored database. `lost`: nonces that must be used up before payments continue. */
 export function restoredAlarm({ reason, quarantineHeight }: Gap, lost: readonly LostNonceRow[]): Alarm {
@@ -53,10 +54,10 @@ export function unprovedSpendAlarm(wallet: string, signature: string, slot: bigi
 }
 
 export function maybePaidAlarm(
-  { id, ended }: { readonly id: string; readonly ended: boolean },
+  { id, hasEnded }: Pick<UnpaidWithdrawal, 'id' | 'hasEnded'>,
   signature: string,
 ): Alarm {
-  const message = ended
+  const message = hasEnded
     ? `${signature} may have paid it, although it ended as unpaid: investigate before you refund the customer, then close this alert`
     : `${signature} may have paid it already: end it as paid, or close this alert so that Sluice pays it`;
   return { kind: 'maybe_paid', subject: id, message, details: { signature } };

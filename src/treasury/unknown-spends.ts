@@ -81,7 +81,7 @@ export class SpendJudge {
   async judge(wallet: string, entries: readonly WalletSignature[], scope: PauseScope): Promise<Judged> {
     const { ledger, chain, readAtMost = READ_AT_MOST } = this.#deps;
     const signatures = entries.map(({ signature }) => signature);
-    const recorded = await ledger.walletHistory.recordOf(signatures);
+    const recorded = await ledger.walletHistory.attemptsBySignature(signatures);
     const alerted = await ledger.alerts.everRaised('unknown_spend', signatures, scope);
     const known = entries.flatMap((entry) => {
       const spend = recorded.get(entry.signature);
@@ -156,9 +156,9 @@ export class SpendJudge {
   ): Promise<boolean> {
     const { ledger } = this.#deps;
     // A restored database may lack the signature but know the message.
-    const recorded = await ledger.walletHistory.recordOfMessage(parties.messageHash);
+    const recorded = await ledger.walletHistory.attemptOfMessage(parties.messageHash);
     if (recorded !== null) {
-      if (!(await this.#takeFound(recorded, entry, parties.signatures))) return false;
+      if (!(await this.#storeFoundSignatures(recorded, entry, parties.signatures))) return false;
       return (await this.#judgeRecorded([{ entry, recorded }], scope)).length === 0;
     }
     if (!parties.signers.includes(wallet)) {
@@ -180,7 +180,7 @@ export class SpendJudge {
     const { ledger } = this.#deps;
     const payees = await payeesOf(this.#deps.chain.pool, signature, verifySignature);
     const named = [...parties.all, ...payees.all];
-    const unpaid = await ledger.withdrawals.unpaidBy(named, payees.hidesOwners);
+    const unpaid = await ledger.withdrawals.findUnpaid(named, payees.hidesOwners);
     const suspects = unpaid.filter((one) => mayHavePaid({ ...payees, all: named }, one));
     for (const one of suspects) await ledger.alerts.raise(maybePaidAlarm(one, signature));
     return suspects.map(({ id }) => id);
@@ -191,15 +191,15 @@ export class SpendJudge {
    * returned it. One node's listing is enough for an attempt without a signature. An attempt with another signature
    * may have been sent, so returns false until two nodes, or a quorum's block, prove the new one.
    */
-  async #takeFound(
+  async #storeFoundSignatures(
     { settlementId, n }: RecordedSpend,
     { signature, slot }: WalletSignature,
     signatures: readonly string[],
   ): Promise<boolean> {
     const { ledger, chain } = this.#deps;
-    if (await ledger.attempts.takeFound(settlementId, n, signatures, false)) return true;
+    if (await ledger.attempts.storeFoundSignatures(settlementId, n, signatures, false)) return true;
     const proof = await proveLanded(chain.pool, signature, slot);
-    return proof !== null && ledger.attempts.takeFound(settlementId, n, signatures, true);
+    return proof !== null && ledger.attempts.storeFoundSignatures(settlementId, n, signatures, true);
   }
 
   /** Raises one alert per proof: again after an operator has closed it, if other nodes or another signature appear. */

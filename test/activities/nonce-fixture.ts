@@ -83,7 +83,7 @@ export class NonceFixture {
 
   /** The settlement that uses up a nonce. */
   async advance(used: UsedUp): Promise<string> {
-    await this.#ledger.nonces.useUp(used);
+    await this.#ledger.nonces.requestAdvance(used);
     return settlementId(NONCE_ADVANCE, advanceSubject(used));
   }
 

@@ -75,7 +75,7 @@ describe('a check of the hot wallet history', () => {
   it('pauses all payments even when the search for the paid withdrawal fails, and repeats that search', async () => {
     const suspect = await reserved();
     const signature = await hot.spend(suspect.destination);
-    const search = vi.spyOn(use.ledger.withdrawals, 'unpaidBy').mockRejectedValue(new Error('too slow'));
+    const search = vi.spyOn(use.ledger.withdrawals, 'findUnpaid').mockRejectedValue(new Error('too slow'));
     await expect(look()).rejects.toThrow('too slow');
     expect([await open(), await causes()]).toEqual([[`unknown_spend ${signature} 1`], ['unknown_spend']]);
     await expect(look()).rejects.toThrow('too slow');

@@ -78,7 +78,7 @@ class NextAttempt {
     if (current !== null) return { kind: 'prepared', attempt: current };
     waitForFailure(attempts);
     const begin = () => this.#begin(attempts.length + 1, afterAttempts(attempts));
-    return this.#kind.paced === undefined ? begin() : this.#kind.paced(begin);
+    return this.#kind.whenReady === undefined ? begin() : this.#kind.whenReady(begin);
   }
 
   /** Uses the attempt of a concurrent run that was faster. Rethrows every other error. */

@@ -162,7 +162,7 @@ export async function settle(
   { verdict, evidence, times, spending, ofMessage }: Judgement,
 ): Promise<AttemptRow> {
   const kind = kindOf(kinds, attempt);
-  const landed = verdict.kind === 'landed' ? await kind.landed?.(attempt, spending) : undefined;
+  const landed = verdict.kind === 'landed' ? await kind.landedAmounts?.(attempt, spending) : undefined;
   const amountReceived = landed?.amountReceived ?? null;
   const settled = await ledger.attempts.settle(attempt.settlementId, attempt.n, {
     ...(attempt.signature === null ? {} : { signature: attempt.signature }),
@@ -173,7 +173,7 @@ export async function settle(
     ...costOf(attempt, landed?.movedLamports ?? 0n, spending),
     proof: proofOf(attempt, { evidence, times, ofMessage }),
   });
-  await kind.afterwards?.(settled);
+  await kind.afterAttemptEnd?.(settled);
   return settled;
 }
 

@@ -56,7 +56,7 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
   /** False also for a kind of a newer release: a worker of that release starts its run. */
   async function isServed(settlement: SettlementRow): Promise<boolean> {
     const kind = kinds[settlement.kind];
-    return kind !== undefined && ((await kind.isServed?.(settlement)) ?? true);
+    return kind !== undefined && ((await kind.hasKey?.(settlement)) ?? true);
   }
 
   /** Ended settlements whose buyers were not served yet. */

@@ -76,10 +76,10 @@ function nonceKind(
       const terms = { seed, rentLamports: rentLamports.toString(), maxFeeLamports: feeLamports.toString() };
       return [{ kind: settlement.kind, key: 'hot', message, terms }];
     },
-    afterwards: async ({ state }) => {
+    afterAttemptEnd: async ({ state }) => {
       if (state === 'landed') await proveNonces(deps);
     },
-    isServed: async (settlement) =>
+    hasKey: async (settlement) =>
       (await deps.ledger.nonces.get(addressOf(settlement)))?.authority === deps.hotWallet,
   };
 }

@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { AttemptRow } from '../ledger/settlements/attempts.ts';
 import { termsOf, type WithdrawalRow } from '../ledger/withdrawals/withdrawals.ts';
 import { Backpressure } from '../settlement/backpressure.ts';
-import type { Kind, Landed } from '../settlement/kind.ts';
+import type { Kind, LandedAmounts } from '../settlement/kind.ts';
 import type { Chain } from '../solana/chain.ts';
 import { decodeMessage } from '../solana/tx/message.ts';
 import { withheldBy } from '../solana/tx/token-transfer.ts';
@@ -26,17 +26,17 @@ const LOOK_DEADLINE_MS = 10_000;
 export const LONGEST_WAITS_MS = PACE_DEADLINE_MS + LOOK_DEADLINE_MS;
 
 export function withdrawalKind({ ledger, composer, walletWatch, chain }: WithdrawalKindDeps): Kind {
-  const pace = new Backpressure(ledger, chain, WITHDRAWAL);
+  const backpressure = new Backpressure(ledger, chain, WITHDRAWAL);
   return {
     compose: async ({ id }, place) => composer.compose(await ledger.withdrawals.get(id), place),
-    paced: (compose) =>
-      pace.keep(PACE_DEADLINE_MS, async () => {
+    whenReady: (compose) =>
+      backpressure.run(PACE_DEADLINE_MS, async () => {
         await inTime(walletWatch.look());
         return compose();
       }),
     terms: async ({ id }) => termsOf(await ledger.withdrawals.get(id)),
     isConfirmed: async ({ id }) => (await ledger.withdrawals.get(id)).confirmedByCustomer,
-    landed: async (attempt) => received(await ledger.withdrawals.get(attempt.settlementId), attempt),
+    landedAmounts: async (attempt) => received(await ledger.withdrawals.get(attempt.settlementId), attempt),
   };
 }
 
@@ -50,7 +50,7 @@ async function inTime(look: Promise<void>): Promise<void> {
 }
 
 /** Amounts paid by a landed withdrawal. The chain fails a transfer whose declared fee differs from the withheld. */
-function received({ asset, amount }: WithdrawalRow, { message }: AttemptRow): Landed {
+function received({ asset, amount }: WithdrawalRow, { message }: AttemptRow): LandedAmounts {
   return {
     movedLamports: asset === SOL ? amount : 0n,
     amountReceived: amount - withheldBy(decodeMessage(base64.decode(message))),

@@ -190,7 +190,7 @@ describe('the transaction of a buyer', () => {
     const transaction = new VersionedTransaction(MessageV0.compile(terms));
     transaction.sign([buyer]);
     const unknown = adopted(transaction.serialize(), null);
-    await expect(unknown).rejects.toThrow(`no node accepts its blockhash ${terms.recentBlockhash}`);
+    await expect(unknown).rejects.toThrow(`no node accepts the blockhash ${terms.recentBlockhash}`);
   });
 
   it('ends although one node returns an endless slot for the acceptance of its blockhash', async () => {

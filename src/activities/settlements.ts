@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { type Kinds, kindOf } from '../settlement/kind.ts';
 import { prepareNext } from '../settlement/prepare.ts';
 import { signerOf } from '../settlement/signatures.ts';
-import { notYet, setAside, stateOf } from '../settlement/state.ts';
+import { holdUnlessEnded, retryLater, stateOf } from '../settlement/state.ts';
 import type { SignerActivities } from './signing.ts';
 
 /** Milliseconds between two checks for signatures from other signers. */
@@ -55,16 +55,16 @@ export function createSettlementActivities(deps: SettlementsDeps) {
     async awaitSignatures({ id, n }: Pick<SignedStep, 'id' | 'n'>): Promise<SettlementState> {
       const { state } = await ledger.attempts.get(id, n);
       if (state === 'prepared' && !isPaidByDead(await ledger.settlements.get(id)))
-        throw notYet('unsigned', 'signers outside of Sluice have not signed it yet', LOOK_MS);
+        throw retryLater('unsigned', 'signers outside of Sluice have not signed it yet', LOOK_MS);
       return current(deps, id);
     },
 
-    /** See {@link setAside}. */
+    /** See {@link holdUnlessEnded}. */
     async holdSettlement({
       id,
       reason,
     }: Named & { readonly reason: StatusReason }): Promise<SettlementState> {
-      await setAside(ledger, id, reason);
+      await holdUnlessEnded(ledger, id, reason);
       return current(deps, id);
     },
   };

@@ -11,7 +11,7 @@ import {
 } from '../domain/webhook.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { DueDelivery } from '../ledger/webhooks/deliveries.ts';
-import { notYet } from '../settlement/state.ts';
+import { retryLater } from '../settlement/state.ts';
 import { ConnectionLimiter } from '../webhooks/connection-limits.ts';
 import { type DeliveryResponse, OwnFault, type WebhookSender } from '../webhooks/sender.ts';
 import { signedHeaders, withLinks } from '../webhooks/signature.ts';
@@ -63,7 +63,7 @@ export function createWebhookActivities(deps: WebhookDeps) {
     async deliver(key: DeliveryKey, patience: Patience): Promise<string | null> {
       const turn = limiter.take(key.endpoint);
       if (turn.kind === 'full')
-        throw notYet('WebhookBusy', 'other events are on their way to this endpoint', turn.backInMs);
+        throw retryLater('WebhookBusy', 'other events are on their way to this endpoint', turn.backInMs);
       try {
         return await tryOnce(deps, key, patience);
       } finally {
@@ -96,14 +96,14 @@ async function tryOnce(deps: WebhookDeps, key: DeliveryKey, patience: Patience):
   if (outcome.kind === 'gone' || tries >= patience.attempts) return giveUp(tries, reason);
   // A receiver cannot ask for a sooner try, which would use up all tries at once.
   const asked = Math.min(outcome.retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS);
-  throw notYet('WebhookNotDelivered', reason, Math.max(asked, waitAfter(tries, patience)));
+  throw retryLater('WebhookNotDelivered', reason, Math.max(asked, waitAfter(tries, patience)));
 }
 
 async function unsent({ ledger }: WebhookDeps, key: DeliveryKey, reason: string): Promise<never> {
   const { endpoint: subject, event } = key;
   const message = `Sluice cannot send to this webhook because of a fault of its own: ${reason}`;
   await ledger.alerts.raise({ kind: UNSENT, subject, message, details: { event } });
-  throw notYet('WebhookNotSent', reason, OWN_RETRY_MS);
+  throw retryLater('WebhookNotSent', reason, OWN_RETRY_MS);
 }
 
 /** Sends one request. Throws NotFound if the endpoint was deleted. */

@@ -8,7 +8,7 @@ import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import { type Kind, kindOf } from '../settlement/kind.ts';
 import { createLanding, type LandingDeps } from '../settlement/land.ts';
 import { prepareNext } from '../settlement/prepare.ts';
-import { setAside, stateOf } from '../settlement/state.ts';
+import { holdUnlessEnded, stateOf } from '../settlement/state.ts';
 
 /** Activities of the withdrawal workflow on the chain worker. Throws NotFound if `kinds` lacks withdrawals. */
 export function createWithdrawalActivities(deps: LandingDeps) {
@@ -44,13 +44,13 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
       return current(id);
     },
 
-    /** See {@link setAside}. Reserves the withdrawal again first if a restore has lost it. */
+    /** See {@link holdUnlessEnded}. Reserves the withdrawal again first if a restore has lost it. */
     async hold(input: {
       readonly terms: WithdrawalTerms;
       readonly reason: StatusReason;
     }): Promise<SettlementState> {
       const { id } = await readmitted(ledger, input.terms);
-      await setAside(ledger, id, input.reason);
+      await holdUnlessEnded(ledger, id, input.reason);
       return current(id);
     },
   };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DomainError } from '../domain/errors.ts';
 import type { Landing, SignedStep } from '../domain/steps.ts';
 import { createLanding, type LandingDeps } from '../settlement/land.ts';
-import { notYet } from '../settlement/state.ts';
+import { retryLater } from '../settlement/state.ts';
 import { serveOwed } from '../x402/obligation.ts';
 import type { UpstreamAsker } from '../x402/upstream.ts';
 
@@ -37,7 +37,7 @@ export function createX402Activities(deps: LandingDeps & { readonly upstream: Up
       const holder = `worker/${randomUUID()}`;
       const tried = await serveOwed({ obligations, upstream, holder, bounds: BOUNDS }, payment);
       if (tried.kind === 'taken')
-        throw notYet('taken', 'another process serves it, or has begun to', LOOK_MS);
+        throw retryLater('taken', 'another process serves it, or has begun to', LOOK_MS);
       if (tried.kind === 'owed') {
         if (Date.now() - (payment.paidAt?.getTime() ?? 0) <= GIVEN_UP_MS)
           throw new DomainError('Unavailable', tried.reason);

@@ -157,7 +157,7 @@ async function activities({ ledger, chain, key }: FixtureParts) {
   return {
     kinds,
     ...createPreparation({ ledger, kind }),
-    ...createLanding({ ledger, watcher, chain, kinds, restMs: 50 }),
+    ...createLanding({ ledger, watcher, chain, kinds, recheckMs: 50 }),
     ...createSettlementActivities({ ledger, kinds }),
     ...createSignerActivities({ keys: { hot: signer }, bounds: BOUNDS, rules: SIGNING_RULES }),
   };

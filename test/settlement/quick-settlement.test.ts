@@ -84,7 +84,7 @@ function activities(crashes: string[] = [], answerWithinMs = PATIENT_MS, signs =
   const bounds = { priceCapMicroLamports: 100_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
   const kinds = { [PURCHASE]: purchases(room, orders, keys) };
   const watcher = new LandingWatcher(room.chain, PACE);
-  const deps = { ledger: record, kinds, watcher, chain: room.chain, restMs: 50 };
+  const deps = { ledger: record, kinds, watcher, chain: room.chain, recheckMs: 50 };
   const signer = createSignerActivities({ keys, bounds, rules: PURCHASE_RULE });
   const landing = createLanding(deps);
   return {

@@ -24,7 +24,7 @@ export interface BuyersTransaction {
   /** Wire format. A missing signature is 64 zero bytes. */
   readonly wire: Uint8Array;
   /**
-   * Slot of a block that contains the transaction, or at which a node accepted its blockhash. Null if no node
+   * Slot of a block that contains the transaction, or slot at which a node accepted its blockhash. Null if no node
    * was asked, which is allowed only while one of our signatures is missing.
    */
   readonly slot: bigint | null;

@@ -102,8 +102,8 @@ class FailureAlerts {
   }
 
   /**
-   * Settlements whose open alert is about an unsigned attempt. An alert about a signed attempt is recognized by its
-   * settlement, which is held first.
+   * Settlements whose open alert is about an unsigned attempt. If the attempt is signed, its settlement is held
+   * before the alert is raised.
    */
   async #alertedSettlements(): Promise<readonly string[]> {
     const { rows } = await this.#ledger.alerts.list({ open: true, limit: MAX_ALERTS_READ });

@@ -70,8 +70,8 @@ export interface Kind {
   /** True if the confirmation that the settlement waits for has arrived. */
   isConfirmed?(settlement: SettlementRow): Promise<boolean>;
   /**
-   * Signing tasks for our missing signatures, the fee payer's last. Signatures of other parties arrive by the
-   * update `giveSignature`. Default: the workflow derives the task from its own input.
+   * Signing tasks for our missing signatures, the fee payer's last. Other parties send their signatures by the
+   * workflow update `giveSignature`. Default: the workflow derives the task from its own input.
    */
   tasks?(settlement: SettlementRow, attempt: SignableAttempt): Promise<readonly SigningTask[]>;
   /** Amounts that a landed attempt moved, apart from the fee and the planned rent. Default: none. */

@@ -92,7 +92,7 @@ export async function waitIfRowLost<T>(ledger: Ledger, step: SignedStep, work: P
   try {
     return await work;
   } catch (error) {
-    // Another row of the kind may be missing instead.
+    // NotFound can also be about another row, for example one of the kind.
     if (!isDomainError(error, 'NotFound') || error.context['settlementId'] !== step.id) throw error;
     const alarm = lostAlarm(step, error);
     // Pause only once in each database: after an operator resumes payments, only this settlement stays stopped.

@@ -147,7 +147,7 @@ class NextAttempt {
     }
     const moved = await settlements.move(id, kind, reason).catch(holdIfRestored);
     if ('hold' in moved) return this.#refuse({ kind: 'held', reason: moved.hold }, n, pricing);
-    // The confirmation may have arrived between the check and the move, and is not sent again.
+    // Check again: the confirmation may have arrived between the first check and the move, and is not sent again.
     if (kind === 'awaiting_confirmation' && (await this.#kind.isConfirmed?.(moved)) === true)
       return this.#begin(n, pricing);
     // A settlement paid by a dead attempt was not moved.
@@ -188,7 +188,7 @@ function waitAfterFailure(attempts: readonly AttemptRow[]): void {
   const leftMs = endedAt.getTime() + waitMs - Date.now();
   // A clock far behind the database's clock cannot measure the wait.
   if (leftMs <= 0 || leftMs > 2 * waitMs) return;
-  const message = `attempt ${n} failed on chain: the next one follows in ${Math.ceil(leftMs / 1_000)} s`;
+  const message = `attempt ${n} failed on chain: the next attempt follows in ${Math.ceil(leftMs / 1_000)} s`;
   throw retryLater(ATTEMPT_FAILED, message, Math.min(leftMs, retryDelayMs()));
 }
 

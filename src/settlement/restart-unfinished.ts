@@ -48,7 +48,8 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
     const terms = await kinds[kind]?.terms?.(settlement);
     const end = await runs.lastEnd(settlementWorkflowId(settlement));
     if (end === 'failed') await ledger.alerts.raise(failedAlarm(id));
-    // A run completes only after its end is stored. If the row has no end now, a restore has lost it.
+    // A run completes only after the end of its settlement is stored. If the row has not ended now, a restore has
+    // lost that end.
     if (end === 'completed') {
       if (isTerminal((await ledger.settlements.get(id)).status)) return;
       const raised = await ledger.alerts.everRaised('maybe_paid', [id]);

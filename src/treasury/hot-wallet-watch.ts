@@ -26,8 +26,8 @@ const CHECK_TTL_MS = 3_000;
 const BEFORE_ANY_SLOT = -1n;
 
 /**
- * Compares the database with the transactions that the hot wallets signed, and with its own past. A mismatch
- * stops all preparations, for every worker. The watch repairs nothing.
+ * Compares the database with the transactions that the hot wallets signed, and detects a restored database. A
+ * mismatch stops the preparation of attempts in every worker. The watch repairs nothing.
  * Source: docs/decisions/0010-wallet-history.md.
  */
 export class WalletWatch {
@@ -72,7 +72,7 @@ export class WalletWatch {
 
   async #look(): Promise<void> {
     const { ledger, chain } = this.#deps;
-    // The database connection may lead to another database since the pool was opened.
+    // The connection can lead to a different database than when the pool was opened.
     await ledger.cluster.bind(chain.pool.genesisHash);
     const gap = await ledger.continuity.pulse();
     if (gap === null) await this.#judgeWallets(gap);
@@ -134,8 +134,8 @@ export class WalletWatch {
     const { quorum } = chain.pool;
     const known = await ledger.walletHistory.judgedTo(wallet);
     if (known === null && gap === null) return this.#begin(wallet);
-    // A database restored from before the wallet's first check lacks its earlier payments, so all of its
-    // history is judged.
+    // If the database was restored from before the wallet's first check, the wallet's earlier payments are missing,
+    // so its whole history is judged.
     const from = known ?? BEFORE_ANY_SLOT;
     await this.#spends.judgeScanned(wallet, scope);
     const isHarmless = (signature: string) => this.#spends.isHarmless(wallet, signature);

@@ -26,7 +26,7 @@ type NextLifetime = { readonly kind: 'needed'; readonly lifetime: Lifetime } | R
 
 const ACCOUNT_EXISTS: Refusal = {
   kind: 'needless',
-  reason: { code: 'already_made', message: 'the nonce account exists' },
+  reason: { code: 'already_made', message: 'the nonce account exists already' },
 };
 const NONCE_USED_UP: Refusal = {
   kind: 'needless',

@@ -54,7 +54,7 @@ export function simulationFailure(error: unknown): TransferWouldFail {
 export function failureRefusal({ kind, error, tried }: TransferWouldFail): Refusal {
   const message = describeFailure(error, tried);
   if (kind === 'short')
-    return awaitFunds(`in the newest block, the hot wallet has too little money: ${message}`);
+    return awaitFunds(`in the newest block, the hot wallet does not have enough funds: ${message}`);
   return { kind: 'rejected', reason: { code: 'would_fail', message } };
 }
 
@@ -109,7 +109,7 @@ export function checkNativeBalances(balances: NativeBalances): Refusal | null {
   const remaining = hotLamports - needed;
   if (remaining < 0n)
     return awaitFunds(
-      `the hot wallet has ${formatLamports(hotLamports)} SOL, but the withdrawal needs ${formatLamports(needed)}`,
+      `the hot wallet has ${formatLamports(hotLamports)} SOL, but the withdrawal needs ${formatLamports(needed)} SOL`,
     );
   if (remaining === 0n || remaining >= minimum) return null;
   return awaitFunds(

@@ -100,7 +100,7 @@ function sourceAccount(
   hotWallet: string,
   reading: ShownAccount,
 ): TokenAccountInfo | null | Refusal {
-  const name = `the hot wallet's token account ${reading.address} of ${address}`;
+  const name = `the hot wallet's token account ${reading.address} for mint ${address}`;
   try {
     const source = readTokenAccount(reading.address, reading.account);
     if (source === null) return null;

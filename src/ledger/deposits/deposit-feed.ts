@@ -26,8 +26,8 @@ export type FeedTransaction = Locked<Trx, 'feed'>;
 export interface FeedPage {
   readonly events: readonly DepositEvent[];
   /**
-   * The `after` of the next page: no new event ever gets a sequence up to this one. Equal to the given `after` at the
-   * end of the feed.
+   * Pass this as `after` for the next page: later events always get higher sequences. Equal to the given `after` at
+   * the end of the feed.
    */
   readonly next: bigint;
 }
@@ -109,9 +109,9 @@ function behind(after: bigint, last: bigint, mayBeRestored: boolean): DomainErro
 }
 
 /**
- * Once after each possible restore, moves the last sequence far above every sequence that the replaced database can
- * have issued. Readers then never mistake a new event for a known one. The clock in microseconds is high enough,
- * because it grows faster than sequences do.
+ * Moves the last sequence far above every sequence that the replaced database can have issued, once after each
+ * possible restore. Readers therefore never mistake a new event for a known one. The clock in microseconds is high
+ * enough, because it grows faster than sequences do.
  */
 export async function raiseLastSequence(trx: Trx): Promise<void> {
   await trx

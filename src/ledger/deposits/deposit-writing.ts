@@ -133,7 +133,7 @@ export async function endDeposit(
   await raiseAlert(trx, {
     kind: 'deposit_mismatch',
     subject: signature,
-    message: `${by.join(', ')} report ${describeInflow({ ...confirmed, asset, account })}, the node of the scan reported ${describeInflow({ ...before, asset, account })}`,
+    message: `nodes ${by.join(', ')} report ${describeInflow({ ...confirmed, asset, account })}, but the node of the scan reported ${describeInflow({ ...before, asset, account })}`,
     details: { account, asset, by, onRecord: before.amount.toString(), read: confirmed.amount.toString() },
   });
   return ended;

@@ -30,7 +30,7 @@ export class Deposits extends Repository {
     return selectDeposits(this.db).where('deposit.id', '=', id).executeTakeFirst();
   }
 
-  /** By public id. */
+  /** Finds a deposit by its public id. */
   async find(id: string): Promise<DepositRow | undefined> {
     return selectDeposits(this.db).where(hasPublicId(id)).executeTakeFirst();
   }
@@ -150,7 +150,7 @@ async function alertUnowned(trx: Trx, ids: readonly bigint[]): Promise<void> {
     await raiseAlert(trx, {
       kind: 'deposit_unowned',
       subject: depositId(row),
-      message: `${wallet} received ${amount} base units of ${asset} in slot ${slot}, before its assignment to ${userRef}: the deposit has no owner`,
+      message: `deposit address ${wallet} received ${amount} base units of ${asset} in slot ${slot}, before its assignment to user ${userRef}: the deposit has no owner`,
       details: { signature, wallet, slot: `${slot}`, assignedAfter: `${assignedAfter}`, amount: `${amount}` },
     });
   }

@@ -39,8 +39,8 @@ export class Movements extends Repository {
       .groupBy('wallet')
       .execute();
     const baselineSlots = new Map(baselines.map(({ wallet, slot }) => [wallet, slot]));
-    // One query for each baseline: with its slot as a value, the planner knows that only few rows of a hot wallet are
-    // newer.
+    // One query for each baseline: with its slot as a parameter, the planner estimates that few rows of a hot wallet
+    // are newer.
     const found: Account[] = await this.#accountsSince(
       wallets.filter((wallet) => !baselineSlots.has(wallet)),
       -1n,

@@ -46,7 +46,8 @@ export class Rejections extends Repository {
   }
 }
 
-async function drop(trx: FeedTransaction, { id, amount, reason }: Rejection['row']): Promise<WrittenDeposit> {
+async function drop(trx: FeedTransaction, row: Rejection['row']): Promise<WrittenDeposit> {
+  const { id, amount, reason } = row;
   const dropped = await trx
     .updateTable('deposit')
     .set({ state: 'dropped', reason: null, updatedAt: sql<Date>`now()` })
@@ -57,10 +58,8 @@ async function drop(trx: FeedTransaction, { id, amount, reason }: Rejection['row
     .returning(['id', 'state', 'amount', 'reason'])
     .executeTakeFirst();
   if (dropped !== undefined) return dropped;
-  throw new DomainError(
-    'NotRejectable',
-    'the deposit changed while the nodes were asked: check it again before you reject it',
-  );
+  const message = `deposit ${depositId(row)} changed while the nodes were asked: check it again before you reject it`;
+  throw new DomainError('NotRejectable', message);
 }
 
 async function wasAnnounced(trx: Trx, { id }: Rejection['row']): Promise<boolean> {

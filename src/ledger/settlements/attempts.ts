@@ -77,7 +77,7 @@ export class Attempts extends Repository {
       if (error instanceof ShortageError) return error.shortage;
       if (!violates(error, 'attempt_message_unique')) throw error;
       const { settlementId, n, messageHash } = input;
-      const message = `another attempt already has the message of ${settlementId}/${n}`;
+      const message = `another attempt already has the message of attempt ${settlementId}/${n}`;
       throw new DomainError('MessageTaken', message, { settlementId, n, messageHash }, error);
     }
   }

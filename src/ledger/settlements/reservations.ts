@@ -143,8 +143,8 @@ function openOf(trx: Trx, settlementId: string) {
 /**
  * What other settlements have reserved, plus the fees of attempts that failed after the balance was read. Triggers
  * maintain the sums, so the cost does not depend on the number of open reservations. One statement reads everything,
- * so that the sum and the landed payments are of one snapshot. The settlement's own rows are selected by its id only: with the
- * wallet as well, a plan from old statistics can read all open rows of the wallet.
+ * so that the sum and the landed payments are of one snapshot. The settlement's own rows are selected by its id only:
+ * with the wallet as well, a plan from old statistics can read all open rows of the wallet.
  */
 async function committedByOthers(
   trx: Trx,

@@ -139,10 +139,10 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
 export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   const { traffic, payments, walletHistory, movements, deliveries, alerts } = ledger;
   const [since, top] = [new Date(Date.now() - HOUR_MS), BigInt(of.rows + 2_000)];
-  for await (const row of ledger.settlements.unfinished()) void row;
+  for await (const row of ledger.settlements.listUnfinished()) void row;
   await ledger.settlementViews.countUnfinished();
-  await ledger.attempts.unsigned(100);
-  for (const kind of ['withdrawal', 'x402', 'nonce-create']) await traffic.unsent(kind, top);
+  await ledger.attempts.listUnsigned(100);
+  for (const kind of ['withdrawal', 'x402', 'nonce-create']) await traffic.countUnsent(kind, top);
   await traffic.newestEnds('withdrawal', 32);
   await payments.failuresOf('GET /r1', since, { payments: 1_000, buyers: 20 });
   await payments.overdue(60_000, 100);
@@ -175,7 +175,7 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await alerts.knowsLanding(of.id, { signature: of.signature, shownBy: [] }, EVERYTHING);
   await ledger.pauses.open();
   await ledger.nonces.candidate(HOT, 1n);
-  await ledger.nonces.unproved(HOT);
+  await ledger.nonces.unprovedAccounts(HOT);
   await ledger.lostNonces.list();
   await ledger.continuity.databaseId();
   await ledger.continuity.isUnbrokenSince(0);

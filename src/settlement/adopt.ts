@@ -32,7 +32,7 @@ export interface BuyersTransaction {
 
 /**
  * Builds the attempt for a buyer's transaction. Only signatures of the addresses in `ours` may be missing.
- * @throws InvalidRequest if the bytes are not a legacy or version 0 transaction, a signature is missing or invalid, a
+ * @throws InvalidRequest if the bytes are not a legacy or version 0 transaction, a signature is missing or invalidRequest, a
  * fully signed transaction has no slot, or no node accepts the blockhash
  * @throws NoHealthyNode if too few nodes report how long the blockhash is valid
  */
@@ -45,13 +45,13 @@ export async function adopt(
   cost: CostLimits,
 ): Promise<NewAttempt> {
   const signed = readSigned(wire);
-  if (signed === null) throw invalid('the bytes are not a legacy or version 0 transaction');
+  if (signed === null) throw invalidRequest('the bytes are not a legacy or version 0 transaction');
   const { message, signers } = signed;
   const blockhash = blockhashOf(message);
   const signatures = signaturesOf(signed, ours);
   const isComplete = !signatures.includes(null);
   if (isComplete && slot === null)
-    throw invalid(
+    throw invalidRequest(
       'the transaction is fully signed, so the slot at which a node returned or accepted it is required',
     );
   const cachedLifetime = isComplete || slot === null ? null : ((await lives?.of(slot)) ?? null);
@@ -59,7 +59,7 @@ export async function adopt(
   // blockhash.
   const mustAskNodes = slot === null || (lives !== undefined && !isComplete && cachedLifetime === null);
   if (mustAskNodes && (await acceptedIn(pool, blockhash)) === null)
-    throw invalid(
+    throw invalidRequest(
       `no node accepts the blockhash ${blockhash}: the blockhash has expired, or the nodes do not know it yet`,
     );
   return {
@@ -85,12 +85,12 @@ function signaturesOf(
     const signer = signers[index] ?? '';
     const isMissing = signature.every((byte) => byte === 0);
     if (isMissing && ours.includes(signer)) return null;
-    if (isMissing) throw invalid(`signature ${index + 1}, by ${signer}, is missing`);
+    if (isMissing) throw invalidRequest(`signature ${index + 1}, by ${signer}, is missing`);
     if (verifySignature(signer, message, signature)) return base58.encode(signature);
-    throw invalid(`signature ${index + 1} is not a valid signature of the message by ${signer}`);
+    throw invalidRequest(`signature ${index + 1} is not a valid signature of the message by ${signer}`);
   });
 }
 
-function invalid(message: string): DomainError {
+function invalidRequest(message: string): DomainError {
   return new DomainError('InvalidRequest', message);
 }

@@ -12,7 +12,7 @@ const MAX_BLOCK_TIMES = 9;
 const DEFAULT_MS_PER_BLOCK = 400;
 
 type BackpressureLedger = {
-  readonly traffic: Pick<Ledger['traffic'], 'unsent' | 'newestEnds'>;
+  readonly traffic: Pick<Ledger['traffic'], 'countUnsent' | 'newestEnds'>;
   readonly attempts: Pick<Ledger['attempts'], 'signings'>;
 };
 
@@ -60,7 +60,7 @@ export class Backpressure {
       const { traffic } = this.#ledger;
       const { height } = await this.#chain.latestBlockhash();
       const [{ living, overdue }, ends] = await Promise.all([
-        traffic.unsent(this.#kind, height),
+        traffic.countUnsent(this.#kind, height),
         traffic.newestEnds(this.#kind, MAX_ENDS_READ),
       ]);
       const unsent = { living: living + this.#preparing, overdue };

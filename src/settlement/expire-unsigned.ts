@@ -56,7 +56,7 @@ export function createUnsignedExpiry({
      */
     async expireUnsigned(): Promise<number> {
       const end = performance.now() + MAX_ROUND_MS;
-      const rows = await ledger.attempts.unsigned(maxRowsPerRound, skipCount);
+      const rows = await ledger.attempts.listUnsigned(maxRowsPerRound, skipCount);
       let [examinedCount, deadCount] = [0, 0];
       for (const row of rows) {
         if (performance.now() > end) break;

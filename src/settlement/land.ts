@@ -145,7 +145,7 @@ export function createQuickLanding(deps: JudgeDeps) {
 type Status = LandingReport['status'];
 
 /** Heartbeat details for the next try of the activity: the report, and the status that the workflow has. */
-interface Beat extends LandingReport {
+interface HeartbeatDetails extends LandingReport {
   readonly signature: string;
   readonly runShows: Status;
 }
@@ -169,7 +169,7 @@ export class LandingReporter {
   constructor(n: number, signature: string) {
     this.#signature = signature;
     this.#report = { n, status: 'sending', reason: null };
-    const last = this.#context.info.heartbeatDetails as Partial<Beat> | undefined;
+    const last = this.#context.info.heartbeatDetails as Partial<HeartbeatDetails> | undefined;
     this.#statusInRun = last?.runShows ?? 'sending';
     this.#timer = setInterval(() => this.#beat(), TIMEOUTS.heartbeatEveryMs);
   }
@@ -196,7 +196,11 @@ export class LandingReporter {
 
   #beat(): void {
     this.#keepRunInformed();
-    const beat: Beat = { ...this.#report, signature: this.#signature, runShows: this.#statusInRun };
+    const beat: HeartbeatDetails = {
+      ...this.#report,
+      signature: this.#signature,
+      runShows: this.#statusInRun,
+    };
     this.#context.heartbeat(beat);
   }
 

@@ -56,7 +56,7 @@ export class NonceLifetimes implements Lifetimes {
   }
 
   async next(salt: bigint): Promise<Lifetime | Stop> {
-    const account = (await this.#candidate(salt)) ?? (await this.#proven(salt));
+    const account = (await this.#candidate(salt)) ?? (await this.#candidateAfterProof(salt));
     if (account === undefined || account.nonce === null) return NO_FREE_NONCE;
     const { address, nonce } = account;
     const { chain, ledger, hotWallet } = this.#deps;
@@ -76,7 +76,7 @@ export class NonceLifetimes implements Lifetimes {
     return this.#deps.ledger.nonces.candidate(this.#deps.hotWallet, salt);
   }
 
-  async #proven(salt: bigint): Promise<NonceAccountRow | undefined> {
+  async #candidateAfterProof(salt: bigint): Promise<NonceAccountRow | undefined> {
     await this.#proofs.get('', () => proveNonces(this.#deps));
     return this.#candidate(salt);
   }
@@ -87,7 +87,7 @@ export class NonceLifetimes implements Lifetimes {
  * used.
  */
 export async function proveNonces({ ledger, chain, hotWallet }: NonceLifetimesDeps): Promise<void> {
-  const unproved = await ledger.nonces.unproved(hotWallet);
+  const unproved = await ledger.nonces.unprovedAccounts(hotWallet);
   if (unproved.length === 0) return;
   const addresses = unproved.map(({ address }) => address);
   const agreed = await agreedNonces(chain.pool, addresses);

@@ -83,16 +83,16 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
     async restartOrphans(): Promise<{ readonly restarted: number }> {
       const orphans: SettlementRow[] = [];
       const running = await runs.running();
-      for await (const row of ledger.settlements.unfinished())
+      for await (const row of ledger.settlements.listUnfinished())
         if (!running.has(settlementWorkflowId(row)) && (await hasKey(row))) orphans.push(row);
-      const owed = await owedOrphans(running);
+      const owedSettlements = await owedOrphans(running);
       const backfills = (await ledger.backfills.due(MAX_BACKFILLS_PER_ROUND))
         .map(orderOf)
         .filter((order) => !running.has(backfillWorkflowId(order)));
       await pLimit(START_CONCURRENCY).map(orphans, restart);
-      await pLimit(START_CONCURRENCY).map(owed, (row) => runs.startSettlement(row, 'confirmed'));
+      await pLimit(START_CONCURRENCY).map(owedSettlements, (row) => runs.startSettlement(row, 'confirmed'));
       await pLimit(START_CONCURRENCY).map(backfills, (order) => runs.startBackfill(order));
-      return { restarted: orphans.length + owed.length + backfills.length };
+      return { restarted: orphans.length + owedSettlements.length + backfills.length };
     },
   };
 }

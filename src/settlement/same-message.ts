@@ -43,7 +43,7 @@ export class SameMessage {
     const { adoptedFrom, generation } = attempt;
     const isUnbroken = await this.#ledger.continuity.isUnbrokenSince(generation);
     if (isUnbroken && adoptedFrom === null) return NOT_LANDED;
-    const cause = isUnbroken ? SIGNED_TWICE : RESTORED;
+    const cause = isUnbroken ? SIGNED_TWICE_CAUSE : RESTORE_CAUSE;
     if (this.#proofs.pendingCount >= MAX_QUEUED_PROOFS)
       return {
         unproved: `${cause}, and ${MAX_QUEUED_PROOFS} other proofs are queued: Sluice tries again later`,
@@ -69,5 +69,5 @@ export class SameMessage {
   }
 }
 
-const RESTORED = 'the database was restored from a backup after the attempt was prepared';
-const SIGNED_TWICE = 'the caller that composed the message may have signed it twice';
+const RESTORE_CAUSE = 'the database was restored from a backup after the attempt was prepared';
+const SIGNED_TWICE_CAUSE = 'the caller that composed the message may have signed it twice';

@@ -3,7 +3,7 @@ import { isDomainError } from '../domain/errors.ts';
 import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
 import type { PreparedAttempt, SettlementState } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { type AttemptRow, MAY_HAVE_PAID } from '../ledger/settlements/attempt-row.ts';
+import { type AttemptRow, POSSIBLY_PAID_STATES } from '../ledger/settlements/attempt-row.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import type { Kind } from './kind.ts';
 
@@ -34,7 +34,7 @@ export async function holdUnlessEnded(ledger: Ledger, id: string, reason: Status
  * failed.
  */
 function currentAttempt({ status }: SettlementRow, rows: readonly AttemptRow[]): AttemptRow | null {
-  const current = rows.find(({ state }) => MAY_HAVE_PAID.includes(state));
+  const current = rows.find(({ state }) => POSSIBLY_PAID_STATES.includes(state));
   return current ?? (status === 'failed' ? rows.findLast(({ state }) => state === 'failed') : null) ?? null;
 }
 

@@ -132,11 +132,11 @@ export class WalletWatch {
   async #judgeWallet(wallet: string, gap: Gap | null, scope = EVERYTHING): Promise<bigint | null> {
     const { ledger, chain } = this.#deps;
     const { quorum } = chain.pool;
-    const known = await ledger.walletHistory.judgedTo(wallet);
-    if (known === null && gap === null) return this.#begin(wallet);
+    const judgedBefore = await ledger.walletHistory.judgedTo(wallet);
+    if (judgedBefore === null && gap === null) return this.#begin(wallet);
     // If the database was restored from before the wallet's first check, the wallet's earlier payments are missing,
     // so its whole history is judged.
-    const from = known ?? BEFORE_ANY_SLOT;
+    const from = judgedBefore ?? BEFORE_ANY_SLOT;
     await this.#spends.judgeScanned(wallet, scope);
     const isHarmless = (signature: string) => this.#spends.isHarmless(wallet, signature);
     const listings = await this.#lists.ofMost(chain.pool, wallet, from, isHarmless);

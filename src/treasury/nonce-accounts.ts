@@ -41,12 +41,12 @@ export function nonceKinds(
     [NONCE_CREATE]: nonceKind(
       deps,
       ({ subjectId }) => subjectId,
-      (account) => creation(deps, account),
+      (account) => creationLifetime(deps, account),
     ),
     [NONCE_ADVANCE]: nonceKind(
       deps,
       ({ subjectId }) => readAdvanceSubject(subjectId).address,
-      (account, { subjectId }) => advance(deps, account, readAdvanceSubject(subjectId)),
+      (account, { subjectId }) => advanceLifetime(deps, account, readAdvanceSubject(subjectId)),
     ),
   };
 }
@@ -84,7 +84,7 @@ function nonceKind(
   };
 }
 
-async function creation(deps: NonceKindsDeps, { address }: NonceAccountRow): Promise<NextLifetime> {
+async function creationLifetime(deps: NonceKindsDeps, { address }: NonceAccountRow): Promise<NextLifetime> {
   if ((await agreedNonce(deps.chain, address)).nonce === null)
     return { kind: 'needed', lifetime: { kind: 'blockhash', ...(await deps.chain.latestBlockhash()) } };
   await proveNonces(deps);
@@ -92,7 +92,7 @@ async function creation(deps: NonceKindsDeps, { address }: NonceAccountRow): Pro
 }
 
 /** An advance is needed only if a live attempt uses the nonce, or if an attempt that a restore lost may use it. */
-async function advance(
+async function advanceLifetime(
   { ledger, chain }: NonceKindsDeps,
   { address, state, nonce, slot }: NonceAccountRow,
   subject: UsedUp,

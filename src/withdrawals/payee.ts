@@ -64,13 +64,13 @@ export async function readPayee(
     const isVault = payTo.kind === 'vault';
     const token = mint && (await readTokenSide({ chain, view, rules, row, isVault, listed }, mint));
     if (token !== null && 'reason' in token) return token;
-    return payable([destination, hot, mint], token, hot, isVault);
+    return payeeOf([destination, hot, mint], token, hot, isVault);
   };
   const knownAddresses = [row.destination, rules.hotWallet, ...(isToken ? [row.asset] : [])];
   return chain.agreedReading(knownAddresses, read, quorumInputs);
 }
 
-function payable(
+function payeeOf(
   accounts: readonly (ShownAccount | null)[],
   token: Exclude<Awaited<ReturnType<typeof readTokenSide>>, Refusal> | null,
   hot: ShownAccount,

@@ -6,7 +6,7 @@ import { anyOfNumbers, type Database, type Locked, Repository, type RowOf, type 
 import { POSSIBLE_LOSS } from '../operations/restore-detection.ts';
 import { depositNews } from '../webhooks/events.ts';
 import { isAskedFor, writeEvents } from '../webhooks/outbox.ts';
-import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
+import { applyFilter, type DepositFilter, type DepositRow, selectDeposits } from './deposit-row.ts';
 import { inputRows } from './input-rows.ts';
 
 /**
@@ -55,7 +55,7 @@ export class DepositFeed extends Repository {
     if (end === after) return { events: [], next: after };
     // The limit makes the planner read one deposit by id for each event. With statistics that were collected during a
     // large commit, a plain join reads all deposits for each event.
-    const depositOfEvent = filtered(selectDeposits(this.db), which)
+    const depositOfEvent = applyFilter(selectDeposits(this.db), which)
       .where('deposit.id', '=', sql.ref<bigint>('event.depositId'))
       .limit(1)
       .as('deposit');
@@ -95,14 +95,14 @@ export class DepositFeed extends Repository {
           .as('first'),
       )
       .executeTakeFirstOrThrow();
-    if (after > last) throw behind(after, last, loss !== null);
+    if (after > last) throw feedBehindError(after, last, loss !== null);
     if (first === null) return after;
     // Sequences jump at each restore; between two jumps they are consecutive.
     return lowest([first + this.#maxExamined - 1n, last]);
   }
 }
 
-function behind(after: bigint, last: bigint, mayBeRestored: boolean): DomainError {
+function feedBehindError(after: bigint, last: bigint, mayBeRestored: boolean): DomainError {
   const message = `sequence ${after} is above the newest event ${last}: this database may be older than the one that returned ${after}`;
   const context = { field: 'after', last: last.toString() };
   return new DomainError(mayBeRestored ? 'RecordInDoubt' : 'FeedBehind', message, context);

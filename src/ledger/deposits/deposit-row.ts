@@ -48,7 +48,7 @@ export function selectDeposits(db: Database): DepositQuery {
     .select(DEPOSIT_USER.as('userRef'));
 }
 
-export function filtered(
+export function applyFilter(
   query: DepositQuery,
   { address, userRef, state, asset }: DepositFilter,
 ): DepositQuery {

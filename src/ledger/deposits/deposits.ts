@@ -9,10 +9,10 @@ import { holdUnpaused } from '../scan/scan-pauses.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
 import { depositId, hasPublicId } from './deposit-id.ts';
 import {
+  applyFilter,
   DEPOSIT_USER,
   type DepositFilter,
   type DepositRow,
-  filtered,
   IS_UNCONFIRMED,
   selectDeposits,
 } from './deposit-row.ts';
@@ -38,7 +38,7 @@ export class Deposits extends Repository {
   /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
   async list(filter: DepositFilter & PageRequest): Promise<Page<DepositRow>> {
     const before = positionBefore(filter);
-    const matching = filtered(selectDeposits(this.db), filter).select('deposit.id as position');
+    const matching = applyFilter(selectDeposits(this.db), filter).select('deposit.id as position');
     const hasBroadFilter = filter.asset !== undefined || filter.state !== undefined;
     const newest = hasBroadFilter
       ? matching.where(negative('deposit.id'), '>', -before).orderBy(negative('deposit.id'))

@@ -31,7 +31,7 @@ export class Rejections extends Repository {
   async reject({ row, actor, reason, deniedBy }: Rejection): Promise<DepositRow> {
     await this.db.transaction().execute(async (trx) => {
       const feed = await lockFeed(trx);
-      const dropped = await drop(feed, row);
+      const dropped = await dropDeposit(feed, row);
       await trx
         .insertInto('depositRejection')
         .values({ depositId: row.id, actor, reason, deniedBy: deniedBy.join(', ') })
@@ -46,7 +46,7 @@ export class Rejections extends Repository {
   }
 }
 
-async function drop(trx: FeedTransaction, row: Rejection['row']): Promise<WrittenDeposit> {
+async function dropDeposit(trx: FeedTransaction, row: Rejection['row']): Promise<WrittenDeposit> {
   const { id, amount, reason } = row;
   const dropped = await trx
     .updateTable('deposit')

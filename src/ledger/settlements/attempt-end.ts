@@ -21,23 +21,23 @@ export async function moveAfterAttempt(
   trx: Trx,
   eventsByKind: EventsByKind,
   settlement: SettlementRow,
-  ended: AttemptRow,
+  endedAttempt: AttemptRow,
   { reason, mayPass = false }: AttemptOutcome,
 ): Promise<void> {
   const { id } = settlement;
-  if (ended.nonceAccount !== null) await returnNonce(trx, ended.nonceAccount, id);
+  if (endedAttempt.nonceAccount !== null) await returnNonce(trx, endedAttempt.nonceAccount, id);
   const isStopped = isPaidByDead(settlement);
-  if (ended.state !== 'dead' && ended.slot === null)
-    throw illegalTransition(ended, 'end without the slot of its block');
-  if (ended.state === 'landed') {
+  if (endedAttempt.state !== 'dead' && endedAttempt.slot === null)
+    throw illegalTransition(endedAttempt, 'end without the slot of its block');
+  if (endedAttempt.state === 'landed') {
     if (!isStopped) await enterStatus(trx, eventsByKind, id, 'finalized');
-    await landReservations(trx, id, ended.slot ?? 0n);
+    await landReservations(trx, id, endedAttempt.slot ?? 0n);
     return;
   }
   // A message of our own is composed again, so its reservation stays open for the next attempt.
-  const isRetried = ended.adoptedFrom === null && (ended.state === 'dead' || mayPass);
+  const isRetried = endedAttempt.adoptedFrom === null && (endedAttempt.state === 'dead' || mayPass);
   if (!isStopped)
-    await enterNext(trx, eventsByKind, settlement, ended, { isRetried, reason: reason ?? null });
+    await enterNext(trx, eventsByKind, settlement, endedAttempt, { isRetried, reason: reason ?? null });
   if (!isRetried) await releaseReservations(trx, id);
 }
 
@@ -45,16 +45,16 @@ async function enterNext(
   trx: Trx,
   eventsByKind: EventsByKind,
   { id, status }: SettlementRow,
-  ended: AttemptRow,
+  endedAttempt: AttemptRow,
   { isRetried, reason }: { readonly isRetried: boolean; readonly reason: StatusReason | null },
 ): Promise<void> {
   // The attempt failed, or the fork that confirmed it was abandoned. The state machine allows the next status only
   // after `sending`.
-  if (status === 'confirmed' && (isRetried || ended.state === 'dead'))
+  if (status === 'confirmed' && (isRetried || endedAttempt.state === 'dead'))
     await enterStatus(trx, eventsByKind, id, 'sending');
-  if (ended.state === 'dead')
+  if (endedAttempt.state === 'dead')
     await enterStatus(trx, eventsByKind, id, isRetried ? 'preparing' : 'dead', isRetried ? null : EXPIRED);
-  else if (isRetried) await prepareAgain(trx, eventsByKind, ended, reason);
+  else if (isRetried) await prepareAgain(trx, eventsByKind, endedAttempt, reason);
   else await enterStatus(trx, eventsByKind, id, 'failed', reason);
 }
 

@@ -37,10 +37,10 @@ export interface AttemptOutcome {
 }
 
 /** States of an attempt that has not ended. */
-export const LIVE: readonly AttemptState[] = ['prepared', 'signed'];
+export const LIVE_STATES: readonly AttemptState[] = ['prepared', 'signed'];
 
 /** States of an attempt that has paid or can still pay. The other states, dead and failed, are proved never to pay. */
-export const MAY_HAVE_PAID: readonly AttemptState[] = [...LIVE, 'landed'];
+export const POSSIBLY_PAID_STATES: readonly AttemptState[] = [...LIVE_STATES, 'landed'];
 
 /** Oldest first. */
 export async function attemptsOf(db: Database, settlementId: string): Promise<readonly AttemptRow[]> {
@@ -80,7 +80,7 @@ export function refuseUnlessNext(
   { n }: Pick<AttemptRow, 'n'>,
   earlier: readonly AttemptRow[],
 ): void {
-  const payable = earlier.find(({ state }) => MAY_HAVE_PAID.includes(state));
+  const payable = earlier.find(({ state }) => POSSIBLY_PAID_STATES.includes(state));
   if (payable === undefined && n === earlier.length + 1 && mayFollow(status, 'preparing')) return;
   const reason =
     payable === undefined ? `the settlement is ${status}` : `attempt ${payable.n} is ${payable.state}`;

@@ -11,7 +11,7 @@ import {
   type AttemptRow,
   attemptsOf,
   illegalTransition,
-  LIVE,
+  LIVE_STATES,
   readAttempt,
   refuseUnlessNext,
 } from './attempt-row.ts';
@@ -123,7 +123,7 @@ export class Attempts extends Repository {
     return this.db.transaction().execute(async (trx) => {
       const settlement = await lockSettlement(trx, settlementId);
       const row = await readAttempt(trx, settlementId, n);
-      if (!LIVE.includes(row.state)) return true;
+      if (!LIVE_STATES.includes(row.state)) return true;
       if (row.signature !== null && row.signature !== signatures[0] && !isProved) return false;
       await storeSignatures(trx, this.#eventsByKind, settlement, row, signatures);
       return true;
@@ -160,7 +160,7 @@ export class Attempts extends Repository {
         })
         .where('settlementId', '=', settlementId)
         .where('n', '=', n)
-        .where('state', 'in', LIVE)
+        .where('state', 'in', LIVE_STATES)
         .returningAll()
         .executeTakeFirstOrThrow(() => illegalTransition(row, `become ${outcome.state}`));
       await this.#eventsByKind[settlement.kind]?.ended?.(trx, settlement, stored, outcome);
@@ -203,7 +203,7 @@ export class Attempts extends Repository {
    * - it is older than three minutes, so its blockhash can have expired.
    * The oldest attempt of each kind comes first, then the second oldest of each, so that no kind delays another.
    */
-  async unsigned(limit: number, skipCount = 0): Promise<readonly AttemptRow[]> {
+  async listUnsigned(limit: number, skipCount = 0): Promise<readonly AttemptRow[]> {
     return this.db
       .selectFrom('attempt')
       .innerJoin('settlement', 'settlement.id', 'attempt.settlementId')

@@ -3,7 +3,7 @@ import type { AttemptState } from '../../domain/attempt.ts';
 import type { Ends, Unsent } from '../../domain/backpressure.ts';
 import { Repository } from '../database.ts';
 
-const ENDED: readonly AttemptState[] = ['landed', 'failed', 'dead'];
+const ENDED_STATES: readonly AttemptState[] = ['landed', 'failed', 'dead'];
 
 /**
  * Time at which the newest signed attempt was prepared. Attempts that expired without a signature are skipped: a
@@ -21,7 +21,7 @@ export class InFlightAttempts extends Repository {
    * expired, and no attempt that was prepared later is signed. Attempts that the signer skipped or refused are not
    * counted.
    */
-  async unsent(kind: string, height: bigint): Promise<Unsent> {
+  async countUnsent(kind: string, height: bigint): Promise<Unsent> {
     const { living, overdue } = await this.db
       .selectFrom('attempt')
       .select(({ fn }) => [
@@ -57,7 +57,7 @@ export class InFlightAttempts extends Repository {
     const newest = await this.db
       .selectFrom('attempt')
       .select('state')
-      .where('state', 'in', ENDED)
+      .where('state', 'in', ENDED_STATES)
       .where('kind', '=', kind)
       .orderBy('createdAt', 'desc')
       .limit(count)

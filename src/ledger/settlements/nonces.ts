@@ -80,7 +80,7 @@ export class Nonces extends Repository {
       .executeTakeFirst();
   }
 
-  async unproved(authority: string): Promise<readonly NonceAccountRow[]> {
+  async unprovedAccounts(authority: string): Promise<readonly NonceAccountRow[]> {
     return this.db
       .selectFrom('nonceAccount')
       .selectAll()

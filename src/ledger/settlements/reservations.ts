@@ -33,7 +33,7 @@ export interface Shortage {
  * The amount of an asset in a wallet that is not available: open reservations, plus payments that landed and fees of
  * attempts that failed after the balance was read.
  */
-type Committed = Omit<RowOf<'reserved'>, 'part'>;
+type CommittedAmount = Omit<RowOf<'reserved'>, 'part'>;
 
 /** Thrown to roll back the transaction. */
 export class ShortageError extends Error {
@@ -128,15 +128,15 @@ async function lockSums(trx: Trx, settlementId: string, inputs: readonly Reserva
 }
 
 export async function releaseReservations(trx: Trx, settlementId: string): Promise<void> {
-  await openOf(trx, settlementId).set({ state: 'released' }).execute();
+  await updateOpen(trx, settlementId).set({ state: 'released' }).execute();
 }
 
 /** Marks the open reservations as spent in `slot`: a balance that was read at an earlier slot still contains them. */
 export async function landReservations(trx: Trx, settlementId: string, slot: bigint): Promise<void> {
-  await openOf(trx, settlementId).set({ state: 'landed', slot }).execute();
+  await updateOpen(trx, settlementId).set({ state: 'landed', slot }).execute();
 }
 
-function openOf(trx: Trx, settlementId: string) {
+function updateOpen(trx: Trx, settlementId: string) {
   return trx.updateTable('reservation').where('settlementId', '=', settlementId).where('state', '=', 'open');
 }
 
@@ -150,10 +150,10 @@ async function committedByOthers(
   trx: Trx,
   settlementId: string,
   inputs: readonly ReservationInput[],
-): Promise<readonly Committed[]> {
+): Promise<readonly CommittedAmount[]> {
   const wallets = inputs.map(({ wallet }) => wallet);
   const slots = inputs.map(({ observedSlot }) => observedSlot.toString());
-  const { rows } = await sql<Committed>`
+  const { rows } = await sql<CommittedAmount>`
     with observed as (select * from unnest(${wallets}::text[], ${slots}::bigint[]) as observed (wallet, slot))
     select wallet, asset, sum(amount) as amount, sum(open)::bigint as open from (
       select wallet, asset, amount, open from reserved where wallet = any(${wallets}::text[])
@@ -171,7 +171,7 @@ async function committedByOthers(
   return rows;
 }
 
-function missingOf(need: Need, committed: readonly Committed[]): bigint | null {
+function missingOf(need: Need, committed: readonly CommittedAmount[]): bigint | null {
   const others = committed.find((entry) => entry.asset === need.asset) ?? { amount: 0n, open: 0n };
   const remaining = need.finalizedBalance - others.amount - need.amount;
   // The wallet may be emptied only if no other reservation is open: if the transactions landed in another order, too

@@ -15,7 +15,7 @@ import {
 } from '../../domain/settlement.ts';
 import { anyOf, type Database, exists, Repository, type Tables, type Trx } from '../database.ts';
 import { closeAlert } from '../operations/alerts.ts';
-import { MAY_HAVE_PAID } from './attempt-row.ts';
+import { POSSIBLY_PAID_STATES } from './attempt-row.ts';
 import { judgeLandingFalse } from './false-landing.ts';
 import { releaseReservations } from './reservations.ts';
 import {
@@ -68,7 +68,7 @@ export class Settlements extends Repository {
   }
 
   /** Every settlement that has not ended, oldest first, read in pages. */
-  async *unfinished(): AsyncGenerator<SettlementRow> {
+  async *listUnfinished(): AsyncGenerator<SettlementRow> {
     for (let after = 0n; ; ) {
       const page = await this.db
         .selectFrom('settlement')
@@ -109,7 +109,7 @@ export class Settlements extends Repository {
     return this.db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if ((row.status === to && isTerminal(to)) || isPaidByDead(row)) return row;
-      if (STATUSES_WITHOUT_ATTEMPT.includes(to) && (await hasAttempt(trx, id, MAY_HAVE_PAID))) {
+      if (STATUSES_WITHOUT_ATTEMPT.includes(to) && (await hasAttempt(trx, id, POSSIBLY_PAID_STATES))) {
         const message = `settlement ${id} cannot change to ${to}: an attempt has paid it or may land`;
         throw new DomainError('IllegalTransition', message, { id, to });
       }
@@ -147,7 +147,7 @@ export class Settlements extends Repository {
     return this.db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if (row.status === 'cancelled' || isPaidByDead(row)) return row;
-      if (await hasAttempt(trx, id, MAY_HAVE_PAID)) {
+      if (await hasAttempt(trx, id, POSSIBLY_PAID_STATES)) {
         const message = `settlement ${id} cannot be dropped: an attempt has paid it or may land`;
         throw new DomainError('IllegalTransition', message, { id });
       }
@@ -165,7 +165,7 @@ export class Settlements extends Repository {
     return this.db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if (row.status === 'cancelled') return row;
-      if (!mayFollow(row.status, 'cancelled') || (await hasAttempt(trx, id, MAY_HAVE_PAID)))
+      if (!mayFollow(row.status, 'cancelled') || (await hasAttempt(trx, id, POSSIBLY_PAID_STATES)))
         throw notCancellable(row);
       await refuseIfMaybePaid(trx, id);
       return endUnpaid(trx, this.#eventsByKind, id, reason);
@@ -183,7 +183,7 @@ export class Settlements extends Repository {
       if (row.status === 'cancelled' && row.reason?.code === PAID_ALREADY) return row;
       const canEnd = !isTerminal(row.status) && mayFollow(row.status, 'cancelled');
       const payment = await possiblePaymentOf(trx, id);
-      if (!canEnd || payment === null || (await hasAttempt(trx, id, MAY_HAVE_PAID)))
+      if (!canEnd || payment === null || (await hasAttempt(trx, id, POSSIBLY_PAID_STATES)))
         throw notEndable(row, payment);
       const message = `${actor} ended the settlement as paid: ${reason} (${payment.message})`;
       return endUnpaid(trx, this.#eventsByKind, id, { code: PAID_ALREADY, message });

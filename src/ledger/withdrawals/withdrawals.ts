@@ -20,7 +20,7 @@ import {
   positionBefore,
   readPage,
 } from '../page.ts';
-import { LIVE } from '../settlements/attempt-row.ts';
+import { LIVE_STATES } from '../settlements/attempt-row.ts';
 import { lockSettlement, type SettlementRow, toSettlementRow } from '../settlements/settlement-row.ts';
 
 export interface WithdrawalFilter extends PageRequest {
@@ -183,7 +183,7 @@ export class Withdrawals extends Repository {
               .where((of) =>
                 of.or([
                   of('attempt.state', '=', 'landed'),
-                  of.and([of('attempt.state', 'in', LIVE), of('attempt.generation', '=', EPOCH)]),
+                  of.and([of('attempt.state', 'in', LIVE_STATES), of('attempt.generation', '=', EPOCH)]),
                 ]),
               ),
           ),

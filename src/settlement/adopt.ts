@@ -32,7 +32,7 @@ export interface BuyersTransaction {
 
 /**
  * Builds the attempt for a buyer's transaction. Only signatures of the addresses in `ours` may be missing.
- * @throws InvalidRequest if the bytes are not a legacy or version 0 transaction, a signature is missing or invalidRequest, a
+ * @throws InvalidRequest if the bytes are not a legacy or version 0 transaction, a signature is missing or invalid, a
  * fully signed transaction has no slot, or no node accepts the blockhash
  * @throws NoHealthyNode if too few nodes report how long the blockhash is valid
  */

@@ -87,7 +87,7 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
 function startChecks({ addressLowWater }: Config<'api'>, ledger: Ledger, log: Logger, open: Closers): void {
   const pool = new AddressPool(ledger, addressLowWater);
   const checks = {
-    'free deposit addresses': () => pool.look(),
+    'free deposit addresses': () => pool.updateAlert(),
     'late webhooks': () => ledger.deliveries.raiseLateAlerts(),
     'silence of the scan': () => updateSilenceAlert(ledger),
   };

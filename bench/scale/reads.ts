@@ -117,8 +117,8 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.obligations.answerOf(of.payment);
   await walletHistory.kindOf(of.address);
   for (const wallet of [HOT, FEE_PAYER, 'a new wallet']) await walletHistory.judgedTo(wallet);
-  await walletHistory.recordOf([of.signature, 'none']);
-  await walletHistory.recordOfMessage(of.messageHash);
+  await walletHistory.attemptsBySignature([of.signature, 'none']);
+  await walletHistory.attemptOfMessage(of.messageHash);
   await watched.among([of.address, HOT]);
   await addresses.byAddress(of.address);
   await addresses.byUser(of.user);
@@ -139,10 +139,10 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
 export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   const { traffic, payments, walletHistory, movements, deliveries, alerts } = ledger;
   const [since, top] = [new Date(Date.now() - HOUR_MS), BigInt(of.rows + 2_000)];
-  for await (const row of ledger.settlements.unfinished()) void row;
+  for await (const row of ledger.settlements.listUnfinished()) void row;
   await ledger.settlementViews.countUnfinished();
-  await ledger.attempts.unsigned(100);
-  for (const kind of ['withdrawal', 'x402', 'nonce-create']) await traffic.unsent(kind, top);
+  await ledger.attempts.listUnsigned(100);
+  for (const kind of ['withdrawal', 'x402', 'nonce-create']) await traffic.countUnsent(kind, top);
   await traffic.newestEnds('withdrawal', 32);
   await payments.failuresOf('GET /r1', since, { payments: 1_000, buyers: 20 });
   await payments.overdue(60_000, 100);
@@ -150,8 +150,8 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await payments.spentSince(since, 'payer', of.payer);
   await walletHistory.wallets(HOT);
   await walletHistory.feePayers();
-  await ledger.withdrawals.unpaidBy([of.address, TOKEN]);
-  await ledger.withdrawals.unpaidBy([of.address], true);
+  await ledger.withdrawals.findUnpaid([of.address, TOKEN]);
+  await ledger.withdrawals.findUnpaid([of.address], true);
   await ledger.spends.unjudged(HOT, 5_000);
   await ledger.deposits.unconfirmed(32, [1n]);
   await ledger.addresses.isEmpty();
@@ -163,7 +163,7 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.watched.page(null, 1_000, 'hot');
   await movements.balancesOf([of.address, HOT], top, BigInt(of.rows - 1_000));
   await movements.accountsOf([of.address, HOT]);
-  await movements.arrivalsOf(of.address, 1n, top);
+  await movements.inflowsOf(of.address, 1n, top);
   await ledger.baselines.of(HOT);
   await ledger.reconciliations.due(200);
   await ledger.reconciliations.passes(10);
@@ -175,7 +175,7 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await alerts.knowsLanding(of.id, { signature: of.signature, shownBy: [] }, EVERYTHING);
   await ledger.pauses.open();
   await ledger.nonces.candidate(HOT, 1n);
-  await ledger.nonces.unproved(HOT);
+  await ledger.nonces.unprovedAccounts(HOT);
   await ledger.lostNonces.list();
   await ledger.continuity.databaseId();
   await ledger.continuity.isUnbrokenSince(0);

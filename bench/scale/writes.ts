@@ -51,7 +51,7 @@ export async function writeWithdrawals(ledger: Ledger): Promise<void> {
   await attempts.settle(paid, 1, { state: 'dead', proof: {} });
   await attempts.prepare(newAttempt(paid, 2), need(1_000n));
   await attempts.storeSignature(paid, 2, hex());
-  await attempts.takeFound(paid, 2, [hex()], true);
+  await attempts.storeFoundSignatures(paid, 2, [hex()], true);
   await settlements.note(paid, 'confirmed', null);
   const { signature } = await attempts.get(paid, 2);
   await attempts.settle(paid, 2, { state: 'landed', slot: 7n, proof: {}, ...(signature && { signature }) });
@@ -164,7 +164,7 @@ export async function writeFew(ledger: Ledger): Promise<void> {
   const { address } = await nonces.register(HOT, () => randomAddress());
   await nonces.prove(address, { nonce: hex(), slot: 1n });
   await nonces.markUnproved(address, hex());
-  await nonces.useUp({ address, nonce: hex() });
+  await nonces.requestAdvance({ address, nonce: hex() });
   await nonces.adopt(
     { authority: HOT, position: 1_000_000, address: randomAddress() },
     { nonce: hex(), slot: 1n },

@@ -1,8 +1,8 @@
 import { isDomainError } from '../domain/errors.ts';
 import type { SettlementState } from '../domain/steps.ts';
-import { createAnswering } from '../settlement/land.ts';
+import { createQuickLanding } from '../settlement/land.ts';
 import type { JudgeDeps } from '../settlement/record-verdict.ts';
-import { setAside } from '../settlement/state.ts';
+import { holdUnlessEnded } from '../settlement/state.ts';
 import { createSettlementActivities, type SettlementsDeps } from './settlements.ts';
 
 export interface QuickDeps extends JudgeDeps, Pick<SettlementsDeps, 'signer'> {
@@ -18,7 +18,7 @@ const DEFAULT_ANSWER_WITHIN_MS = 2_000;
 export function createQuickActivities(deps: QuickDeps) {
   const { ledger, answerWithinMs = DEFAULT_ANSWER_WITHIN_MS } = deps;
   const steps = createSettlementActivities(deps);
-  const answerSoon = createAnswering(deps);
+  const landQuickly = createQuickLanding(deps);
 
   return {
     /**
@@ -33,11 +33,11 @@ export function createQuickActivities(deps: QuickDeps) {
         const preparation = await steps.prepareSettlement(input);
         if (preparation.kind === 'prepared') {
           const { n, signature, tasks = [] } = preparation.attempt;
-          if (signature !== null && tasks.length === 0) await answerSoon(id, n, signature, answerWithinMs);
+          if (signature !== null && tasks.length === 0) await landQuickly(id, n, signature, answerWithinMs);
         }
       } catch (error) {
         if (isDomainError(error, 'SigningRefused'))
-          await setAside(ledger, id, { code: 'signing_refused', message: error.message });
+          await holdUnlessEnded(ledger, id, { code: 'signing_refused', message: error.message });
         throw error;
       }
       return steps.findSettlement({ id });

@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { type Kinds, kindOf } from '../settlement/kind.ts';
 import { prepareNext } from '../settlement/prepare.ts';
 import { signerOf } from '../settlement/signatures.ts';
-import { notYet, setAside, stateOf } from '../settlement/state.ts';
+import { holdUnlessEnded, retryLater, stateOf } from '../settlement/state.ts';
 import type { SignerActivities } from './signing.ts';
 
 /** Interval between two checks for signatures from outside Sluice. */
@@ -62,7 +62,7 @@ export function createSettlementActivities(deps: SettlementsDeps) {
     async awaitSignatures({ id, n }: Pick<SignedStep, 'id' | 'n'>): Promise<SettlementState> {
       const { state } = await ledger.attempts.get(id, n);
       if (state === 'prepared' && !isPaidByDead(await ledger.settlements.get(id)))
-        throw notYet(
+        throw retryLater(
           'unsigned',
           `signers outside Sluice have not signed attempt ${n} of ${id} yet`,
           SIGNATURE_CHECK_MS,
@@ -70,12 +70,12 @@ export function createSettlementActivities(deps: SettlementsDeps) {
       return currentState(deps, id);
     },
 
-    /** See {@link setAside}. */
+    /** See {@link holdUnlessEnded}. */
     async holdSettlement({
       id,
       reason,
     }: SettlementRef & { readonly reason: StatusReason }): Promise<SettlementState> {
-      await setAside(ledger, id, reason);
+      await holdUnlessEnded(ledger, id, reason);
       return currentState(deps, id);
     },
   };

@@ -22,7 +22,7 @@ export function createWatchActivities(deps: WatchDeps) {
       try {
         await deps.walletWatch.look();
       } finally {
-        await deps.walletWatch.lookAtFeePayers();
+        await deps.walletWatch.judgeFeePayers();
       }
     },
   };

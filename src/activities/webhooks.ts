@@ -11,7 +11,7 @@ import {
 } from '../domain/webhook.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { DueDelivery } from '../ledger/webhooks/deliveries.ts';
-import { notYet } from '../settlement/state.ts';
+import { retryLater } from '../settlement/state.ts';
 import { ConnectionLimiter } from '../webhooks/connection-limits.ts';
 import { type DeliveryResponse, OwnFault, type WebhookSender } from '../webhooks/sender.ts';
 import { signedHeaders, withLinks } from '../webhooks/signature.ts';
@@ -62,7 +62,7 @@ export function createWebhookActivities(deps: WebhookDeps) {
     async deliver(key: DeliveryKey, patience: Patience): Promise<string | null> {
       const turn = limiter.take(key.endpoint);
       if (turn.kind === 'full')
-        throw notYet(
+        throw retryLater(
           'WebhookBusy',
           'too many other deliveries to this endpoint are in progress',
           turn.backInMs,
@@ -99,14 +99,14 @@ async function tryOnce(deps: WebhookDeps, key: DeliveryKey, patience: Patience):
   if (outcome.kind === 'gone' || tries >= patience.attempts) return giveUp(tries, reason);
   // A Retry-After can only lengthen the wait: a shorter one would use up all tries at once.
   const requestedWaitMs = Math.min(outcome.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
-  throw notYet('WebhookNotDelivered', reason, Math.max(requestedWaitMs, waitAfter(tries, patience)));
+  throw retryLater('WebhookNotDelivered', reason, Math.max(requestedWaitMs, waitAfter(tries, patience)));
 }
 
 async function reportOwnFault({ ledger }: WebhookDeps, key: DeliveryKey, reason: string): Promise<never> {
   const { endpoint: subject, event } = key;
   const message = `Sluice cannot send events to webhook ${subject} because of a fault of Sluice itself: ${reason}`;
   await ledger.alerts.raise({ kind: UNSENT_ALERT, subject, message, details: { event } });
-  throw notYet('WebhookNotSent', reason, OWN_FAULT_RETRY_MS);
+  throw retryLater('WebhookNotSent', reason, OWN_FAULT_RETRY_MS);
 }
 
 /** Signs and sends one request. Throws NotFound if the endpoint was deleted. */

@@ -8,7 +8,7 @@ import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import { type Kind, kindOf } from '../settlement/kind.ts';
 import { createLanding, type LandingDeps } from '../settlement/land.ts';
 import { prepareNext } from '../settlement/prepare.ts';
-import { setAside, stateOf } from '../settlement/state.ts';
+import { holdUnlessEnded, stateOf } from '../settlement/state.ts';
 
 /** Activities of the withdrawal workflow on the chain worker. Throws NotFound if `kinds` lacks withdrawals. */
 export function createWithdrawalActivities(deps: LandingDeps) {
@@ -45,7 +45,7 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
     },
 
     /**
-     * Holds the settlement as {@link setAside} does. First reserves a withdrawal again that a database restore has
+     * Holds the settlement as {@link holdUnlessEnded} does. First reserves a withdrawal again that a database restore has
      * lost.
      */
     async hold(input: {
@@ -53,7 +53,7 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
       readonly reason: StatusReason;
     }): Promise<SettlementState> {
       const { id } = await findOrReserveAgain(ledger, input.terms);
-      await setAside(ledger, id, input.reason);
+      await holdUnlessEnded(ledger, id, input.reason);
       return currentState(id);
     },
   };

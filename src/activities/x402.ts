@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DomainError } from '../domain/errors.ts';
 import type { Landing, SignedStep } from '../domain/steps.ts';
 import { createLanding, type LandingDeps } from '../settlement/land.ts';
-import { notYet } from '../settlement/state.ts';
+import { retryLater } from '../settlement/state.ts';
 import { serveOwed } from '../x402/obligation.ts';
 import type { UpstreamAsker } from '../x402/upstream.ts';
 
@@ -37,7 +37,11 @@ export function createX402Activities(deps: LandingDeps & { readonly upstream: Up
       const holder = `worker/${randomUUID()}`;
       const outcome = await serveOwed({ obligations, upstream, holder, bounds: ANSWER_BOUNDS }, payment);
       if (outcome.kind === 'taken')
-        throw notYet('taken', `another process is serving payment ${id}, or has started to`, SERVE_CHECK_MS);
+        throw retryLater(
+          'taken',
+          `another process is serving payment ${id}, or has started to`,
+          SERVE_CHECK_MS,
+        );
       if (outcome.kind === 'owed') {
         if (Date.now() - (payment.paidAt?.getTime() ?? 0) <= GIVE_UP_AFTER_MS)
           throw new DomainError('Unavailable', outcome.reason);

@@ -89,7 +89,7 @@ async function useUp(ledger: Ledger, withdrawalId: string): Promise<UsedUp> {
   if (live === undefined || live.nonceAccount === null)
     throw new UsageError(`withdrawal ${withdrawalId} has no live attempt with a durable nonce`);
   const used = { address: live.nonceAccount, nonce: live.blockhash };
-  await ledger.nonces.useUp(used);
+  await ledger.nonces.requestAdvance(used);
   return used;
 }
 

@@ -130,7 +130,7 @@ export function violates(error: unknown, constraint: string): boolean {
   return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === constraint;
 }
 
-const ROWS_AT_ONCE = 10_000;
+const MAX_ROWS_PER_STATEMENT = 10_000;
 
 /** Streams one query in batches; a row is an array of its columns. Its connection has no time limits. */
 export async function* readInOneQuery<Row extends readonly unknown[]>(
@@ -150,7 +150,7 @@ export async function* readInOneQuery<Row extends readonly unknown[]>(
     await client.query(`begin; ${limitTransaction(0)}`);
     const cursor = client.query(new Cursor<Row>(query, [], { rowMode: 'array' }));
     for (;;) {
-      const rows = await cursor.read(ROWS_AT_ONCE);
+      const rows = await cursor.read(MAX_ROWS_PER_STATEMENT);
       if (rows.length === 0) return;
       yield rows;
     }

@@ -30,7 +30,7 @@ import { ScanStatusRow } from './scan/scan-status.ts';
 import { StagedRanges } from './scan/staged-ranges.ts';
 import { Watched } from './scan/watched.ts';
 import { Attempts } from './settlements/attempts.ts';
-import { Traffic } from './settlements/in-flight.ts';
+import { InFlightAttempts } from './settlements/in-flight.ts';
 import { LostNonces, Nonces } from './settlements/nonces.ts';
 import type { EventsByKind, KindEvents } from './settlements/settlement-row.ts';
 import { SettlementViews } from './settlements/settlement-views.ts';
@@ -77,7 +77,7 @@ function repositories(db: Database, databaseUrl: string, seal: Seal, kinds: Even
     settlementViews: new SettlementViews(db),
     withdrawals: new Withdrawals(db),
     attempts: new Attempts(db, kinds),
-    traffic: new Traffic(db),
+    traffic: new InFlightAttempts(db),
     nonces: new Nonces(db),
     lostNonces: new LostNonces(db),
     walletHistory: new WalletHistory(db),

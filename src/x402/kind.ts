@@ -54,7 +54,7 @@ export function x402Kind({ ledger, chain, lives, feePayers }: X402KindDeps): Kin
       const bounds = { maxFeeLamports: feeLamports.toString(), maxComputeUnits: String(computeUnitLimit) };
       return [{ kind: X402, key, message, terms: { ...transfer, ...bounds } }];
     },
-    landed: async ({ settlementId }, spending) => ({
+    landedAmounts: async ({ settlementId }, spending) => ({
       movedLamports: 0n,
       amountReceived: receivedBy(await ledger.payments.get(settlementId), spending),
     }),

@@ -100,7 +100,7 @@ describe('an attempt that the signer refused', () => {
     const [first, second] = [await refusedAttempt(), await refusedAttempt()];
     const other = await refusedAttempt();
     await sql`update settlement set kind = 'purchase' where id = ${other.id}`.execute(use.ledger.db);
-    const ids = (await use.ledger.attempts.unsigned(2)).map(({ settlementId }) => settlementId);
+    const ids = (await use.ledger.attempts.listUnsigned(2)).map(({ settlementId }) => settlementId);
     expect(ids).toEqual([first.id, other.id]);
     for (const { id } of [first, second, other]) await closeAttempt(id);
   });
@@ -109,11 +109,11 @@ describe('an attempt that the signer refused', () => {
     const odd = [await refusedAttempt({ message: 'AQID' }), await refusedAttempt({ message: 'AQIE' })];
     const { id } = await refusedAttempt();
     room.localnet.controls.produceSlots(170);
-    const rounds = createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, rowsARound: 2 });
+    const rounds = createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, maxRowsPerRound: 2 });
     expect([await rounds.expireUnsigned(), await rounds.expireUnsigned()]).toEqual([0, 1]);
     expect(await statesOf(id)).toEqual(['preparing', 'dead']);
     // The oldest attempts are examined again.
-    const read = vi.spyOn(use.ledger.attempts, 'unsigned');
+    const read = vi.spyOn(use.ledger.attempts, 'listUnsigned');
     await rounds.expireUnsigned();
     const [rows] = await Promise.all(read.mock.results.map(({ value }) => value));
     read.mockRestore();

@@ -9,7 +9,7 @@ const CHAIN: ChainAmounts = {
 const CORRECTED: Alarm = {
   kind: 'deposit_mismatch',
   subject: 's1',
-  message: 'a, b report 5, the node of the scan reported 9',
+  message: 'nodes a, b report 5, but the node of the scan reported 9',
   details: { account: 'ATA', asset: 'mint', by: ['a', 'b'], onRecord: '9', read: '5' },
 };
 const KEPT: Alarm = {

@@ -70,7 +70,7 @@ describe('a deposit that one node invented', () => {
     const deniedBy = room.pool.nodes.map(({ name }) => name).join(', ');
     expect(rejections).toMatchObject([{ depositId: id, ...NOTE, deniedBy }]);
     const { slot } = made;
-    expect(await room.ledger.movements.arrivalsOf(wallet, slot, slot)).toEqual([]);
+    expect(await room.ledger.movements.inflowsOf(wallet, slot, slot)).toEqual([]);
     expect(await room.ledger.movements.balancesOf([wallet], slot, slot - 1n)).toEqual([]);
   });
 

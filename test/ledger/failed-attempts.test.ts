@@ -101,7 +101,7 @@ describe('an attempt that failed for a temporary cause', () => {
     const id = await signed(use.ledger);
     const { destination } = await use.ledger.withdrawals.get(id);
     const suspects = async () =>
-      (await use.ledger.withdrawals.unpaidBy([destination])).some((one) => one.id === id);
+      (await use.ledger.withdrawals.findUnpaid([destination])).some((one) => one.id === id);
     expect(await suspects()).toBe(false);
     await failing(id, 1, 1);
     expect(await suspects()).toBe(true);

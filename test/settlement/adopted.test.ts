@@ -190,7 +190,7 @@ describe('the transaction of a buyer', () => {
     const transaction = new VersionedTransaction(MessageV0.compile(terms));
     transaction.sign([buyer]);
     const unknown = adopted(transaction.serialize(), null);
-    await expect(unknown).rejects.toThrow(`no node accepts its blockhash ${terms.recentBlockhash}`);
+    await expect(unknown).rejects.toThrow(`no node accepts the blockhash ${terms.recentBlockhash}`);
   });
 
   it('ends although one node returns an endless slot for the acceptance of its blockhash', async () => {
@@ -225,7 +225,7 @@ describe('a message with two signatures of its buyer', () => {
     room.localnet.controls.produceSlots(170);
     const kinds = { [PURCHASE]: purchases(room, orders, keys) };
     const { watcher, chain } = room;
-    const landing = createLanding({ ledger: use.ledger, watcher, chain, kinds, restMs: 50 });
+    const landing = createLanding({ ledger: use.ledger, watcher, chain, kinds, recheckMs: 50 });
     const environment = activityEnvironment();
     const signature = base58.encode(wire.subarray(1, 65));
     expect(signature).not.toBe(other.signature);

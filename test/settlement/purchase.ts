@@ -78,7 +78,7 @@ export function purchases({ chain }: LandingFixture, orders: Orders, keys: Keys)
     },
     tasks: async ({ subjectId }, { message }) =>
       Object.keys(keys).map((key) => ({ kind: PURCHASE, key, message, terms: { seller: subjectId } })),
-    landed: async () => ({ movedLamports: 0n, amountReceived: PRICE }),
+    landedAmounts: async () => ({ movedLamports: 0n, amountReceived: PRICE }),
   };
 }
 

@@ -8,7 +8,7 @@ import { createSignerActivities } from '../../src/activities/signing.ts';
 import { QUICK_TASK_QUEUE } from '../../src/domain/ids.ts';
 import type { SettlementEnd, SettlementState } from '../../src/domain/steps.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import type { Before } from '../../src/ledger/settlements/settlement-row.ts';
+import type { StatusBefore } from '../../src/ledger/settlements/settlement-row.ts';
 import { startSettlement } from '../../src/platform/temporal/starts.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { acceptingSlot } from '../../src/solana/proof/adopted.ts';
@@ -41,7 +41,7 @@ const BRIEF_MS = 1_000;
 const orders: Orders = new Map();
 const buyer = Keypair.generate();
 const shown = { status: 'requested', code: null } as const;
-const changes: { readonly id: string; readonly before: Before; readonly now: string }[] = [];
+const changes: { readonly id: string; readonly before: StatusBefore; readonly now: string }[] = [];
 const room = useLandingFixture();
 let ledger: Ledger;
 let keys: Keys;
@@ -51,7 +51,7 @@ beforeAll(async () => {
   database = await freshDatabase();
   const events = {
     answersAt: 'confirmed',
-    changed: async (_trx: unknown, { id, status }: { id: string; status: string }, before: Before) => {
+    changed: async (_trx: unknown, { id, status }: { id: string; status: string }, before: StatusBefore) => {
       changes.push({ id, before, now: status });
     },
   } as const;
@@ -84,7 +84,7 @@ function activities(crashes: string[] = [], answerWithinMs = PATIENT_MS, signs =
   const bounds = { priceCapMicroLamports: 100_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
   const kinds = { [PURCHASE]: purchases(room, orders, keys) };
   const watcher = new LandingWatcher(room.chain, PACE);
-  const deps = { ledger: record, kinds, watcher, chain: room.chain, restMs: 50 };
+  const deps = { ledger: record, kinds, watcher, chain: room.chain, recheckMs: 50 };
   const signer = createSignerActivities({ keys, bounds, rules: PURCHASE_RULE });
   const landing = createLanding(deps);
   return {
@@ -218,7 +218,7 @@ describe('a settlement that was confirmed', () => {
     await ledger.settlements.note(id, 'held', evidenceMissing);
     expect(await alertOf(id)).toBeUndefined();
     await ledger.settlements.note(id, 'sending', null);
-    expect(await alertOf(id)).toBe('its bytes are sent again');
+    expect(await alertOf(id)).toBe('its transaction is sent again');
   });
 
   it.each([

@@ -151,7 +151,7 @@ function worker(left: string[]) {
   return {
     ...createSettlementActivities({ ledger, kinds }),
     ...createSignerActivities({ keys, bounds, rules }),
-    ...createLanding({ ledger, kinds, watcher, chain: room.chain, restMs: 50 }),
+    ...createLanding({ ledger, kinds, watcher, chain: room.chain, recheckMs: 50 }),
   };
 }
 

@@ -89,7 +89,7 @@ export function gathering({ chain }: LandingFixture, keys: Keys): Kind {
           message,
           terms: { destination: subjectId },
         })),
-    landed: async () => ({ movedLamports: 0n, amountReceived: EACH * BigInt(givers.length) }),
+    landedAmounts: async () => ({ movedLamports: 0n, amountReceived: EACH * BigInt(givers.length) }),
   };
 }
 

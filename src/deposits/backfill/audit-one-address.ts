@@ -75,11 +75,11 @@ async function affectsEveryAddress(
 async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Promise<AddressAudit> {
   const { ledger } = deps;
   const { from, to } = slotsOf(order);
-  const before = await ledger.movements.arrivalsOf(address, from, to);
+  const before = await ledger.movements.inflowsOf(address, from, to);
   const accounts = await accountsOf(deps, address, before, order);
   const { transactions, unread, isComplete } = await historyFor(deps, accounts, from, to, [address]);
   if (order.repair) await storeFindings(deps, transactions);
-  const now = order.repair ? await ledger.movements.arrivalsOf(address, from, to) : before;
+  const now = order.repair ? await ledger.movements.inflowsOf(address, from, to) : before;
   const unreadSignatures = new Set(unread);
   const onChain = inflowsOf(address, transactions);
   const differences = differencesBetween(onChain, before, now).filter(

@@ -20,12 +20,12 @@ export async function addHiddenDeposits(
     if (slot <= watchedAfter) continue;
     const inflows = otherInflows.filter((inflow) => inflow.wallet === wallet);
     const deposits = inflows.map((inflow) => ({ ...inflow, slot }));
-    const before = await ledger.movements.arrivalsOf(wallet, slot, slot);
+    const before = await ledger.movements.inflowsOf(wallet, slot, slot);
     const recorded = new Set(before.map(depositKey));
     const missing = deposits.filter((one) => !recorded.has(depositKey(one)));
     if (missing.length === 0) continue;
     await storeFindings(deps, [{ slot, time, finding: { inflows, outflows: [], spends: [] } }]);
-    const now = await ledger.movements.arrivalsOf(wallet, slot, slot);
+    const now = await ledger.movements.inflowsOf(wallet, slot, slot);
     for (const one of differencesBetween(missing, [], now)) await ledger.alerts.raise(differenceAlarm(one));
   }
 }

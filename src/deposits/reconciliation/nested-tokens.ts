@@ -20,7 +20,7 @@ export async function recordNested(
 ): Promise<void> {
   if (nested.length === 0) return;
   const { ledger, pool, matcher } = deps;
-  const recorded = await ledger.movements.arrivalsOf(wallet, 0n, slot);
+  const recorded = await ledger.movements.inflowsOf(wallet, 0n, slot);
   const match = await matcher.transactionMatcher();
   const transactions: MatchedTransaction[] = [];
   for (const { account } of nested) {

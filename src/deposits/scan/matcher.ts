@@ -268,7 +268,9 @@ async function ownWalletsAmong(
     candidates.length === 0 ? new Map<string, WatchKind>() : await ledger.watched.among(candidates);
   const signatures = searches.flatMap(({ transactions }) => transactions.map(({ signature }) => signature));
   const attempts =
-    kinds.size === 0 ? new Map<string, RecordedSpend>() : await ledger.walletHistory.recordOf(signatures);
+    kinds.size === 0
+      ? new Map<string, RecordedSpend>()
+      : await ledger.walletHistory.attemptsBySignature(signatures);
   return {
     ...rules,
     kindOf: (address) => kinds.get(address),

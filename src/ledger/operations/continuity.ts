@@ -1,7 +1,7 @@
 import { sql, type UpdateObject } from 'kysely';
 import { type Database, exists, Repository, type Tables, type Trx } from '../database.ts';
 import { withholdUnassigned } from '../deposits/addresses-after-restore.ts';
-import { renumber } from '../deposits/deposit-feed.ts';
+import { raiseLastSequence } from '../deposits/deposit-feed.ts';
 import { DATABASE_ID, IDENTITY, LONGEST_SILENCE_SECONDS, mayHaveLostRows } from './restore-detection.ts';
 
 /** A possible loss by a restore. Above `quarantineHeight` every earlier attempt has landed or can never land. */
@@ -89,7 +89,7 @@ export class Continuity extends Repository {
     await this.db.transaction().execute(async (trx) => {
       await trx.selectFrom('continuity').select('one').forUpdate().executeTakeFirst();
       const mayBeLost = await mayHaveLostRows(trx);
-      await renumber(trx);
+      await raiseLastSequence(trx);
       if ((await replaceGap(trx, height, values)) && mayBeLost) await withholdUnassigned(trx);
     });
   }

@@ -5,7 +5,7 @@ import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import { rangeOf, type Slots } from '../../domain/scan.ts';
 import { Repository, type RowOf, type Tables, type Trx } from '../database.ts';
-import { raiseMissed } from '../deposits/missed.ts';
+import { alertMissedInflows } from '../deposits/missed.ts';
 import { DATABASE_ID, isSameDatabase } from '../operations/restore-detection.ts';
 import { type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
 import { nextLook } from '../retry-after.ts';
@@ -127,7 +127,7 @@ export class Backfills extends Repository {
       const stale = await staleWatchSet(trx, watchVersion);
       if (stale !== null) return stale;
       const added = await upsertBlocks(trx, blocks);
-      await raiseMissed(trx, added);
+      await alertMissedInflows(trx, added);
       await change((row) => ({
         found: row('found', '+', added.length),
         blocks: row('blocks', '+', progress?.blocks ?? 0),

@@ -3,7 +3,7 @@ import { IMPORTS_SUBJECT } from '../../domain/audit.ts';
 import type { Slots } from '../../domain/scan.ts';
 import { anyOf, exists, Repository, type Tables, type Trx } from '../database.ts';
 import { type DepositAddressRow, depositAddressRows } from '../deposits/deposit-address-row.ts';
-import { NEWEST_FINAL } from '../deposits/deposit-row.ts';
+import { NEWEST_FINAL_SLOT } from '../deposits/deposit-row.ts';
 import { closeAlerts } from '../operations/alerts.ts';
 import { isSameDatabase } from '../operations/restore-detection.ts';
 import { nextLook } from '../retry-after.ts';
@@ -113,7 +113,9 @@ export async function auditSince(
     .execute();
   await trx
     .updateTable('depositAddress')
-    .set({ importedAfter: sql<bigint | null>`greatest(imported_after, ${tip}::bigint, ${NEWEST_FINAL})` })
+    .set({
+      importedAfter: sql<bigint | null>`greatest(imported_after, ${tip}::bigint, ${NEWEST_FINAL_SLOT})`,
+    })
     .where('address', '=', anyOf(addresses))
     .where('auditDue', '=', true)
     .execute();

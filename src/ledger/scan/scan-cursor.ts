@@ -3,7 +3,7 @@ import { type BlockName, isParent } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Database, Locked, Trx } from '../database.ts';
-import { dropPassed } from '../deposits/deposit-writing.ts';
+import { dropAnnouncedUpTo } from '../deposits/deposit-writing.ts';
 
 /** The last linked, scanned, committed block. */
 export type Cursor = BlockName;
@@ -56,7 +56,7 @@ export function assertLinked(cursor: Cursor, headers: readonly BlockHeader[]): v
  */
 export async function moveCursor(trx: Trx, from: LockedCursor, to: Cursor): Promise<LockedCursor> {
   const { slot } = to;
-  await dropPassed(trx, slot);
+  await dropAnnouncedUpTo(trx, slot);
   const open = trx.updateTable('scanGap').where('state', '=', 'open');
   await open.set({ state: 'filled', endedAt: sql<Date>`now()` }).where('toSlot', '<=', slot).execute();
   await open

@@ -3,7 +3,7 @@ import { isSameBlock } from '../../domain/block-link.ts';
 import { type BlockFinding, type BlockHeader, depositKey } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { Repository, type Trx } from '../database.ts';
-import type { Arrival } from '../deposits/deposit-merge.ts';
+import type { BlockInflow } from '../deposits/deposit-merge.ts';
 import { inputRows } from '../deposits/input-rows.ts';
 import { type FoundBlock, recordFindings, removeOtherOutflows } from './findings.ts';
 import {
@@ -114,7 +114,7 @@ export class Scan extends Repository {
 }
 
 /** Stores missing findings in this transaction: see {@link Scan.upsert}. Returns newly finalized arrivals. */
-export async function upsertBlocks(trx: Trx, blocks: readonly FoundBlock[]): Promise<readonly Arrival[]> {
+export async function upsertBlocks(trx: Trx, blocks: readonly FoundBlock[]): Promise<readonly BlockInflow[]> {
   const stored = await withStoredHeaders(trx, blocks);
   await removeOtherOutflows(trx, blocks);
   const added = await recordFindings(trx, stored);

@@ -35,15 +35,15 @@ export class SettlementViews extends Repository {
     const { kind, subject, status, signature } = filter;
     const position = sql.ref<bigint>('settlement.position');
     const before = positionBefore(filter);
-    const ofKind = status === undefined ? negative : negated;
+    const orderKey = status === undefined ? negative : negated;
     let query = selectViews(this.db);
     query =
       kind === undefined
         ? query.where(position, '<', before).orderBy(position, 'desc')
         : query
             .where('settlement.kind', '=', kind)
-            .where(ofKind('settlement.position'), '>', -before)
-            .orderBy(ofKind('settlement.position'));
+            .where(orderKey('settlement.position'), '>', -before)
+            .orderBy(orderKey('settlement.position'));
     if (subject !== undefined) query = query.where('settlement.subjectId', '=', subject);
     if (status !== undefined) query = query.where('settlement.status', '=', status);
     if (signature !== undefined)
@@ -53,7 +53,7 @@ export class SettlementViews extends Repository {
     return mapPage(await readPage(query, filter), toView);
   }
 
-  /** The number of unfinished settlements by kind and status. Pairs without settlements are left out. */
+  /** Number of unfinished settlements by kind and status. Pairs without settlements are omitted. */
   async countUnfinished(): Promise<readonly SettlementCount[]> {
     return this.db
       .selectFrom('settlement')

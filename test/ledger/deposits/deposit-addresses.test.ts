@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { type KyselyPlugin, QueryNode, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { nodeProgram } from '../../../devkit/localstack/program.ts';
-import { DepositAddresses, holdUnassigned } from '../../../src/ledger/deposits/deposit-addresses.ts';
+import { DepositAddresses, lockUnassigned } from '../../../src/ledger/deposits/deposit-addresses.ts';
 import { COMPILED } from '../../support/compiled.ts';
 import { address, chain, inflow, START } from '../chain-of-blocks.ts';
 import {
@@ -36,7 +36,7 @@ const slowChoice: KyselyPlugin = {
 /** A transaction that holds locks on these addresses. */
 async function holding(...addresses: readonly string[]) {
   const slow = await use.other.db.startTransaction().execute();
-  await holdUnassigned(slow, addresses).catch(async (error) => {
+  await lockUnassigned(slow, addresses).catch(async (error) => {
     await slow.rollback().execute();
     throw error;
   });

@@ -224,7 +224,7 @@ export class SellingFixture {
     const feePayers = this.feePayers.map(({ address }) => address);
     const kind = x402Kind({ ledger: this.#ledger, chain, lives: new AdoptedLifetimes(pool), feePayers });
     const watcher = new LandingWatcher(chain, PACE);
-    const deps = { ledger: this.#ledger, chain, kinds: { [X402]: kind }, watcher, restMs: 50 };
+    const deps = { ledger: this.#ledger, chain, kinds: { [X402]: kind }, watcher, recheckMs: 50 };
     const bounds = { priceCapMicroLamports: 5_000_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
     const keys = feePayerKeys(this.feePayers);
     const signer = createSignerActivities({ keys, bounds, rules: { [X402]: paymentRule } });

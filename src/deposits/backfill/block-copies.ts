@@ -77,7 +77,7 @@ async function blockOrNull(
     header,
     watch: by,
     readAgain: async (newer) => {
-      const expected = { ...header, listed: block.signaturesHash };
+      const expected = { ...header, signaturesHash: block.signaturesHash };
       return watched(await fetchBlock(node, header.slot, 'finalized', newer.set, expected), newer);
     },
   });

@@ -19,7 +19,7 @@ export type AdoptedLifetime = Pick<
   readonly adoptedFrom: string;
 };
 
-/** Slots to search below a given slot. More than {@link BLOCKHASH_LIFE}, because some slots have no block. */
+/** Number of slots to search below a given slot. More than {@link BLOCKHASH_LIFE}, because some slots have no block. */
 const MIN_SEARCH_SLOTS = 192n;
 const MAX_SEARCH_SLOTS = 32n * MIN_SEARCH_SLOTS;
 

@@ -124,7 +124,7 @@ async function outcomesOf(
   return versionsOf(outcomes, (one, other) => one.slot === other.slot && one.error === other.error);
 }
 
-/** Proof that a transaction landed although its attempt is `dead` or `failed` in the database. */
+/** Sources that prove that a transaction landed although its attempt is `dead` or `failed` in the database. */
 export interface LandingProof {
   readonly shownBy: readonly string[];
 }

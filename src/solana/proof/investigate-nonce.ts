@@ -45,9 +45,7 @@ export async function askNonces(pool: NodePool, accounts: readonly string[]): Pr
   return found;
 }
 
-/**
- * True if a node's finalized nonce differs, or if no node returns one: the attempt must be investigated. Not a proof.
- */
+/** True if a node's finalized nonce differs, or if no node returns one. This is not a proof that the nonce is used. */
 export function isUsedUp({ nonceAccount, nonce }: NonceAttemptFacts, nonces: FinalizedNonces): boolean {
   const values = nonces.get(nonceAccount) ?? [];
   return values.length === 0 || values.some(({ answer }) => answer !== nonce);

@@ -55,7 +55,7 @@ export interface UnsignedCache {
 }
 
 const MAX_CONCURRENT_READS = 8;
-/** More transactions than a wallet signs while a blockhash is valid. */
+/** Exceeds the number of transactions that a wallet signs while a blockhash is valid. */
 const MAX_ENTRIES = 5_000;
 const MAX_CACHED_HASHES = 4 * MAX_ENTRIES;
 const MAX_CACHED_BLOCKS = 1_000;

@@ -35,7 +35,7 @@ export const MAX_HEIGHTS_AHEAD = 2n * BLOCKHASH_LIFE;
 
 /**
  * Last height at which the attempt can land, computed from its stored values. These can come from a single node, so
- * they never prove alone that the attempt is dead.
+ * they never suffice to prove that the attempt is dead.
  */
 export function claimedLastHeight({ blockhashHeight, lastValidBlockHeight }: AttemptFacts): BlockHeight {
   const counted = blockhashHeight + BLOCKHASH_LIFE;
@@ -60,8 +60,8 @@ export function adoptedLastHeight(heights: readonly BlockHeight[], quorum: numbe
 
 /**
  * Last height (L) at which the attempt can land, if a quorum agrees that its first block has height `originHeight`.
- * For a composed attempt, the stored values can raise L by one block, because nodes can count heights differently by
- * one. They never lower L.
+ * For a composed attempt, the stored values can raise L by one block, because the heights of nodes can differ by one.
+ * They never lower L.
  */
 export function agreedLastHeight(attempt: AttemptFacts, originHeight: BlockHeight): BlockHeight {
   if (attempt.adoptedFrom !== null) return claimedLastHeight(attempt);
@@ -71,7 +71,7 @@ export function agreedLastHeight(attempt: AttemptFacts, originHeight: BlockHeigh
 
 /**
  * True if the attempt must be investigated: a node is above the claimed last height, or that height is implausibly far
- * above all nodes. This never proves anything.
+ * above all nodes. True is not a proof.
  */
 export function isDue(attempt: AttemptFacts, heights: readonly NodeAnswer<BlockHeight>[]): boolean {
   const claimedHeight = claimedLastHeight(attempt);

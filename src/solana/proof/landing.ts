@@ -21,9 +21,8 @@ import {
   type WatchedAttempt,
 } from './watch.ts';
 
-/** Intervals and limits of {@link LandingWatcher}. No verdict depends on these. */
+/** Intervals and limits of {@link LandingWatcher}. Verdicts do not depend on them. */
 export interface LandingOptions {
-  /** Interval of status polls. */
   readonly pollMs?: number;
   /** Poll interval while a caller waits for `confirmed`. */
   readonly awaitedPollMs?: number;
@@ -148,7 +147,7 @@ export class LandingWatcher {
     return this.#polledAt + (isYoung ? YOUNG_INTERVAL_FACTOR * pollMs : pollMs);
   }
 
-  /** Within the rate limit, first sends the attempts whose last send is oldest, so that every attempt gets its turn. */
+  /** Within the rate limit, resends the attempts that were sent the longest time ago, so that each gets its turn. */
   #resend(): void {
     const { resendMs, resendsPerSecond } = this.#options;
     const now = performance.now();
@@ -240,7 +239,7 @@ export class LandingWatcher {
     watch.recordStatus(null, false);
   }
 
-  /** Examines all due attempts that no node reports as finalized. */
+  /** Examines all due attempts, except those that a node reports as finalized. */
   async #examineDue(): Promise<void> {
     const now = performance.now();
     if (

@@ -57,7 +57,7 @@ type FetchBlock = (slot: Slot) => Promise<ConfirmedBlock>;
 
 const MAX_CONCURRENT_FETCHES = 8;
 const MAX_CACHED_BLOCKS = 1_000;
-/** More than the number of concurrent attempts that need several investigations. */
+/** Exceeds the number of concurrent attempts that need several investigations. */
 const MAX_CACHED_SEARCHES = 10_000;
 /** Blocks of a long range that are in memory at the same time. */
 const PIECE_BLOCKS = 500n;

@@ -61,9 +61,8 @@ export class ComputeLimits {
   }
 
   /**
-   * Compute units that the transfer needs, plus a margin. `trialMessage`: the transfer's message with the highest
-   * limit. Throws {@link TransferWouldFail}, or DomainError NodeFault if too few nodes agree or if a later try can
-   * succeed.
+   * Compute units that the transfer needs, plus a margin. `trialMessage` has the highest limit. Throws
+   * {@link TransferWouldFail}, or DomainError NodeFault if too few nodes agree or if a later try can succeed.
    */
   async limitFor(draft: TransferDraft, basis: DraftBasis, trialMessage: Uint8Array): Promise<number> {
     const searchUnits = bumpUnits(draft);

@@ -13,10 +13,7 @@ export interface Simulation {
   readonly unitsConsumed: bigint | null;
 }
 
-/**
- * Simulations of one transaction. `quorumResults`: those on which a quorum agrees; `faults`: errors of nodes that
- * failed.
- */
+/** Simulations of one transaction. `quorumResults`: those on which a quorum agrees. `faults`: errors of other nodes. */
 export interface Simulations {
   readonly quorumResults: readonly Simulation[];
   readonly otherResults: readonly Simulation[];

@@ -92,7 +92,9 @@ function keepLooking({ addressLowWater }: Config<'api'>, ledger: Ledger, log: Lo
     'silence of the scan': () => keepSilenceAlarm(ledger),
   };
   for (const [name, look] of Object.entries(looks))
-    open.keepDoing(name, LOOKED_EVERY_MS, look, (err) => log.warn({ err }, `${name}: cannot be checked now`));
+    open.runPeriodically(name, LOOKED_EVERY_MS, look, (err) =>
+      log.warn({ err }, `${name}: cannot be checked now`),
+    );
 }
 
 /** Updates the gauges that are read from the database. */
@@ -103,7 +105,9 @@ function keepMetering(metrics: Registry, ledger: Ledger, log: Logger, open: Clos
     'position of the scan': meterScan(metrics, () => ledger.scanStatus.read()),
   };
   for (const [name, update] of Object.entries(gauges))
-    open.keepDoing(name, METERED_EVERY_MS, update, (err) => log.warn({ err }, `${name}: cannot be read now`));
+    open.runPeriodically(name, METERED_EVERY_MS, update, (err) =>
+      log.warn({ err }, `${name}: cannot be read now`),
+    );
 }
 
 /** Opens the nodes at the first request: the API also works without them. Null if none are configured. */

@@ -3,11 +3,11 @@ import type { Worker } from '@temporalio/worker';
 import { isDomainError } from './domain/errors.ts';
 import { type Config, readConfigOrExit } from './platform/config.ts';
 import { createLogger } from './platform/logging.ts';
-import { runWorkers, type Staff } from './platform/roles/run.ts';
+import { type CreateWorkers, runWorkers } from './platform/roles/run.ts';
 import { installRuntime } from './platform/runtime.ts';
 import { shutdownSignal } from './platform/shutdown.ts';
 
-type RoleStaff = (config: Config<'all'>, ...context: Parameters<Staff>) => ReturnType<Staff>;
+type RoleStaff = (config: Config<'all'>, ...context: Parameters<CreateWorkers>) => ReturnType<CreateWorkers>;
 
 const USAGE = 'usage: worker [--verify [--limit <open runs of each workflow type, default 200>]]';
 
@@ -73,11 +73,11 @@ function argumentsOrExit(args: string[]): { readonly verify: boolean; readonly l
 }
 
 /** Requires only the settings of the role; each entry of {@link ROLES} reads no others. */
-function staffOf(env: NodeJS.ProcessEnv): { readonly config: Config; readonly staff: Staff } {
+function staffOf(env: NodeJS.ProcessEnv): { readonly config: Config; readonly staff: CreateWorkers } {
   const { workerRole } = readConfigOrExit(env, 'tool');
   const config = readConfigOrExit(env, workerRole) as Config<'all'>;
   const roles = workerRole === 'all' ? (['chain', 'signer', 'x402'] as const) : [workerRole];
-  const staff: Staff = async (...context) => {
+  const staff: CreateWorkers = async (...context) => {
     const workers: Worker[] = [];
     for (const role of roles) workers.push(...(await ROLES[role](config, ...context)));
     return workers;

@@ -44,7 +44,7 @@ const UNSENT: AlertKind = 'webhook_unsent';
 export function createDeliverySteps({ deliveries }: Pick<Ledger, 'deliveries'>) {
   return {
     /** The next event to deliver, or null if there is none. */
-    nextDelivery: (line: DeliveryLine): Promise<DeliveryKey | null> => deliveries.nextOf(line),
+    nextDelivery: (line: DeliveryLine): Promise<DeliveryKey | null> => deliveries.nextInLine(line),
 
     /** Makes the event a dead letter, unless it was delivered after all. */
     giveUpDelivery: (key: DeliveryKey): Promise<void> => deliveries.giveUp(key),
@@ -86,11 +86,11 @@ async function tryOnce(deps: WebhookDeps, key: DeliveryKey, patience: Patience):
   if (outcome.kind === 'unsent') return unsent(deps, key, outcome.reason);
   await alerts.close(UNSENT, key.endpoint);
   if (outcome.kind === 'delivered') {
-    await deliveries.delivered(key);
+    await deliveries.markDelivered(key);
     return deliveredText(due);
   }
   const reason = outcome.kind === 'gone' ? GONE_TEXT : outcome.reason;
-  const tries = await deliveries.failed(key, reason);
+  const tries = await deliveries.recordFailure(key, reason);
   if (outcome.kind === 'gone') await webhooks.disable(key.endpoint, reason);
   if (tries === null) return null;
   if (outcome.kind === 'gone' || tries >= patience.attempts) return giveUp(tries, reason);

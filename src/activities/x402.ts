@@ -41,7 +41,7 @@ export function createX402Activities(deps: LandingDeps & { readonly upstream: Up
       if (tried.kind === 'owed') {
         if (Date.now() - (payment.paidAt?.getTime() ?? 0) <= GIVEN_UP_MS)
           throw new DomainError('Unavailable', tried.reason);
-        await obligations.refused(id, `the upstream has not answered for a day: ${tried.reason}`, null);
+        await obligations.markRefused(id, `the upstream has not answered for a day: ${tried.reason}`, null);
       } else if (tried.answer?.kind === 'large') tried.answer.discard();
     },
   };

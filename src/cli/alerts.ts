@@ -51,7 +51,9 @@ function registerAcknowledge(alerts: Command): void {
         alerts: await byApiOrDatabase<readonly Alert[]>(options, {
           api: (sluice) => sluice.alerts.acknowledge(seen, options.reason),
           database: async (ledger) =>
-            (await ledger.alerts.endSeen(seen.map(BigInt), operatorNote(options.reason))).map(withRunbook),
+            (await ledger.alerts.acknowledge(seen.map(BigInt), operatorNote(options.reason))).map(
+              withRunbook,
+            ),
         }),
       });
       return print(

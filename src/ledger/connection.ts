@@ -106,7 +106,7 @@ function impatientSocket(longestSilenceMs: number): Socket {
  * connections. Others: read-only server, timeout, deadlock, exhausted pool. The statement may have been executed: a
  * commit can succeed although its answer is lost.
  */
-export function isDatabaseAway(error: unknown): boolean {
+export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? String(error.code) : '';
   return (
@@ -117,23 +117,23 @@ export function isDatabaseAway(error: unknown): boolean {
   );
 }
 
-/** The error for one that {@link isDatabaseAway}, else null. Reads need no advice to check before a repeat. */
+/** The error for one that {@link isDatabaseUnavailable}, else null. Reads need no advice to check before a repeat. */
 export function databaseFault(error: unknown, { reads = false } = {}): DomainError | null {
-  if (!isDatabaseAway(error)) return null;
+  if (!isDatabaseUnavailable(error)) return null;
   const away = 'PostgreSQL does not answer: check its server and the network';
   const unknown = '. The request may still have been executed: check its result before you repeat it';
   return new DomainError('Unavailable', reads ? away : `${away}${unknown}`, {}, error);
 }
 
 /** True if `error` violates the unique constraint of that name. */
-export function violates(error: unknown, constraint: string): boolean {
+export function isUniqueViolation(error: unknown, constraint: string): boolean {
   return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === constraint;
 }
 
 const ROWS_AT_ONCE = 10_000;
 
 /** Streams one query in batches; a row is an array of its columns. Its connection has no time limits. */
-export async function* readInOneQuery<Row extends readonly unknown[]>(
+export async function* streamQuery<Row extends readonly unknown[]>(
   databaseUrl: string,
   query: string,
 ): AsyncGenerator<readonly Row[]> {

@@ -37,7 +37,7 @@ export function anyOfNumbers(values: readonly (bigint | string)[]): RawBuilder<b
 declare const LOCK: unique symbol;
 
 /** Proof that this transaction has a lock: only the function that takes the lock makes it. */
-export type Locked<Held, Lock extends string> = Held & { readonly [LOCK]: Lock };
+export type LockProof<Held, Lock extends string> = Held & { readonly [LOCK]: Lock };
 
 /** A value as JSON, bigint as decimal strings; null for null and undefined. */
 export function toJson(proof: unknown): string | null {

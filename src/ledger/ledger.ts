@@ -21,14 +21,14 @@ import { Pauses } from './operations/pauses.ts';
 import { Baselines } from './reconciliation/baselines.ts';
 import { Reconciliations } from './reconciliation/reconciliations.ts';
 import { Backfills } from './scan/backfills.ts';
+import { BlockHeaders } from './scan/block-headers.ts';
 import { Gaps } from './scan/gaps.ts';
 import { ImportAudits } from './scan/import-audits.ts';
-import { KeptBlocks } from './scan/kept-blocks.ts';
 import { Scan } from './scan/scan.ts';
 import { ScanPauses } from './scan/scan-pauses.ts';
-import { ScanStatusRow } from './scan/scan-status.ts';
+import { ScanStatusStore } from './scan/scan-status.ts';
 import { StagedRanges } from './scan/staged-ranges.ts';
-import { Watched } from './scan/watched.ts';
+import { WatchedWallets } from './scan/watched.ts';
 import { Attempts } from './settlements/attempts.ts';
 import { Traffic } from './settlements/in-flight.ts';
 import { LostNonces, Nonces } from './settlements/nonces.ts';
@@ -83,11 +83,11 @@ function repositories(db: Database, databaseUrl: string, seal: Seal, kinds: Even
     walletHistory: new WalletHistory(db),
     spends: new Spends(db),
     pauses: new Pauses(db, kinds),
-    watched: new Watched(db, databaseUrl),
+    watched: new WatchedWallets(db, databaseUrl),
     scan: new Scan(db),
     scanPauses: new ScanPauses(db),
-    scanStatus: new ScanStatusRow(db),
-    keptBlocks: new KeptBlocks(db),
+    scanStatus: new ScanStatusStore(db),
+    blockHeaders: new BlockHeaders(db),
     backfills: new Backfills(db),
     gaps: new Gaps(db),
     importAudits: new ImportAudits(db),

@@ -33,7 +33,7 @@ export function positionBefore({ cursor }: PageRequest): bigint {
  * planner may use that column's index, and read all newer rows that do not match. A page's rows are above
  * `-positionBefore`.
  */
-export function negative(column: string): RawBuilder<bigint> {
+export function negationOf(column: string): RawBuilder<bigint> {
   return sql<bigint>`(- ${sql.ref(column)})`;
 }
 
@@ -41,7 +41,7 @@ export function negative(column: string): RawBuilder<bigint> {
  * {@link negative} in another form, for an index on two filters beside an index on the first. The planner cannot use
  * the latter, which would read all newer rows that do not match the second filter.
  */
-export function negated(column: string): RawBuilder<bigint> {
+export function zeroMinus(column: string): RawBuilder<bigint> {
   return sql<bigint>`(0 - ${sql.ref(column)})`;
 }
 

@@ -10,7 +10,7 @@ export class Closers {
   }
 
   /** Runs `work` now and every `everyMs` until it is closed. `onFailure` receives errors; the next round retries. */
-  keepDoing(
+  runPeriodically(
     name: string,
     everyMs: number,
     work: () => Promise<void>,

@@ -95,7 +95,7 @@ export async function unlessLost<T>(ledger: Ledger, remembered: SignedStep, work
     if (!isDomainError(error, 'NotFound') || error.context['settlementId'] !== remembered.id) throw error;
     const alarm = lostAlarm(remembered, error);
     // Raised once per database: after an operator resumes payments, this settlement alone stays stopped.
-    const raised = await ledger.alerts.everRaised(alarm.kind, [remembered.id]);
+    const raised = await ledger.alerts.subjectsEverRaised(alarm.kind, [remembered.id]);
     if (!raised.has(remembered.id)) await ledger.pauses.pauseWithAlert(alarm, remembered.id);
     throw notYet(alarm.kind, alarm.message, TIMEOUTS.operatorLookMs);
   }

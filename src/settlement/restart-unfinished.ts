@@ -46,7 +46,7 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
     // A run completes only after its end is stored. If the row has no end now, a restore has lost it.
     if (end === 'completed') {
       if (isTerminal((await ledger.settlements.get(id)).status)) return;
-      const raised = await ledger.alerts.everRaised('maybe_paid', [id]);
+      const raised = await ledger.alerts.subjectsEverRaised('maybe_paid', [id]);
       if (!raised.has(id)) await ledger.alerts.raise(endedAlarm(id));
     }
     if (terms === undefined) await runs.startSettlement(settlement, ledger.settlements.answersAt(kind));
@@ -61,7 +61,7 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
 
   /** Ended settlements whose buyers were not served yet. */
   async function owedOrphans(running: ReadonlySet<string>): Promise<readonly SettlementRow[]> {
-    const overdue = await ledger.payments.overdue(OVERDUE_MS, OWED_A_ROUND);
+    const overdue = await ledger.payments.listOverdue(OVERDUE_MS, OWED_A_ROUND);
     const rows = await Promise.all(overdue.map(({ id }) => ledger.settlements.get(id)));
     return rows.filter((row) => isTerminal(row.status) && !running.has(settlementWorkflowId(row)));
   }

@@ -1,7 +1,7 @@
 import { type Alarm, WHOLE } from '../domain/alerts.ts';
 import { DomainError, messageOf } from '../domain/errors.ts';
 import { EVERYTHING } from '../domain/settlement.ts';
-import type { Gap } from '../ledger/operations/continuity.ts';
+import type { RestoreGap } from '../ledger/operations/continuity.ts';
 import { confirmOneCluster } from '../settlement/record-verdict.ts';
 import type { HistoryBounds } from '../solana/history/pages.ts';
 import { progressOf } from '../solana/history/wallet-history.ts';
@@ -66,7 +66,7 @@ export class WalletWatch {
         unread.push(unreadAlarm(wallet, messageOf(error))),
       );
     }
-    await ledger.alerts.keepOnly(['fee_payer_unread'], unread);
+    await ledger.alerts.syncOpen(['fee_payer_unread'], unread);
   }
 
   async #look(): Promise<void> {
@@ -84,7 +84,7 @@ export class WalletWatch {
    * have finalized a height above the last valid one of every earlier attempt. Their listings contain each
    * payment by a lost row.
    */
-  async #bridges(gap: Gap): Promise<boolean> {
+  async #bridges(gap: RestoreGap): Promise<boolean> {
     const { ledger } = this.#deps;
     this.#spends.forget();
     await ledger.alerts.raise(restoredAlarm(gap, await ledger.lostNonces.list()));
@@ -94,7 +94,7 @@ export class WalletWatch {
     const judgedTo = await this.#judgeWallets(gap);
     if (end === null || end !== stored || judgedTo === null || judgedTo <= end) return false;
     if (!gap.noncesSettled && !(await this.#noncesSettled(end))) return false;
-    await ledger.continuity.heal(end);
+    await ledger.continuity.endGap(end);
     return true;
   }
 
@@ -119,7 +119,7 @@ export class WalletWatch {
   }
 
   /** Finalized height up to which a quorum listed the signatures of every wallet; null if one wallet lacks a quorum. */
-  async #judgeWallets(gap: Gap | null): Promise<bigint | null> {
+  async #judgeWallets(gap: RestoreGap | null): Promise<bigint | null> {
     const { ledger, hotWallet } = this.#deps;
     const heights: (bigint | null)[] = [];
     for (const wallet of await ledger.walletHistory.wallets(hotWallet))
@@ -128,7 +128,7 @@ export class WalletWatch {
     return reached(listed, heights.length);
   }
 
-  async #judgeWallet(wallet: string, gap: Gap | null, scope = EVERYTHING): Promise<bigint | null> {
+  async #judgeWallet(wallet: string, gap: RestoreGap | null, scope = EVERYTHING): Promise<bigint | null> {
     const { ledger, chain } = this.#deps;
     const { quorum } = chain.pool;
     const known = await ledger.walletHistory.judgedTo(wallet);

@@ -19,7 +19,7 @@ export async function runStored(
   } catch (error) {
     // The error of this try matters, even if the database cannot store it.
     if (!(error instanceof CancelledFailure))
-      await backfills.note(run, haltAfter(error).reason).catch(() => undefined);
+      await backfills.recordError(run, haltAfter(error).reason).catch(() => undefined);
     throw error;
   }
 }

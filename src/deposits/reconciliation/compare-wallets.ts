@@ -55,7 +55,7 @@ export async function lookAt(deps: LookDeps, wallets: readonly string[], pass: b
   const { ledger, pool, scans = true } = deps;
   const scannedTo = scans ? ((await ledger.scan.cursor())?.slot ?? null) : null;
   if (scans && scannedTo === null) throw new ScanBehind('nothing was scanned yet');
-  const kinds = await ledger.watched.among(wallets);
+  const kinds = await ledger.watched.watchKindsOf(wallets);
   const oneNode = nodeInTurn(pool, pass);
   const { named, unread } = await accountsOf(deps, wallets, oneNode);
   const isHot = ({ wallet }: Pick<WalletAccounts, 'wallet'>) => kinds.get(wallet) === 'hot';

@@ -87,13 +87,15 @@ async function plan(deps: RangeDeps): Promise<CatchUpPlan> {
 /** Stored also while the scan is paused: API clients see the lag. */
 async function tipSeen({ ledger, pool }: RangeDeps): Promise<bigint> {
   const tip = await finalizedTip(pool);
-  await ledger.scan.seen(tip);
+  await ledger.scan.recordTip(tip);
   return tip;
 }
 
 /** Waits for `work`, and shows meanwhile that a worker is at work. */
 function whileReporting<T>({ ledger }: RangeDeps, work: Promise<T>, isCatchingUp: boolean): Promise<T> {
-  return meanwhile(work, REPORT_EVERY_MS, () => quietly(() => ledger.scanStatus.touch(isCatchingUp)));
+  return meanwhile(work, REPORT_EVERY_MS, () =>
+    quietly(() => ledger.scanStatus.recordActivity(isCatchingUp)),
+  );
 }
 
 async function joinStaged(deps: RangeDeps): Promise<JoinEnd> {
@@ -176,7 +178,8 @@ async function reportWaiting(
   waitedMs: number,
   slowMs: number,
 ): Promise<void> {
-  if (waitedMs < slowMs || (await ledger.scan.cursor())?.slot !== begin) return ledger.scanStatus.touch(true);
+  if (waitedMs < slowMs || (await ledger.scan.cursor())?.slot !== begin)
+    return ledger.scanStatus.recordActivity(true);
   const status = await ledger.scanStatus.report(slowReport(await tipOrNull(pool), waitedMs), waitedMs);
   await new ScanAlarms(ledger, slowMs).note(status);
 }

@@ -1,7 +1,7 @@
 import { type Alarm, WHOLE } from '../../domain/alerts.ts';
 import { isDomainError, messageOf } from '../../domain/errors.ts';
 import type { ScanReport, ScanStatus } from '../../domain/scan.ts';
-import { isDatabaseAway } from '../../ledger/connection.ts';
+import { isDatabaseUnavailable } from '../../ledger/connection.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { RpcError } from '../../solana/rpc/errors.ts';
 
@@ -34,7 +34,7 @@ export class ScanAlarms {
     const key = alarms.map(({ kind, subject }) => `${kind} ${subject}`).join(' ');
     const isOld = performance.now() - this.#raisedAt >= REPEATED_MS;
     if (key === this.#noted && (alarms.length === 0 || !isOld)) return;
-    await this.#ledger.alerts.keepOnly(KINDS, alarms);
+    await this.#ledger.alerts.syncOpen(KINDS, alarms);
     this.#noted = key;
     this.#raisedAt = performance.now();
   }
@@ -86,7 +86,7 @@ export function haltAfter(error: unknown): Halt {
     return { state, reason: error.message };
   }
   if (isDomainError(error)) return { state: error.retryable ? 'waiting' : 'stopped', reason: error.message };
-  if (isDatabaseAway(error))
+  if (isDatabaseUnavailable(error))
     return { state: 'waiting', reason: `the database cannot be written to: ${messageOf(error)}` };
   return { state: 'waiting', reason: describeDefect(error) };
 }
@@ -98,5 +98,5 @@ export function describeDefect(error: unknown): string {
 
 /** True for expected errors of operators, nodes, the chain or the database. Any other error is a defect. */
 export function isOperational(error: unknown): boolean {
-  return error instanceof RpcError || isDomainError(error) || isDatabaseAway(error);
+  return error instanceof RpcError || isDomainError(error) || isDatabaseUnavailable(error);
 }

@@ -4,7 +4,7 @@ import { type AssetTerms, SOL, untouchedSol } from '../../domain/deposit-asset.t
 import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { MatchedBlock } from '../../ledger/scan/scan.ts';
-import type { Matched, StaleWatchSet } from '../../ledger/scan/watched.ts';
+import type { MatchedBlocks, StaleWatchSet } from '../../ledger/scan/watched.ts';
 import type { RecordedSpend } from '../../ledger/settlements/wallet-history.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import { WatchSet } from '../../solana/scan/bytes/watch-set.ts';
@@ -87,7 +87,7 @@ export class DepositMatcher {
 
   async #catchUp(known: Promise<WatchState> | null): Promise<WatchState> {
     const { set, version: before } = await (known ?? this.#load());
-    const { version, wallets } = await this.#ledger.watched.since(before);
+    const { version, wallets } = await this.#ledger.watched.changesSince(before);
     for (const { address } of wallets) set.add(address);
     return { set, version };
   }
@@ -113,7 +113,7 @@ export class DepositMatcher {
    */
   async commit<Result extends string>(
     blocks: readonly WatchedBlock[],
-    commit: (matched: Matched<MatchedBlock>) => Promise<Result | StaleWatchSet>,
+    commit: (matched: MatchedBlocks<MatchedBlock>) => Promise<Result | StaleWatchSet>,
   ): Promise<{ readonly result: Result | StaleWatchSet; readonly blocks: readonly MatchedBlock[] }> {
     const terms = await this.#terms();
     const attempt = async (number: number) => {
@@ -122,7 +122,7 @@ export class DepositMatcher {
     };
     for (let number = 1; ; number += 1) {
       const isLast = number === ATTEMPTS;
-      const done = await (isLast ? this.#ledger.watched.hold(() => attempt(number)) : attempt(number));
+      const done = await (isLast ? this.#ledger.watched.holdVersion(() => attempt(number)) : attempt(number));
       if (done.result === 'unknown_version') this.forget();
       if (done.result !== 'watch_set_changed' || isLast) return done;
     }
@@ -136,7 +136,7 @@ export class DepositMatcher {
     blocks: readonly WatchedBlock[],
     attempt = 1,
     terms: TermsByAsset | Promise<TermsByAsset> = this.#terms(),
-  ): Promise<Matched<MatchedBlock>> {
+  ): Promise<MatchedBlocks<MatchedBlock>> {
     const rules = this.#rules(await terms);
     const watch = await (attempt === 1 ? this.watch() : this.#refresh());
     const mayRead = attempt < ATTEMPTS;
@@ -174,7 +174,7 @@ export class DepositMatcher {
     if (kept.kind === 'bytes')
       return { ...block, ...this.#search(block, kept.bytes, watch.set), header, watch };
     if (isOfSet) {
-      const { wallets } = await this.#ledger.watched.since(block.watch.version);
+      const { wallets } = await this.#ledger.watched.changesSince(block.watch.version);
       if (!wallets.some(({ address }) => kept.names.has(address))) return { ...block, watch };
     }
     if (mayRead) return { ...(await block.readAgain(watch)), header };
@@ -247,7 +247,7 @@ async function find<Asked extends Searched>(
 async function oursAmong(searches: readonly Searched[], ledger: Ledger, rules: Rules): Promise<Ours> {
   const candidates = [...new Set(searches.flatMap((search) => search.candidates))];
   const kinds =
-    candidates.length === 0 ? new Map<string, WatchKind>() : await ledger.watched.among(candidates);
+    candidates.length === 0 ? new Map<string, WatchKind>() : await ledger.watched.watchKindsOf(candidates);
   const signatures = searches.flatMap(({ transactions }) => transactions.map(({ signature }) => signature));
   const attempts =
     kinds.size === 0 ? new Map<string, RecordedSpend>() : await ledger.walletHistory.recordOf(signatures);

@@ -15,7 +15,7 @@ export interface DepositScanDeps extends ScannerDeps {
   readonly waitMs?: number;
   /** True to announce deposits in confirmed blocks. Default false. */
   readonly announces?: boolean;
-  /** Slots behind the cursor whose headers are kept. Default: see {@link KeptBlocks}. */
+  /** Slots behind the cursor whose headers are kept. Default: see {@link BlockHeaders}. */
   readonly keptSlots?: bigint;
   /** Aborted at shutdown: other processes then continue the scan at once. */
   readonly stop?: AbortSignal;
@@ -45,7 +45,7 @@ export function createDepositScan(deps: DepositScanDeps) {
           follow({ deps, tasks, turnEnd, abandoned }),
           tasks.repeat('confirming deposits', () => confirmer.confirm(turnEnd)),
           tasks.runUnlessPaused('pruning headers', () =>
-            deps.ledger.keptBlocks.prune({ keptSlots: deps.keptSlots }),
+            deps.ledger.blockHeaders.prune({ keptSlots: deps.keptSlots }),
           ),
           ...(deps.announces === true
             ? [tasks.repeat('announcing deposits', () => announcer.announce(turnEnd))]
@@ -129,6 +129,6 @@ class StatusReporter {
     const last = this.#last;
     if (waitedMs >= slowMs) return this.note(slowReport(last?.tip ?? null, waitedMs), waitedMs);
     if (last !== null) return this.note(last);
-    await this.#tasks.run('keeping alerts', () => this.#deps.ledger.scanStatus.touch(false));
+    await this.#tasks.run('keeping alerts', () => this.#deps.ledger.scanStatus.recordActivity(false));
   }
 }

@@ -142,7 +142,7 @@ async function begin(
   order: BackfillSubject & OperatorNote,
 ): Promise<BackfillRow> {
   const { address = null } = order;
-  if (address !== null && !(await ledger.watched.among([address])).has(address))
+  if (address !== null && !(await ledger.watched.watchKindsOf([address])).has(address))
     throw new DomainError('NotFound', `${address} is not a watched wallet`, { address });
   const row = await ledger.backfills.begin(order);
   await startBackfill(temporal, orderOf(row)).catch(refuseAsRecorded('the backfill'));

@@ -32,7 +32,7 @@ export class AddressPool {
   async assign(userRef: string, finalizedTip: (() => Promise<bigint>) | null): Promise<DepositAddressRow> {
     const known = await this.#ledger.addresses.byUser(userRef);
     if (known !== undefined) return known;
-    if (finalizedTip !== null) await this.#ledger.scan.seen(await finalizedTip());
+    if (finalizedTip !== null) await this.#ledger.scan.recordTip(await finalizedTip());
     try {
       return await this.#ledger.addresses.assign(userRef);
     } finally {
@@ -65,7 +65,7 @@ export class AddressPool {
     const message = `${free} deposit addresses are free, fewer than ${lowWater}: import more`;
     const alarm = { kind: 'addresses_low', subject: WHOLE, message, details: { free, lowWater } } as const;
     const low = free < lowWater ? [alarm] : [];
-    await this.#ledger.alerts.keepOnly([alarm.kind], low);
+    await this.#ledger.alerts.syncOpen([alarm.kind], low);
     return low[0] ?? null;
   }
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
-import { violates } from '../connection.ts';
+import { isUniqueViolation } from '../connection.ts';
 import { anyOf, COUNT, type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
 import { refuseIfRowsMayBeLost } from '../operations/restore-detection.ts';
 import { auditSince } from '../scan/import-audits.ts';
@@ -74,7 +74,7 @@ export class DepositAddresses extends Repository {
         if (taken !== undefined || (await this.freeCount(1)) === 0) return taken;
       }
     } catch (error) {
-      if (violates(error, 'deposit_address_user_unique')) return undefined;
+      if (isUniqueViolation(error, 'deposit_address_user_unique')) return undefined;
       throw error;
     }
   }

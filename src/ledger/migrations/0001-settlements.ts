@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
 /**
  * Settlements, reservations, and withdrawals (subjects of one kind). Without a unique key on kind and subject beside
  * the id: it would refuse concurrent inserts that `on conflict (id)` is to merge.
  */
-export const settlements = inOrder([
+export const settlements = migrationOf([
   sql`create table settlement (
     id text primary key,
     position bigint generated always as identity unique,
@@ -21,7 +21,7 @@ export const settlements = inOrder([
     check ((reason_code is null) = (reason_message is null))
   )`,
   sql`create index settlement_by_subject on settlement (subject_id)`,
-  // The newest of a kind, and of a kind and status; the orders are those of `negative` and `negated` in page.ts.
+  // The newest of a kind, and of a kind and status; the orders are those of `negative` and `zeroMinus` in page.ts.
   sql`create index settlement_by_kind on settlement (kind, (-position))`,
   sql`create index settlement_by_kind_and_status on settlement (kind, status, (0 - position))`,
   sql`create index settlement_unpaid_end on settlement (kind, updated_at)

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
-export const nonces = inOrder([
+export const nonces = migrationOf([
   sql`create table nonce_account (
     address text primary key,
     authority text not null,

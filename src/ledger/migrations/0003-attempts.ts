@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
 /**
  * Transactions of settlements, with a blockhash or a durable nonce. `signers` and `signatures` are in the order of
  * the message's keys: the first signer pays the fee, and its signature is the transaction's.
  */
-export const attempts = inOrder([
+export const attempts = migrationOf([
   sql`create table attempt (
     settlement_id text not null references settlement (id),
     n integer not null check (n > 0),

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
-export const cluster = inOrder([
+export const cluster = migrationOf([
   sql`create table cluster (
     one boolean primary key default true check (one),
     genesis_hash text not null,

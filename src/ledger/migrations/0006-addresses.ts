@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
-export const addresses = inOrder([
+export const addresses = migrationOf([
   sql`create table watch_version (
     one boolean primary key default true check (one),
     version bigint not null

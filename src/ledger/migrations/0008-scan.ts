@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
-export const scan = inOrder([
+export const scan = migrationOf([
   sql`create table scan_cursor (
     one boolean primary key default true check (one),
     slot bigint not null,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
-export const deposits = inOrder([
+export const deposits = migrationOf([
   sql`create table asset (
     asset text primary key,
     program text,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
-export const webhooks = inOrder([
+export const webhooks = migrationOf([
   sql`create table webhook_endpoint (
     id text primary key,
     position bigint generated always as identity unique,

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
 /** The comparison of balances: the running pass, the last complete one, and wallets without a result. */
-export const reconciliation = inOrder([
+export const reconciliation = migrationOf([
   sql`create table reconciliation (
     one boolean primary key default true check (one),
     pages bigint not null default 0,

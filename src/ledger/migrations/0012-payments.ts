@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
 /**
  * x402 payments. The id is that of the settlement inserted in the same transaction; an `unmatched` payment may have
  * none. `request` and `answer` are sealed; `request` is deleted once it is served.
  */
-export const payments = inOrder([
+export const payments = migrationOf([
   sql`create table payment (
     id text primary key,
     position bigint generated always as identity unique,

@@ -20,7 +20,7 @@ import {
   type Trx,
 } from '../database.ts';
 import { type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
-import { alertNews } from '../webhooks/events.ts';
+import { alertOutboxEvent } from '../webhooks/events.ts';
 import { writeEvent } from '../webhooks/outbox.ts';
 
 export type AlertRow = RowOf<'alert'>;
@@ -52,7 +52,7 @@ export class Alerts extends Repository {
    * Closes the open alerts at these positions and returns them; their details get the operator's note as `closedBy`
    * and `closedReason`. Throws InvalidRequest if one of them closes otherwise; then none is closed.
    */
-  async endSeen(seen: readonly bigint[], note: OperatorNote): Promise<readonly AlertRow[]> {
+  async acknowledge(seen: readonly bigint[], note: OperatorNote): Promise<readonly AlertRow[]> {
     return this.db.transaction().execute(async (trx) => {
       const positions = seen.map(String);
       const others = await trx
@@ -67,12 +67,12 @@ export class Alerts extends Repository {
   }
 
   /** Raises these alerts, and closes all other open ones of these kinds. */
-  async keepOnly(kinds: readonly AlertKind[], alarms: readonly Alarm[]): Promise<void> {
-    await this.db.transaction().execute((trx) => keepOnlyAlerts(trx, kinds, alarms));
+  async syncOpen(kinds: readonly AlertKind[], alarms: readonly Alarm[]): Promise<void> {
+    await this.db.transaction().execute((trx) => syncOpenAlerts(trx, kinds, alarms));
   }
 
   /** Closes open alerts of these kinds that were not raised again for so long. */
-  async closeUnseen(kinds: readonly AlertKind[], seconds: number): Promise<void> {
+  async closeStale(kinds: readonly AlertKind[], seconds: number): Promise<void> {
     const isUnseen = (row: ExpressionBuilder<Tables, 'alert'>) =>
       row.and([
         row('kind', 'in', kinds),
@@ -118,7 +118,7 @@ export class Alerts extends Repository {
    * The subjects that ever had such an alert that paused this scope or everything, even if closed. `maybePaid: null`
    * does not count: the search for withdrawals has not ended.
    */
-  async everRaised(
+  async subjectsEverRaised(
     kind: AlertKind,
     subjects: readonly string[],
     scope: PauseScope = EVERYTHING,
@@ -138,7 +138,7 @@ export class Alerts extends Repository {
    * True if the settlement has a `dead_attempt_landed` in this scope that was not judged as false. An alert judged
    * as false counts only for the same signature, shown by the same nodes.
    */
-  async knowsLanding(
+  async isLandingKnown(
     settlementId: string,
     { signature, shownBy }: { readonly signature: string; readonly shownBy: readonly string[] },
     scope: PauseScope,
@@ -189,14 +189,14 @@ export async function raiseAlert(
     )
     .returningAll()
     .executeTakeFirstOrThrow();
-  if (row.count === 1) await writeEvent(trx, alertNews('alert.raised', row));
+  if (row.count === 1) await writeEvent(trx, alertOutboxEvent('alert.raised', row));
   return row;
 }
 
 /**
- * {@link Alerts.keepOnly} in the caller's transaction; with `wallets`, for alerts with `details.wallet` among them.
+ * {@link Alerts.syncOpen} in the caller's transaction; with `wallets`, for alerts with `details.wallet` among them.
  */
-export async function keepOnlyAlerts(
+export async function syncOpenAlerts(
   trx: Trx,
   kinds: readonly AlertKind[],
   alarms: readonly Alarm[],
@@ -247,12 +247,12 @@ export async function closeAlerts(
     .where(match)
     .returningAll()
     .execute();
-  for (const row of closed) await writeEvent(trx, alertNews('alert.closed', row));
+  for (const row of closed) await writeEvent(trx, alertOutboxEvent('alert.closed', row));
   return closed;
 }
 
 /** Adds the note to closed alerts of this kind and subject without one. Returns false if there are none. */
-export async function noteJudged(
+export async function noteJudgment(
   trx: Trx,
   kind: AlertKind,
   subject: string,

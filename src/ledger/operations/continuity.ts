@@ -2,10 +2,10 @@ import { sql, type UpdateObject } from 'kysely';
 import { type Database, exists, Repository, type Tables, type Trx } from '../database.ts';
 import { withholdUnassigned } from '../deposits/addresses-after-restore.ts';
 import { renumber } from '../deposits/deposit-feed.ts';
-import { DATABASE_ID, IDENTITY, LONGEST_SILENCE_SECONDS, mayHaveLostRows } from './restore-detection.ts';
+import { DATABASE_ID, IDENTITY, MAX_SILENCE_SECONDS, mayHaveLostRows } from './restore-detection.ts';
 
 /** A possible loss by a restore. Above `quarantineHeight` every earlier attempt has landed or can never land. */
-export interface Gap {
+export interface RestoreGap {
   readonly reason: string;
   /** Null until a process has read it from the chain. */
   readonly quarantineHeight: bigint | null;
@@ -14,37 +14,37 @@ export interface Gap {
 }
 
 /** Identity of a copy whose disk was rolled back in the same PostgreSQL cluster. */
-const ROLLED_BACK = 'rolled back';
+const ROLLED_BACK_IDENTITY = 'rolled back';
 
 /**
  * Detects that the database was restored: the row is part of a backup, the server's identity and clock are not.
- * Attempts are prepared only while {@link UNBROKEN} is true.
+ * Attempts are prepared only while {@link IS_UNBROKEN} is true.
  */
 export class Continuity extends Repository {
-  readonly #flushed: () => Promise<bigint>;
+  readonly #readFlushedEnd: () => Promise<bigint>;
   /** Flushed end of the write-ahead log at the last pulse of this process, in bytes. */
-  #flushedTo = 0n;
+  #flushedEnd = 0n;
 
-  constructor(db: Database, flushed = () => flushedTo(db)) {
+  constructor(db: Database, flushed = () => flushedEndOf(db)) {
     super(db);
-    this.#flushed = flushed;
+    this.#readFlushedEnd = flushed;
   }
 
   /**
    * Records that the database is in use. Returns the gap, or null if the history is unbroken. A write-ahead log that
    * ends earlier than at the last pulse is a gap too: the disk was rolled back.
    */
-  async pulse(): Promise<Gap | null> {
-    const flushed = await this.#flushed();
-    if (flushed < this.#flushedTo) {
+  async pulse(): Promise<RestoreGap | null> {
+    const flushed = await this.#readFlushedEnd();
+    if (flushed < this.#flushedEnd) {
       // Not by an old `seen_at`: a server that started before it shows no restore, so the next pulse would end the gap.
-      await sql`update continuity set identity = ${ROLLED_BACK} where identity = ${IDENTITY}`.execute(
+      await sql`update continuity set identity = ${ROLLED_BACK_IDENTITY} where identity = ${IDENTITY}`.execute(
         this.db,
       );
     }
-    this.#flushedTo = flushed;
+    this.#flushedEnd = flushed;
     await sql`insert into continuity (identity, seen_at) values (${IDENTITY}, now()) on conflict (one) do update
-      set seen_at = now() where ${UNBROKEN}`.execute(this.db);
+      set seen_at = now() where ${IS_UNBROKEN}`.execute(this.db);
     return gapOf(this.db);
   }
 
@@ -58,7 +58,7 @@ export class Continuity extends Repository {
     const row = await this.db
       .selectFrom('continuity')
       .select('generation')
-      .select(sql<boolean>`${UNBROKEN}`.as('unbroken'))
+      .select(sql<boolean>`${IS_UNBROKEN}`.as('unbroken'))
       .executeTakeFirst();
     return row === undefined || (row.unbroken && row.generation === generation);
   }
@@ -77,7 +77,7 @@ export class Continuity extends Repository {
    * after that. Users of free addresses and published events are lost: the addresses are withheld, and sequences
    * continue above all that can have been published.
    */
-  async heal(height: bigint): Promise<void> {
+  async endGap(height: bigint): Promise<void> {
     const values = {
       identity: IDENTITY,
       generation: sql<number>`continuity.generation + 1`,
@@ -96,7 +96,7 @@ export class Continuity extends Repository {
 }
 
 /** Only the flushed part: a machine crash may lose the rest, which contains no commit. */
-async function flushedTo(db: Database): Promise<bigint> {
+async function flushedEndOf(db: Database): Promise<bigint> {
   const end = sql<bigint>`(pg_current_wal_flush_lsn() - '0/0'::pg_lsn)`.as('end');
   return (await db.selectNoFrom(end).executeTakeFirstOrThrow()).end;
 }
@@ -110,28 +110,28 @@ async function replaceGap(
   const { numUpdatedRows } = await trx
     .updateTable('continuity')
     .set(values)
-    .where(QUARANTINE, 'is not distinct from', height)
+    .where(QUARANTINE_HEIGHT, 'is not distinct from', height)
     .executeTakeFirstOrThrow();
   if (numUpdatedRows > 0n) await trx.deleteFrom('lostNonce').execute();
   return numUpdatedRows > 0n;
 }
 
 // A height that was set in another copy, and restored with its backup, does not belong to this gap.
-const QUARANTINE = sql<bigint | null>`case when continuity.quarantine_identity = ${IDENTITY}
+const QUARANTINE_HEIGHT = sql<bigint | null>`case when continuity.quarantine_identity = ${IDENTITY}
   then continuity.quarantine_height end`;
 
 /** True if the database continues from its last write: the same copy, without a gap, with a recent pulse. */
-export const UNBROKEN = sql<boolean>`continuity.identity = ${IDENTITY} and continuity.quarantine_height is null
-  and continuity.seen_at > now() - make_interval(secs => ${LONGEST_SILENCE_SECONDS})`;
+export const IS_UNBROKEN = sql<boolean>`continuity.identity = ${IDENTITY} and continuity.quarantine_height is null
+  and continuity.seen_at > now() - make_interval(secs => ${MAX_SILENCE_SECONDS})`;
 
 /** The current gap; null if the history is unbroken, or if no process with a chain has used the database. */
-export async function gapOf(db: Database): Promise<Gap | null> {
+export async function gapOf(db: Database): Promise<RestoreGap | null> {
   const row = await db
     .selectFrom('continuity')
     .select(['seenAt', 'noncesSettled'])
-    .select(QUARANTINE.as('quarantineHeight'))
+    .select(QUARANTINE_HEIGHT.as('quarantineHeight'))
     .select(sql<boolean>`identity = ${IDENTITY}`.as('same'))
-    .select(sql<boolean>`${UNBROKEN}`.as('unbroken'))
+    .select(sql<boolean>`${IS_UNBROKEN}`.as('unbroken'))
     .executeTakeFirst();
   if (row === undefined || row.unbroken) return null;
   const { quarantineHeight, noncesSettled } = row;
@@ -150,6 +150,6 @@ function brokenReason({ same, seenAt }: { readonly same: boolean; readonly seenA
 }
 
 /** True if `height` ends the current gap; locks it until the transaction ends. */
-export async function isQuarantine(trx: Trx, height: bigint): Promise<boolean> {
-  return exists(trx.selectFrom('continuity').select('one').where(QUARANTINE, '=', height).forShare());
+export async function isQuarantineHeight(trx: Trx, height: bigint): Promise<boolean> {
+  return exists(trx.selectFrom('continuity').select('one').where(QUARANTINE_HEIGHT, '=', height).forShare());
 }

@@ -14,13 +14,13 @@ import { type AlertRow, closeAlerts, PAUSED_SCOPE, raiseAlert } from './alerts.t
 
 export type PauseRow = RowOf<'pause'>;
 
-export interface Pausing extends OperatorNote {
+export interface PauseRequest extends OperatorNote {
   /** Default: everything. */
   readonly scope?: PauseScope | undefined;
 }
 
 /** An order to resume, from an operator who has examined the open alerts at these positions. */
-export interface Resumption extends Pausing {
+export interface ResumeRequest extends PauseRequest {
   readonly seen?: readonly bigint[];
 }
 
@@ -46,7 +46,7 @@ export class Pauses extends Repository {
   }
 
   /** After the commit no attempt of the scope is prepared. An operator's open pause stays as it is. */
-  async begin({ actor, reason, scope = EVERYTHING }: Pausing): Promise<readonly PauseRow[]> {
+  async begin({ actor, reason, scope = EVERYTHING }: PauseRequest): Promise<readonly PauseRow[]> {
     return this.db.transaction().execute(async (trx) => {
       await pause(trx, { cause: OPERATOR, scope, reason, actor });
       return openPauses(trx);
@@ -57,7 +57,7 @@ export class Pauses extends Repository {
    * Ends every pause, or those of one scope, closes their alerts and returns the pauses. Throws AlertsUnseen with
    * the message of each open alert that is not among `seen`; then no pause ends.
    */
-  async end({ actor, reason, seen = [], scope = EVERYTHING }: Resumption): Promise<readonly PauseRow[]> {
+  async end({ actor, reason, seen = [], scope = EVERYTHING }: ResumeRequest): Promise<readonly PauseRow[]> {
     return this.db.transaction().execute(async (trx) => {
       await lockPreparations(trx, 'exclusive');
       const open = await openPauses(trx);

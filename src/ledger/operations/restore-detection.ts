@@ -3,7 +3,7 @@ import { DomainError } from '../../domain/errors.ts';
 import type { Trx } from '../database.ts';
 
 /** After this long without a pulse, an older copy may have replaced the database. */
-export const LONGEST_SILENCE_SECONDS = 180;
+export const MAX_SILENCE_SECONDS = 180;
 
 /**
  * Identifies this copy: PostgreSQL cluster, timeline (another after a failover or point-in-time recovery), database,
@@ -19,7 +19,7 @@ export const IDENTITY = sql<string>`(select system_identifier from pg_control_sy
  */
 export const POSSIBLE_LOSS = sql<string | null>`(
   select identity || ' ' || extract(epoch from seen_at) from continuity
-  where identity <> ${IDENTITY} or (seen_at <= now() - make_interval(secs => ${LONGEST_SILENCE_SECONDS})
+  where identity <> ${IDENTITY} or (seen_at <= now() - make_interval(secs => ${MAX_SILENCE_SECONDS})
     and pg_postmaster_start_time() > seen_at))`;
 
 /** Current epoch: the number of gaps that have ended. */

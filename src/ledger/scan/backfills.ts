@@ -8,12 +8,12 @@ import { Repository, type RowOf, type Tables, type Trx } from '../database.ts';
 import { raiseMissed } from '../deposits/missed.ts';
 import { DATABASE_ID, isSameDatabase } from '../operations/restore-detection.ts';
 import { type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
-import { nextLook } from '../retry-after.ts';
+import { nextRetryAt } from '../retry-after.ts';
 import type { FoundBlock } from './findings.ts';
 import type { GapRow } from './gaps.ts';
 import { upsertBlocks } from './scan.ts';
 import { assertReached, lockCursor } from './scan-cursor.ts';
-import { type Matched, type StaleWatchSet, staleWatchSet } from './watched.ts';
+import { type MatchedBlocks, type StaleWatchSet, staleWatchSet } from './watched.ts';
 
 export type BackfillRow = RowOf<'backfill'>;
 
@@ -36,7 +36,7 @@ const IS_GAP_DUE = sql<boolean>`exists (select from scan_gap gap
 
 const UNLESS_GAP_DUE = {
   endedAt: sql<Date | null>`case when ${IS_GAP_DUE} then null else now() end`,
-  retryAfter: nextLook(sql`begun_at`),
+  retryAfter: nextRetryAt(sql`begun_at`),
 };
 
 /** What to read: all wallets by the blocks of these slots, or one `address` by its history. */
@@ -120,7 +120,7 @@ export class Backfills extends Repository {
    */
   async record(
     of: BackfillTry,
-    { blocks, watchVersion }: Matched<FoundBlock>,
+    { blocks, watchVersion }: MatchedBlocks<FoundBlock>,
     progress?: BackfillProgress,
   ): Promise<'committed' | StaleWatchSet> {
     return this.#change(of, async (trx, change) => {
@@ -139,7 +139,7 @@ export class Backfills extends Repository {
   }
 
   /** Stores the error of this try; another one follows. Throws Unavailable if this try is over. */
-  async note(of: BackfillTry, trouble: string): Promise<void> {
+  async recordError(of: BackfillTry, trouble: string): Promise<void> {
     await this.#change(of, (_trx, change) => change(() => ({ trouble })));
   }
 

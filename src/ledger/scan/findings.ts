@@ -41,7 +41,7 @@ export async function recordFindings(trx: Trx, blocks: readonly FoundBlock[]): P
  * Removes the outflows of complete blocks that this reading does not show. One node reports outflows, so a rescan,
  * which reads the block from another node, must be able to end the alert `balance_difference` of a false one.
  */
-export async function removeOtherOutflows(trx: Trx, blocks: readonly FoundBlock[]): Promise<void> {
+export async function removeUnreturnedOutflows(trx: Trx, blocks: readonly FoundBlock[]): Promise<void> {
   const read = blocks.filter(({ header }) => header.blockhash !== null);
   if (read.length === 0) return;
   await trx

@@ -6,7 +6,7 @@ import { type DepositAddressRow, depositAddressRows } from '../deposits/deposit-
 import { NEWEST_FINAL } from '../deposits/deposit-row.ts';
 import { closeAlerts } from '../operations/alerts.ts';
 import { isSameDatabase } from '../operations/restore-detection.ts';
-import { nextLook } from '../retry-after.ts';
+import { nextRetryAt } from '../retry-after.ts';
 
 const NEVER_UNREAD = { unreadSince: null, auditAfter: null } as const;
 
@@ -71,7 +71,7 @@ export class ImportAudits extends Repository {
       if (!(await isSameDatabase(trx, databaseId))) return;
       await trx
         .updateTable('depositAddress')
-        .set({ unreadSince, auditAfter: nextLook(unreadSince) })
+        .set({ unreadSince, auditAfter: nextRetryAt(unreadSince) })
         .where('address', '=', address)
         .where('auditDue', '=', true)
         .execute();

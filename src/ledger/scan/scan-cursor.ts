@@ -2,14 +2,14 @@ import { sql } from 'kysely';
 import { type BlockName, isParent } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Database, Locked, Trx } from '../database.ts';
+import type { Database, LockProof, Trx } from '../database.ts';
 import { dropPassed } from '../deposits/deposit-writing.ts';
 
 /** The last linked, scanned, committed block. */
 export type Cursor = BlockName;
 
 /** The cursor, locked by this transaction: no other one moves it before this one ends. */
-export type LockedCursor = Locked<Cursor, 'cursor'>;
+export type LockedCursor = LockProof<Cursor, 'cursor'>;
 
 export async function readCursor(db: Database): Promise<Cursor | null> {
   const row = await db.selectFrom('scanCursor').select(['slot', 'blockhash', 'height']).executeTakeFirst();

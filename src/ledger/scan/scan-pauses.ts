@@ -43,7 +43,7 @@ export async function assertNotPaused(db: Database): Promise<void> {
 }
 
 /** The cursor's slot, or null. Until the transaction ends it stays, and no pause begins. Throws ScanPaused. */
-export async function holdUnpaused(trx: Trx): Promise<bigint | null> {
+export async function lockUnpausedCursor(trx: Trx): Promise<bigint | null> {
   const cursor = await trx.selectFrom('scanCursor').select('slot').forShare().executeTakeFirst();
   await assertNotPaused(trx);
   return cursor?.slot ?? null;

@@ -12,7 +12,7 @@ const AVERAGED_SECONDS = 60;
 const MEASURED_SECONDS = 2;
 
 /** The row that workers of the scan write. API, metrics and alerts read it with cursor, pause and gap. */
-export class ScanStatusRow extends Repository {
+export class ScanStatusStore extends Repository {
   /**
    * Stores a report and returns the status. A standstill keeps its start over workers; a new one began `haltedMs`
    * ago.
@@ -47,7 +47,7 @@ export class ScanStatusRow extends Repository {
    * A worker is at work but has nothing to report. `isCatchingUp`: it reads ranges ahead, which ends no standstill
    * before they are joined.
    */
-  async touch(isCatchingUp: boolean): Promise<void> {
+  async recordActivity(isCatchingUp: boolean): Promise<void> {
     await sql`
       insert into scan_status as old (state) values (${isCatchingUp ? 'catch-up' : 'starting'})
       on conflict (one) do update set

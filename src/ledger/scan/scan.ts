@@ -5,7 +5,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { Repository, type Trx } from '../database.ts';
 import type { Arrival } from '../deposits/deposit-merge.ts';
 import { inputRows } from '../deposits/input-rows.ts';
-import { type FoundBlock, recordFindings, removeOtherOutflows } from './findings.ts';
+import { type FoundBlock, recordFindings, removeUnreturnedOutflows } from './findings.ts';
 import {
   assertLinked,
   type Cursor,
@@ -15,7 +15,7 @@ import {
   readCursor,
 } from './scan-cursor.ts';
 import { assertNotPaused } from './scan-pauses.ts';
-import { type Matched, type StaleWatchSet, staleWatchSet } from './watched.ts';
+import { type MatchedBlocks, type StaleWatchSet, staleWatchSet } from './watched.ts';
 
 export interface MatchedBlock {
   readonly header: BlockHeader;
@@ -56,7 +56,7 @@ export class Scan extends Repository {
   }
 
   /** A quorum of nodes has finalized all slots up to `tip`, which may be far ahead of the cursor. */
-  async seen(tip: bigint): Promise<void> {
+  async recordTip(tip: bigint): Promise<void> {
     await this.db
       .updateTable('scanCursor')
       .set({ tip })
@@ -73,7 +73,7 @@ export class Scan extends Repository {
     expected,
     blocks,
     watchVersion,
-  }: Matched<MatchedBlock> & { readonly expected: Cursor }): Promise<CommitResult> {
+  }: MatchedBlocks<MatchedBlock> & { readonly expected: Cursor }): Promise<CommitResult> {
     return this.db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
       const last = blocks.at(-1)?.header;
@@ -93,7 +93,10 @@ export class Scan extends Repository {
    * Idempotent. Throws InvalidRequest for a block above the cursor, NodeFault for a block that the stored headers
    * contradict.
    */
-  async upsert({ blocks, watchVersion }: Matched<FoundBlock>): Promise<'committed' | 'unknown_version'> {
+  async upsert({
+    blocks,
+    watchVersion,
+  }: MatchedBlocks<FoundBlock>): Promise<'committed' | 'unknown_version'> {
     return this.db.transaction().execute(async (trx) => {
       if ((await staleWatchSet(trx, watchVersion)) === 'unknown_version') return 'unknown_version';
       await upsertBlocks(trx, blocks);
@@ -116,7 +119,7 @@ export class Scan extends Repository {
 /** Stores missing findings in this transaction: see {@link Scan.upsert}. Returns newly finalized arrivals. */
 export async function upsertBlocks(trx: Trx, blocks: readonly FoundBlock[]): Promise<readonly Arrival[]> {
   const stored = await withStoredHeaders(trx, blocks);
-  await removeOtherOutflows(trx, blocks);
+  await removeUnreturnedOutflows(trx, blocks);
   const added = await recordFindings(trx, stored);
   return [...new Map(added.map((arrival) => [depositKey(arrival), arrival])).values()];
 }

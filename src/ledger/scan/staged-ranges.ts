@@ -7,7 +7,7 @@ import { Repository, type RowOf, toJson } from '../database.ts';
 import { appendBlocks, type MatchedBlock } from './scan.ts';
 import { type Cursor, lockCursor } from './scan-cursor.ts';
 import { assertNotPaused } from './scan-pauses.ts';
-import { type Matched, type StaleWatchSet, staleWatchSet } from './watched.ts';
+import { type MatchedBlocks, type StaleWatchSet, staleWatchSet } from './watched.ts';
 
 /** Blocks that were scanned ahead of the cursor; `parentSlot` and `previousBlockhash` are those of the first one. */
 export type StagedRangeRow = Omit<RowOf<'stagedRange'>, 'blocks'>;
@@ -29,7 +29,7 @@ export class StagedRanges extends Repository {
     to,
     blocks: found,
     watchVersion,
-  }: Matched<MatchedBlock> & Slots): Promise<'staged' | StaleWatchSet> {
+  }: MatchedBlocks<MatchedBlock> & Slots): Promise<'staged' | StaleWatchSet> {
     return this.db.transaction().execute(async (trx) => {
       await assertNotPaused(trx);
       const stale = await staleWatchSet(trx, watchVersion);

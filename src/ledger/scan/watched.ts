@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import type { WatchKind } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { readInOneQuery } from '../connection.ts';
+import { streamQuery } from '../connection.ts';
 import { anyOf, type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
 
 export type WatchedWallet = Pick<RowOf<'watchedWallet'>, 'address' | 'kind'>;
@@ -14,14 +14,14 @@ export interface WatchDifference {
 }
 
 /** Findings with the watch set of `watchVersion`. */
-export interface Matched<Found> {
+export interface MatchedBlocks<Found> {
   readonly blocks: readonly Found[];
   readonly watchVersion: bigint;
 }
 
 /**
  * Why findings cannot be committed. `watch_set_changed`: wallets were added since: match the blocks again with
- * {@link Watched.since}. `unknown_version`: this database never had the version, so it was restored: load the watch
+ * {@link WatchedWallets.changesSince}. `unknown_version`: this database never had the version, so it was restored: load the watch
  * set again.
  */
 export type StaleWatchSet = 'watch_set_changed' | 'unknown_version';
@@ -31,7 +31,7 @@ export type StaleWatchSet = 'watch_set_changed' | 'unknown_version';
  * the rows above v are the whole set. Versions grow by random steps, so that a version from before a restore never
  * matches one made after it.
  */
-export class Watched extends Repository {
+export class WatchedWallets extends Repository {
   readonly #databaseUrl: string;
 
   constructor(db: Database, databaseUrl: string) {
@@ -44,12 +44,9 @@ export class Watched extends Repository {
     return row.version;
   }
 
-  /** Every address, in one query. Read {@link version} first: later wallets are {@link since} that version. */
+  /** Every address, in one query. Read {@link version} first: later wallets are {@link changesSince} that version. */
   async *stream(): AsyncGenerator<string> {
-    for await (const rows of readInOneQuery<[string]>(
-      this.#databaseUrl,
-      'select address from watched_wallet',
-    ))
+    for await (const rows of streamQuery<[string]>(this.#databaseUrl, 'select address from watched_wallet'))
       for (const [address] of rows) yield address;
   }
 
@@ -62,7 +59,7 @@ export class Watched extends Repository {
   }
 
   /** Throws Unavailable for a version that this database never had: load the whole set again. */
-  async since(version: bigint): Promise<WatchDifference> {
+  async changesSince(version: bigint): Promise<WatchDifference> {
     const newest = await this.version();
     if (!(await isKnown(this.db, version))) {
       const message = `the watch set in the database is at version ${newest} and never had version ${version}: load the whole set again`;
@@ -77,7 +74,7 @@ export class Watched extends Repository {
     return { version: newest, wallets };
   }
 
-  async among(addresses: readonly string[]): Promise<ReadonlyMap<string, WatchKind>> {
+  async watchKindsOf(addresses: readonly string[]): Promise<ReadonlyMap<string, WatchKind>> {
     const rows = await this.db
       .selectFrom('watchedWallet')
       .select(['address', 'kind'])
@@ -90,9 +87,9 @@ export class Watched extends Repository {
    * Runs `work` while no wallet is added. PostgreSQL ends a hold that takes too long, so a commit still
    * compares versions.
    */
-  async hold<T>(work: () => Promise<T>): Promise<T> {
+  async holdVersion<T>(work: () => Promise<T>): Promise<T> {
     return this.db.transaction().execute(async (trx) => {
-      await holdVersion(trx);
+      await lockVersion(trx);
       return work();
     });
   }
@@ -113,7 +110,7 @@ export async function watch(trx: Trx, addresses: readonly string[], kind: WatchK
     .select('version')
     .forUpdate()
     .executeTakeFirstOrThrow();
-  const next = version + 1n + BigInt(randomInt(LONGEST_STEP));
+  const next = version + 1n + BigInt(randomInt(MAX_VERSION_STEP));
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('watchedWallet')
     .columns(['address', 'kind', 'version', 'watchedAfter'])
@@ -121,32 +118,32 @@ export async function watch(trx: Trx, addresses: readonly string[], kind: WatchK
       trx
         .selectFrom(sql<{ address: string }>`unnest(${addresses}::text[])`.as<'input'>(sql`input(address)`))
         .select(['input.address', sql<WatchKind>`${kind}`.as('kind')])
-        .select([sql<bigint>`${next}::bigint`.as('version'), SCANNED_TO.as('watchedAfter')]),
+        .select([sql<bigint>`${next}::bigint`.as('version'), LAST_SCANNED_SLOT.as('watchedAfter')]),
     )
     .onConflict((conflict) => conflict.column('address').doNothing())
     .executeTakeFirstOrThrow();
-  await refuseOtherKind(trx, addresses, kind);
+  await assertKind(trx, addresses, kind);
   if (numInsertedOrUpdatedRows === 0n) return;
   await trx.updateTable('watchVersion').set({ version: next }).execute();
 }
 
 // Two histories split by a restore reach one number once in this many steps. 63 bits hold ten million steps.
-const LONGEST_STEP = 2 ** 40;
+const MAX_VERSION_STEP = 2 ** 40;
 
 // Staged blocks are matched already, although the cursor is not there yet.
-const SCANNED_TO = sql<bigint | null>`greatest(
+const LAST_SCANNED_SLOT = sql<bigint | null>`greatest(
   (select slot from scan_cursor), (select max(to_slot) from staged_range))`;
 
-async function refuseOtherKind(trx: Trx, addresses: readonly string[], kind: WatchKind): Promise<void> {
-  const other = await trx
+async function assertKind(trx: Trx, addresses: readonly string[], kind: WatchKind): Promise<void> {
+  const conflicting = await trx
     .selectFrom('watchedWallet')
     .select(['address', 'kind'])
     .where('address', '=', anyOf(addresses))
     .where('kind', '<>', kind)
     .executeTakeFirst();
-  if (other === undefined) return;
-  const message = `${other.address} is watched as a ${other.kind} wallet: it cannot be a ${kind} wallet`;
-  throw new DomainError('InvalidRequest', message, { address: other.address, kind: other.kind });
+  if (conflicting === undefined) return;
+  const message = `${conflicting.address} is already watched as a ${conflicting.kind} wallet and cannot also be a ${kind} wallet`;
+  throw new DomainError('InvalidRequest', message, { address: conflicting.address, kind: conflicting.kind });
 }
 
 /** True if this database ever had this version: every version but the first has added wallets. */
@@ -157,11 +154,11 @@ async function isKnown(db: Database, version: bigint): Promise<boolean> {
 
 /** Null if `version` is the newest one, which stays so until the transaction ends. */
 export async function staleWatchSet(trx: Trx, version: bigint): Promise<StaleWatchSet | null> {
-  if ((await holdVersion(trx)) === version) return null;
+  if ((await lockVersion(trx)) === version) return null;
   return (await isKnown(trx, version)) ? 'watch_set_changed' : 'unknown_version';
 }
 
-async function holdVersion(trx: Trx): Promise<bigint> {
+async function lockVersion(trx: Trx): Promise<bigint> {
   const row = await trx.selectFrom('watchVersion').select('version').forShare().executeTakeFirstOrThrow();
   return row.version;
 }

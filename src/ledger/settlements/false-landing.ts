@@ -8,7 +8,7 @@ import {
   type StatusReason,
 } from '../../domain/settlement.ts';
 import type { Trx } from '../database.ts';
-import { closeAlert, noteJudged } from '../operations/alerts.ts';
+import { closeAlert, noteJudgment } from '../operations/alerts.ts';
 import { type AttemptRow, attemptsOf } from './attempt-row.ts';
 import { releaseReservations } from './reservations.ts';
 import { type EventsByKind, enterStatus, lockIfKnown } from './settlement-row.ts';
@@ -25,7 +25,7 @@ export async function judgeLandingFalse(
 ): Promise<boolean> {
   const row = await lockIfKnown(trx, id);
   const closed = await closeAlert(trx, PAID_BY_DEAD, id, note);
-  const judged = await noteJudged(trx, PAID_BY_DEAD, id, note);
+  const judged = await noteJudgment(trx, PAID_BY_DEAD, id, note);
   if (row !== undefined && isPaidByDead(row)) {
     const { status, reason } = placeOf((await attemptsOf(trx, id)).at(-1));
     await enterStatus(trx, kinds, id, status, reason, { isDisproved: true });

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
-import { keepOnlyAlerts } from '../operations/alerts.ts';
+import { syncOpenAlerts } from '../operations/alerts.ts';
 
 /** What an endpoint has not received yet. */
 export interface EndpointBacklog {
@@ -20,7 +20,7 @@ interface BacklogRow extends EndpointBacklog {
   readonly isLate: boolean | null;
 }
 
-export const NOTHING_WAITS: EndpointBacklog = { waiting: 0, dead: 0, lastError: null };
+export const EMPTY_BACKLOG: EndpointBacklog = { waiting: 0, dead: 0, lastError: null };
 
 /** An endpoint that is down for a day has millions of events: their exact number is of no use. */
 const COUNTED = 100_000;
@@ -68,7 +68,7 @@ export async function raiseLateAlerts(db: Database): Promise<void> {
   await db.transaction().execute(async (trx) => {
     // Disabled endpoints have an alert of their own.
     const late = (await readRows(trx)).filter(({ isLate, disabledAt }) => isLate && disabledAt === null);
-    await keepOnlyAlerts(trx, [BEHIND], late.map(alarmOf));
+    await syncOpenAlerts(trx, [BEHIND], late.map(alarmOf));
   });
 }
 

@@ -3,12 +3,12 @@ import { type Database, exists, type Trx } from '../database.ts';
 import { closeAlerts } from '../operations/alerts.ts';
 
 /** Keeps each statement far below its timeout, and its locks short. */
-export const MAX_AT_ONCE = 2_000;
+export const MAX_BATCH_ROWS = 2_000;
 
 /** Makes dead letters of an endpoint, or of one event, wait again. Returns their number. Closes their alert. */
 export async function replayDead(db: Database, endpoint: string, eventId?: string): Promise<number> {
   let [replayed, after] = [0, 0n];
-  for (let batch = MAX_AT_ONCE; batch === MAX_AT_ONCE; replayed += batch) {
+  for (let batch = MAX_BATCH_ROWS; batch === MAX_BATCH_ROWS; replayed += batch) {
     const revived = await revive(db, endpoint, after, eventId);
     batch = revived.length;
     // A delivery that is dead again by now is not revived twice.
@@ -29,7 +29,7 @@ function revive(db: Database, endpoint: string, after: bigint, eventId: string |
       query.where('sequence', '=', sql<bigint>`(select sequence from webhook_event where id = ${eventId})`),
     )
     .orderBy('sequence')
-    .limit(MAX_AT_ONCE);
+    .limit(MAX_BATCH_ROWS);
   return db
     .updateTable('webhookDelivery')
     .set({ state: 'waiting', settledAt: null, handedAt: null, attempts: 0 })

@@ -4,7 +4,7 @@ import { type Database, Repository, type RowOf } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import { type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
 import { type EndpointBacklog, raiseLateAlerts, readBacklogs } from './backlogs.ts';
-import { MAX_AT_ONCE, replayDead } from './dead-letters.ts';
+import { MAX_BATCH_ROWS, replayDead } from './dead-letters.ts';
 
 /** An event on its way to an endpoint. */
 export type DeliveryRow = RowOf<'webhookDelivery'> & Pick<RowOf<'webhookEvent'>, 'id' | 'type' | 'createdAt'>;
@@ -15,7 +15,7 @@ export type DueDelivery = Pick<RowOf<'webhookEvent'>, 'id' | 'type' | 'body'> &
   Pick<RowOf<'webhookDelivery'>, 'attempts'>;
 
 /** A line with events that its workflow does not know; `upTo` is the newest of them. */
-export interface Unhanded extends DeliveryLine {
+export interface PendingLine extends DeliveryLine {
   readonly upTo: bigint;
 }
 
@@ -24,26 +24,26 @@ export interface DeliveryFilter extends PageRequest {
   readonly state?: DeliveryState | undefined;
 }
 
-const HANDED_AT_ONCE = 500;
+const MAX_LINES = 500;
 /**
  * A line without activity for so long has lost its workflow, or waits behind a slow endpoint, where one more signal
  * does no harm. Two tries are at most an hour apart.
  */
-const LOST_AFTER = sql<Date>`now() - interval '2 hours'`;
+const LOST_BEFORE = sql<Date>`now() - interval '2 hours'`;
 
 const NOW = sql<Date>`now()`;
-const ONE_MORE = sql<number>`attempts + 1`;
+const ATTEMPTS_PLUS_ONE = sql<number>`attempts + 1`;
 
 export class Deliveries extends Repository {
-  /** Lines whose workflow lacks an event or was lost, oldest first. Returned again until {@link markHanded}. */
-  async unhanded(): Promise<readonly Unhanded[]> {
+  /** Lines whose workflow lacks an event or was lost, oldest first. Returned again until {@link markHandedOver}. */
+  async pendingLines(): Promise<readonly PendingLine[]> {
     const waiting = this.db
       .selectFrom('webhookDelivery')
       .select(['endpoint', 'entity', 'sequence'])
       .where('state', '=', 'waiting');
-    const unhanded = waiting.where('handedAt', 'is', null).orderBy('sequence').limit(HANDED_AT_ONCE);
-    const lost = waiting.where('handedAt', '<', LOST_AFTER).orderBy('handedAt').limit(HANDED_AT_ONCE);
-    const lines = new Map<string, Unhanded>();
+    const unhanded = waiting.where('handedAt', 'is', null).orderBy('sequence').limit(MAX_LINES);
+    const lost = waiting.where('handedAt', '<', LOST_BEFORE).orderBy('handedAt').limit(MAX_LINES);
+    const lines = new Map<string, PendingLine>();
     for (const { endpoint, entity, sequence } of [...(await lost.execute()), ...(await unhanded.execute())]) {
       const name = JSON.stringify([endpoint, entity]);
       const upTo = lines.get(name)?.upTo ?? sequence;
@@ -53,7 +53,7 @@ export class Deliveries extends Repository {
   }
 
   /** The workflow of the line knows its events up to `upTo`. */
-  async markHanded({ endpoint, entity, upTo }: Unhanded): Promise<void> {
+  async markHandedOver({ endpoint, entity, upTo }: PendingLine): Promise<void> {
     await this.db
       .updateTable('webhookDelivery')
       .set({ handedAt: NOW })
@@ -65,7 +65,7 @@ export class Deliveries extends Repository {
   }
 
   /** The oldest waiting event of the line; null if there is none. */
-  async nextOf({ endpoint, entity }: DeliveryLine): Promise<DeliveryKey | null> {
+  async nextInLine({ endpoint, entity }: DeliveryLine): Promise<DeliveryKey | null> {
     const row = await this.db
       .selectFrom('webhookDelivery as delivery')
       .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
@@ -94,9 +94,9 @@ export class Deliveries extends Repository {
     return row ?? null;
   }
 
-  async delivered(key: DeliveryKey): Promise<void> {
-    await waiting(this.db, key)
-      .set({ state: 'delivered', settledAt: NOW, lastError: null, attempts: ONE_MORE })
+  async markDelivered(key: DeliveryKey): Promise<void> {
+    await updateWaiting(this.db, key)
+      .set({ state: 'delivered', settledAt: NOW, lastError: null, attempts: ATTEMPTS_PLUS_ONE })
       .execute();
   }
 
@@ -104,10 +104,10 @@ export class Deliveries extends Repository {
    * Returns the number of tries; null if it does not wait any more. The caller is a live workflow, which knows all
    * events that were handed over.
    */
-  async failed(key: DeliveryKey, error: string): Promise<number | null> {
+  async recordFailure(key: DeliveryKey, error: string): Promise<number | null> {
     return this.db.transaction().execute(async (trx) => {
-      const tried = await waiting(trx, key)
-        .set({ lastError: error, attempts: ONE_MORE })
+      const tried = await updateWaiting(trx, key)
+        .set({ lastError: error, attempts: ATTEMPTS_PLUS_ONE })
         .returning(['entity', 'attempts'])
         .executeTakeFirst();
       if (tried === undefined) return null;
@@ -126,7 +126,7 @@ export class Deliveries extends Repository {
   /** Gives up the delivery and raises an alert, in one transaction; `error` replaces the last one. */
   async giveUp(key: DeliveryKey, error?: string): Promise<void> {
     await this.db.transaction().execute(async (trx) => {
-      const dead = await waiting(trx, key)
+      const dead = await updateWaiting(trx, key)
         .set({ state: 'dead', settledAt: NOW, ...(error === undefined ? {} : { lastError: error }) })
         .returning(['entity', 'lastError'])
         .executeTakeFirst();
@@ -144,8 +144,8 @@ export class Deliveries extends Repository {
   }
 
   /** Deletes all deliveries of the endpoint in batches, so that none of them is locked for long. */
-  async dropAll(endpoint: string): Promise<void> {
-    for (let dropped = MAX_AT_ONCE; dropped === MAX_AT_ONCE; ) {
+  async deleteAll(endpoint: string): Promise<void> {
+    for (let dropped = MAX_BATCH_ROWS; dropped === MAX_BATCH_ROWS; ) {
       const { numDeletedRows } = await this.db
         .deleteFrom('webhookDelivery')
         .where('endpoint', '=', endpoint)
@@ -157,7 +157,7 @@ export class Deliveries extends Repository {
               .selectFrom('webhookDelivery')
               .select('sequence')
               .where('endpoint', '=', endpoint)
-              .limit(MAX_AT_ONCE),
+              .limit(MAX_BATCH_ROWS),
           ),
         )
         .executeTakeFirst();
@@ -189,7 +189,7 @@ export class Deliveries extends Repository {
   }
 
   /** Deletes events older than `days` without a waiting or dead delivery. Returns their number. */
-  async forget(days: number): Promise<number> {
+  async deleteOld(days: number): Promise<number> {
     return this.db.transaction().execute(async (trx) => {
       const old = await trx
         .selectFrom('webhookEvent as event')
@@ -207,7 +207,7 @@ export class Deliveries extends Repository {
           ),
         )
         .orderBy('event.sequence')
-        .limit(MAX_AT_ONCE)
+        .limit(MAX_BATCH_ROWS)
         .execute();
       const sequences = old.map(({ sequence }) => sequence);
       if (sequences.length === 0) return 0;
@@ -219,7 +219,7 @@ export class Deliveries extends Repository {
 }
 
 /** Updates the delivery if it waits. */
-function waiting(db: Database, { endpoint, event }: DeliveryKey) {
+function updateWaiting(db: Database, { endpoint, event }: DeliveryKey) {
   return db
     .updateTable('webhookDelivery')
     .where('endpoint', '=', endpoint)

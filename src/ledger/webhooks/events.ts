@@ -14,7 +14,7 @@ import type { OutboxEvent } from './outbox.ts';
  */
 
 /** The settlement of a withdrawal has a new status. `signature`: of its transaction, null before there is one. */
-export function withdrawalNews(
+export function withdrawalOutboxEvent(
   type: WebhookEventType,
   { id, status, reason, updatedAt }: SettlementRow,
   withdrawal: RowOf<'withdrawal'> & { readonly signature: string | null },
@@ -35,7 +35,7 @@ export function withdrawalNews(
   return { type, entity: `withdrawal/${id}`, data };
 }
 
-export function depositNews({ sequence, kind, deposit }: Omit<DepositEvent, 'at'>): OutboxEvent {
+export function depositOutboxEvent({ sequence, kind, deposit }: Omit<DepositEvent, 'at'>): OutboxEvent {
   const facts = publicDeposit(deposit);
   return { type: `deposit.${kind}`, entity: `deposit/${facts.id}`, data: { sequence, ...facts } };
 }
@@ -59,7 +59,7 @@ export function publicDeposit(deposit: DepositRow) {
   };
 }
 
-export function alertNews(type: 'alert.raised' | 'alert.closed', alert: RowOf<'alert'>): OutboxEvent {
+export function alertOutboxEvent(type: 'alert.raised' | 'alert.closed', alert: RowOf<'alert'>): OutboxEvent {
   const { position, kind, subject, message, details, raisedAt, lastSeenAt, count, closedAt } = alert;
   const runbook = runbookOf(kind);
   const data = { kind, subject, message, runbook, details, raisedAt, lastSeenAt, count, closedAt };

@@ -12,7 +12,7 @@ export interface OutboxEvent {
 }
 
 /** True if an enabled endpoint subscribes to any of these types; else their data need not be read. */
-export async function isAskedFor(trx: Trx, types: readonly WebhookEventType[]): Promise<boolean> {
+export async function hasSubscriber(trx: Trx, types: readonly WebhookEventType[]): Promise<boolean> {
   const topics = [...new Set(types.flatMap(topicsOf))];
   return exists(
     trx

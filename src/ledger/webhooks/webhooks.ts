@@ -9,7 +9,7 @@ import { Deliveries } from './deliveries.ts';
 export type WebhookRow = Omit<RowOf<'webhookEndpoint'>, 'secret' | 'previousSecret'>;
 
 /** A new secret. It is shown once: afterwards it can only be used. */
-export interface FreshSecret {
+export interface IssuedSecret {
   readonly row: WebhookRow;
   /** `whsec_` and base64 of 32 bytes; null if the endpoint existed already. */
   readonly secret: string | null;
@@ -37,7 +37,7 @@ export class Webhooks extends Repository {
   }
 
   /** The same URL again replaces its events, and returns no secret. Older events are not delivered. */
-  async put(url: string, events: readonly WebhookTopic[]): Promise<FreshSecret> {
+  async put(url: string, events: readonly WebhookTopic[]): Promise<IssuedSecret> {
     const id = `wh_${randomUUID()}`;
     const secret = newSecret();
     const row = await this.db
@@ -67,7 +67,7 @@ export class Webhooks extends Repository {
   async remove(id: string): Promise<WebhookRow> {
     const removed = await this.get(id);
     await turnOff(this.db, id, 'it is being deleted');
-    await new Deliveries(this.db).dropAll(id);
+    await new Deliveries(this.db).deleteAll(id);
     await this.db.deleteFrom('webhookEndpoint').where('id', '=', id).execute();
     await this.db
       .transaction()
@@ -81,7 +81,7 @@ export class Webhooks extends Repository {
    * The secret that the receiver has also signs for `keepPreviousHours`. A second call within that time replaces
    * only the newest secret, which the receiver may not have yet. With 0 the old ones end at once. Throws NotFound.
    */
-  async rotate(id: string, keepPreviousHours: number): Promise<FreshSecret> {
+  async rotate(id: string, keepPreviousHours: number): Promise<IssuedSecret> {
     const secret = newSecret();
     const keep = keepPreviousHours > 0;
     const row = await this.db

@@ -37,7 +37,7 @@ export interface Lease {
  * | state | lease | next |
  * |---|---|---|
  * | free | none, or it is over | leased, by {@link take} (gateway, workflow) or {@link claim} (facilitator) |
- * | leased | one holder calls the upstream, or delivers the success | free, by {@link giveBack} or by time; ended |
+ * | leased | one holder calls the upstream, or delivers the success | free, by {@link release} or by time; ended |
  * | ended | none | none: the payment is `served`, `refundable` or `unmatched` |
  */
 export class Obligations extends Repository {
@@ -56,21 +56,25 @@ export class Obligations extends Repository {
     id: string,
     { holder, ms }: Lease,
   ): Promise<{ readonly request: BoughtRequest; readonly again: boolean } | null> {
-    const taken = await this.db
+    const leased = await this.db
       .updateTable('payment')
-      .set({ leaseHolder: holder, leaseUntil: inMs(ms), askedAt: sql<Date>`coalesce(asked_at, now())` })
+      .set({
+        leaseHolder: holder,
+        leaseUntil: timeAfterMs(ms),
+        askedAt: sql<Date>`coalesce(asked_at, now())`,
+      })
       .where('id', '=', id)
       .where('state', '=', 'owed')
       .where('request', 'is not', null)
       .where(isFree(holder))
       .returning(['request', sql<boolean>`asked_at <> now()`.as('again')])
       .executeTakeFirst();
-    if (taken === undefined || taken.request === null) return null;
-    return { request: this.#opened<BoughtRequest>(taken.request, id), again: taken.again };
+    if (leased === undefined || leased.request === null) return null;
+    return { request: this.#decrypted<BoughtRequest>(leased.request, id), again: leased.again };
   }
 
   /** Returns an obligation that was leased and not served, so that another process may try at once. */
-  async giveBack(id: string, holder: string): Promise<void> {
+  async release(id: string, holder: string): Promise<void> {
     await this.db
       .updateTable('payment')
       .set(NO_LEASE)
@@ -80,18 +84,22 @@ export class Obligations extends Repository {
   }
 
   /** Ends the obligation: the upstream has answered 2xx or 3xx. `answer` is null if it is too large to keep. */
-  served(id: string, status: number, answer: StoredAnswer | null): Promise<void> {
-    return this.#end(id, 'served', { answerStatus: status, servedAt: NOW, ...this.#kept(id, answer) });
+  markServed(id: string, status: number, answer: StoredAnswer | null): Promise<void> {
+    return this.#end(id, 'served', {
+      answerStatus: status,
+      servedAt: NOW,
+      ...this.#answerColumns(id, answer),
+    });
   }
 
   /** Ends the obligation without a resource: the upstream has answered 4xx, or may not be called again. */
-  refused(id: string, reason: string, answer: StoredAnswer | null): Promise<void> {
+  markRefused(id: string, reason: string, answer: StoredAnswer | null): Promise<void> {
     const answerStatus = answer?.status ?? null;
-    return this.#end(id, 'refused', { reason, answerStatus, ...this.#kept(id, answer) });
+    return this.#end(id, 'refused', { reason, answerStatus, ...this.#answerColumns(id, answer) });
   }
 
   /** Ends the obligation: less arrived than the terms require. */
-  short(id: string, received: bigint, reason: string): Promise<void> {
+  markShort(id: string, received: bigint, reason: string): Promise<void> {
     return this.#end(id, 'short', { reason, received });
   }
 
@@ -104,7 +112,7 @@ export class Obligations extends Repository {
   async claim(id: string, key: string | null, { holder, ms }: Lease): Promise<boolean> {
     const claimed = await this.db
       .updateTable('payment')
-      .set({ claim: key, leaseHolder: holder, leaseUntil: inMs(ms) })
+      .set({ claim: key, leaseHolder: holder, leaseUntil: timeAfterMs(ms) })
       .where('id', '=', id)
       .where('seller', '=', 'facilitator')
       .where('state', '=', 'owed')
@@ -125,10 +133,10 @@ export class Obligations extends Repository {
   }
 
   /** Keeps the answer of an upstream that was called before settlement, for the buyer once it is paid. */
-  async hold(id: string, answer: StoredAnswer): Promise<void> {
+  async storeAnswer(id: string, answer: StoredAnswer): Promise<void> {
     await this.db
       .updateTable('payment')
-      .set({ ...this.#kept(id, answer), answerStatus: answer.status })
+      .set({ ...this.#answerColumns(id, answer), answerStatus: answer.status })
       .where('id', '=', id)
       .where('state', 'in', ['settling', 'owed'])
       .execute();
@@ -141,18 +149,18 @@ export class Obligations extends Repository {
       .where('id', '=', id)
       .executeTakeFirst();
     const sealed = stored?.answer ?? null;
-    return sealed === null ? null : this.#opened<StoredAnswer>(sealed, id);
+    return sealed === null ? null : this.#decrypted<StoredAnswer>(sealed, id);
   }
 
   #end(id: string, event: PaymentEvent, changes: Parameters<typeof enterPayment>[3]): Promise<void> {
     return enterPayment(this.db, id, event, { ...changes, ...NO_LEASE, request: null });
   }
 
-  #kept(id: string, answer: StoredAnswer | null) {
+  #answerColumns(id: string, answer: StoredAnswer | null) {
     return answer === null ? {} : { answer: this.#seal.seal(JSON.stringify(answer), id) };
   }
 
-  #opened<T>(sealed: string, id: string): T {
+  #decrypted<T>(sealed: string, id: string): T {
     return JSON.parse(this.#seal.open(sealed, id)) as T;
   }
 }
@@ -168,6 +176,6 @@ function isFree(holder: string) {
 const IS_RECENT = sql<boolean>`coalesce(paid_at >= now() - interval '10 minutes', true)`;
 
 /** The time in `ms` milliseconds, by the clock of the database. */
-export function inMs(ms: number) {
+export function timeAfterMs(ms: number) {
   return sql<Date>`now() + ${ms} * interval '1 millisecond'`;
 }

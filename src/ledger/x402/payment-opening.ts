@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { X402 } from '../../domain/payment.ts';
 import type { Seal } from '../../domain/webhook.ts';
 import type { Database } from '../database.ts';
-import { type BoughtRequest, inMs, type Lease, type StoredAnswer } from './obligations.ts';
+import { type BoughtRequest, type Lease, type StoredAnswer, timeAfterMs } from './obligations.ts';
 import type { StoredPayment } from './payment-row.ts';
 
 /** A payment that passed all checks, with what it buys. */
@@ -32,13 +32,13 @@ export type NewPayment = Pick<
 };
 
 /** A payment that has bought nothing here, and why. */
-export type Unmatched = Omit<NewPayment, 'request' | 'answer' | 'lease'> & { readonly reason: string };
+export type UnmatchedPayment = Omit<NewPayment, 'request' | 'answer' | 'lease'> & { readonly reason: string };
 
 /** No effect if it is stored already. */
-export async function putUnmatched(db: Database, input: Unmatched): Promise<void> {
+export async function insertUnmatched(db: Database, input: UnmatchedPayment): Promise<void> {
   await db
     .insertInto('payment')
-    .values({ ...asJson(input), state: 'unmatched' })
+    .values({ ...withJsonColumns(input), state: 'unmatched' })
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute();
 }
@@ -62,7 +62,7 @@ export async function openPayment(
         .values(values)
         .onConflict((conflict) =>
           claims
-            ? conflict.column('id').doUpdateSet(values).where(UNBOUND)
+            ? conflict.column('id').doUpdateSet(values).where(IS_UNBOUND)
             : conflict.column('id').doNothing(),
         )
         .returningAll(),
@@ -92,19 +92,19 @@ function valuesOf(seal: Seal, input: NewPayment) {
   const { lease, request, answer, ...row } = input;
   const sealed = (value: unknown) => (value === null ? null : seal.seal(JSON.stringify(value), input.id));
   return {
-    ...asJson(row),
+    ...withJsonColumns(row),
     state: 'settling' as const,
     request: sealed(request),
     answer: sealed(answer),
     answerStatus: answer?.status ?? null,
     leaseHolder: lease.holder,
-    leaseUntil: inMs(lease.ms),
+    leaseUntil: timeAfterMs(lease.ms),
   };
 }
 
-function asJson<Row extends Pick<NewPayment, 'terms' | 'caller'>>(row: Row) {
+function withJsonColumns<Row extends Pick<NewPayment, 'terms' | 'caller'>>(row: Row) {
   return { ...row, terms: JSON.stringify(row.terms), caller: JSON.stringify(row.caller) };
 }
 
 /** It was on the chain before it was submitted, and no settlement is bound to it. */
-const UNBOUND = sql<boolean>`payment.state = 'unmatched' and payment.received is null`;
+const IS_UNBOUND = sql<boolean>`payment.state = 'unmatched' and payment.received is null`;

@@ -34,10 +34,10 @@ import type { Closers } from '../shutdown.ts';
 import { registerSearchAttributes } from '../temporal/client.ts';
 import { dataConverter } from '../temporal/codec.ts';
 import { temporalRuns } from '../temporal/runs.ts';
-import { ENSURED_EVERY_MS, ensureEndlessRuns } from '../temporal/schedules.ts';
+import { ENSURE_INTERVAL_MS, ensureEndlessRuns } from '../temporal/schedules.ts';
 import { NodeMetrics } from './node-metrics.ts';
-import { NODES_REPORTED_EVERY_MS, openNodes, watchNodes } from './nodes.ts';
-import { warnsOf, workerOptions } from './run.ts';
+import { NODE_REPORT_INTERVAL_MS, openNodes, watchNodes } from './nodes.ts';
+import { warningLogger, workerOptions } from './run.ts';
 import { signingBounds } from './signer.ts';
 import { workflowSource } from './workflow-source.ts';
 
@@ -48,12 +48,12 @@ const WATCHES_AT_ONCE = 100;
 const AUDITS_AT_ONCE = 12;
 
 /** Dependencies of a chain worker. Tests wrap them to stop the process between two steps. */
-export interface ChainRooms {
+export interface ChainWorkerDeps {
   readonly ledger: Ledger;
   readonly chain: Chain;
 }
 
-export type Decorate = (rooms: ChainRooms) => ChainRooms;
+export type Decorator = (rooms: ChainWorkerDeps) => ChainWorkerDeps;
 
 /**
  * Workers for workflows and all activities except signing, one for each task queue, so that long waits take no
@@ -64,7 +64,7 @@ export async function chainWorkers(
   connection: NativeConnection,
   closers: Closers,
   stop: AbortSignal,
-  decorate: Decorate = (rooms) => rooms,
+  decorate: Decorator = (rooms) => rooms,
 ): Promise<readonly Worker[]> {
   const { temporalNamespace: namespace, payloadKeys } = config;
   await registerSearchAttributes(connection, namespace);
@@ -77,16 +77,21 @@ export async function chainWorkers(
     onProbe: (report) => metrics.record(report),
   });
   closers.add('nodes', () => pool.close());
-  closers.keepDoing(
+  closers.runPeriodically(
     'node alerts',
-    NODES_REPORTED_EVERY_MS,
+    NODE_REPORT_INTERVAL_MS,
     () => watchNodes(ledger, pool),
-    warnsOf('this worker cannot report problems of nodes now'),
+    warningLogger('this worker cannot report problems of nodes now'),
   );
   const client = new Client({ connection, namespace, dataConverter: dataConverter(payloadKeys) });
   await ledger.watched.addHot([config.hotWallet]);
   const ensure = () => ensureEndlessRuns(client, config.scan ? config.cluster : null);
-  closers.keepDoing('schedules', ENSURED_EVERY_MS, ensure, warnsOf('the schedules cannot be ensured now'));
+  closers.runPeriodically(
+    'schedules',
+    ENSURE_INTERVAL_MS,
+    ensure,
+    warningLogger('the schedules cannot be ensured now'),
+  );
   // Every queue serves every activity, so that tasks of an older version in another queue run too.
   const activities = chainActivities(config, decorate({ ledger, chain: new Chain(pool) }), client, stop);
   const staff = (taskQueue: string, atOnce: number): WorkerOptions => ({
@@ -104,7 +109,7 @@ export async function chainWorkers(
 
 function chainActivities(
   config: Config<'chain'>,
-  { ledger, chain }: ChainRooms,
+  { ledger, chain }: ChainWorkerDeps,
   client: Client,
   stop: AbortSignal,
 ) {
@@ -123,7 +128,7 @@ function chainActivities(
 /** Every kind of settlement. */
 function kindsOf(
   config: Config<'chain'>,
-  { ledger, chain }: ChainRooms,
+  { ledger, chain }: ChainWorkerDeps,
   walletWatch: WalletWatch,
 ): Readonly<Record<SettlementKind, Kind>> {
   const { hotWallet, confirmUsedWallet, allowVaults, tokenPolicy } = config;
@@ -157,7 +162,7 @@ function kindsOf(
   };
 }
 
-function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms, stop: AbortSignal) {
+function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainWorkerDeps, stop: AbortSignal) {
   const { maxTransactionVersion, creditOwnerChange: ownerChangeAllowed } = config;
   const minimumLamports = () => chain.rentMinimum(0);
   return createDepositActivities({

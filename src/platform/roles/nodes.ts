@@ -24,17 +24,17 @@ export function openNodes(
 }
 
 /** Milliseconds between two reports of a worker. */
-export const NODES_REPORTED_EVERY_MS = 30_000;
+export const NODE_REPORT_INTERVAL_MS = 30_000;
 /** A node may be unreachable from one worker only, so an alert stays open for three reports after the last one. */
-const OPEN_SECONDS = (3 * NODES_REPORTED_EVERY_MS) / 1_000;
+const OPEN_SECONDS = (3 * NODE_REPORT_INTERVAL_MS) / 1_000;
 
 /**
  * Raises an alert for each node rule that this worker sees broken. Closes node alerts that no worker has raised for
  * 90 seconds. Source: docs/interface.md, What the service does 7.
  */
 export async function watchNodes(ledger: Ledger, pool: Pick<NodePool, 'warnings'>): Promise<void> {
-  const warnings = pool.warnings(await ledger.keptBlocks.neededSlot());
+  const warnings = pool.warnings(await ledger.blockHeaders.neededSlot());
   for (const { kind, node, message } of warnings)
     await ledger.alerts.raise({ kind, subject: node ?? WHOLE, message });
-  await ledger.alerts.closeUnseen(NODE_ALERTS, OPEN_SECONDS);
+  await ledger.alerts.closeStale(NODE_ALERTS, OPEN_SECONDS);
 }

@@ -7,14 +7,14 @@ import { aborted, Closers } from '../shutdown.ts';
 import { dataConverter } from '../temporal/codec.ts';
 
 /** Creates the workers of a role: one for `chain` or `signer`, both for `all`. `stop` is aborted at shutdown. */
-export type Staff = (
+export type CreateWorkers = (
   connection: NativeConnection,
   closers: Closers,
   stop: AbortSignal,
 ) => Promise<readonly Worker[]>;
 
 /** Runs workers until `stop` is aborted, then waits for their tasks and closes their resources. */
-export async function runWorkers(config: Config, staff: Staff, stop: AbortSignal): Promise<void> {
+export async function runWorkers(config: Config, staff: CreateWorkers, stop: AbortSignal): Promise<void> {
   const closers = new Closers();
   try {
     const connection = await NativeConnection.connect({ address: config.temporalAddress });
@@ -67,6 +67,6 @@ function deploymentOptions(
 }
 
 /** Error handler for periodic work: logs `sentence` with the error; the next round retries. */
-export function warnsOf(sentence: string): (error: unknown) => void {
+export function warningLogger(sentence: string): (error: unknown) => void {
   return (error) => Runtime.instance().logger.warn(sentence, { error });
 }

@@ -12,7 +12,7 @@ import { sealOf } from '../encryption.ts';
 import type { Closers } from '../shutdown.ts';
 import { dataConverter } from '../temporal/codec.ts';
 import { startWebhookDelivery } from '../temporal/starts.ts';
-import { warnsOf, workerOptions } from './run.ts';
+import { warningLogger, workerOptions } from './run.ts';
 
 const OUTBOX_EVERY_MS = 500;
 const FORGOTTEN_EVERY_MS = 3_600_000;
@@ -50,11 +50,11 @@ export async function webhookWorker(
     }
   };
   const forgetOld = async (): Promise<void> => {
-    while ((await ledger.deliveries.forget(KEPT_DAYS)) > 0);
+    while ((await ledger.deliveries.deleteOld(KEPT_DAYS)) > 0);
   };
-  const warns = warnsOf('the outbox cannot be read now');
-  closers.keepDoing('outbox', OUTBOX_EVERY_MS, emptyOutbox, warns);
-  closers.keepDoing('old events', FORGOTTEN_EVERY_MS, forgetOld, warns);
+  const warns = warningLogger('the outbox cannot be read now');
+  closers.runPeriodically('outbox', OUTBOX_EVERY_MS, emptyOutbox, warns);
+  closers.runPeriodically('old events', FORGOTTEN_EVERY_MS, forgetOld, warns);
   return Worker.create({
     ...workerOptions(config, connection, WEBHOOK_TASK_QUEUE),
     activities: createWebhookActivities({
@@ -75,10 +75,10 @@ export async function handOver(
   deliveries: Deliveries,
   wake: (line: DeliveryLine) => Promise<void>,
 ): Promise<number> {
-  const lines = await deliveries.unhanded();
+  const lines = await deliveries.pendingLines();
   await pLimit(AT_ONCE).map(lines, async (line) => {
     await wake(line);
-    await deliveries.markHanded(line);
+    await deliveries.markHandedOver(line);
   });
   return lines.length;
 }

@@ -50,7 +50,7 @@ export async function serveGateway(
   const { cluster, x402FacilitatorPath: facilitatorPath, feePayers } = config;
   const routes = readRoutesFile(config.x402Routes, { network: NETWORKS[cluster], facilitatorPath });
   const keep = (name: string, everyMs: number, job: () => Promise<void>) =>
-    closers.keepDoing(name, everyMs, job, (err) => logger.warn({ err }, `${name} cannot be read now`));
+    closers.runPeriodically(name, everyMs, job, (err) => logger.warn({ err }, `${name} cannot be read now`));
   const offers = openOffers(config, routes, parts);
   const lowLamports = config.x402FeePayerLow;
   const checkFeePayers = feePayerWatch({ ledger, chain, addresses: feePayers, lowLamports });

@@ -15,7 +15,7 @@ import { askUpstream } from '../../x402/upstream.ts';
 import type { Config } from '../config.ts';
 import { sealOf } from '../encryption.ts';
 import type { Closers } from '../shutdown.ts';
-import type { ChainRooms, Decorate } from './chain.ts';
+import type { ChainWorkerDeps, Decorator } from './chain.ts';
 import { openNodes } from './nodes.ts';
 import { workerOptions } from './run.ts';
 import { feePayerKeys, SIGNING_RULES, signingBounds } from './signer.ts';
@@ -33,7 +33,7 @@ export async function x402Worker(
   config: Config<'x402'>,
   connection: NativeConnection,
   closers: Closers,
-  decorate: Decorate = (rooms) => rooms,
+  decorate: Decorator = (rooms) => rooms,
 ): Promise<Worker> {
   const signers = await Promise.all(config.feePayerKeyFiles.map(loadKeypair));
   const ledger = await openLedger(config.databaseUrl, sealOf(config.payloadKeys));
@@ -63,7 +63,7 @@ export async function x402Worker(
 
 function x402Activities(
   config: Config<'x402'>,
-  { ledger, chain }: ChainRooms,
+  { ledger, chain }: ChainWorkerDeps,
   signers: readonly Signer[],
   feePayers: readonly string[],
 ) {

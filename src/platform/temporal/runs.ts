@@ -2,7 +2,7 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { BackfillOrder } from '../../domain/backfill.ts';
 import type { AwaitedCommitment } from '../../domain/settlement.ts';
 import type { WithdrawalTerms } from '../../domain/withdrawal.ts';
-import { type NamedSettlement, startBackfill, startSettlement, startWithdrawal } from './starts.ts';
+import { type SettlementRef, startBackfill, startSettlement, startWithdrawal } from './starts.ts';
 
 const BACKFILLING = 'WorkflowType = "backfill" AND ExecutionStatus = "Running"';
 const RUNNING =
@@ -36,7 +36,7 @@ export function temporalRuns(client: Client) {
     },
 
     start: (terms: WithdrawalTerms) => startWithdrawal(client, terms, 'ALLOW_DUPLICATE'),
-    startSettlement: async (settlement: NamedSettlement, answersAt: AwaitedCommitment) =>
+    startSettlement: async (settlement: SettlementRef, answersAt: AwaitedCommitment) =>
       void (await startSettlement(client, settlement, answersAt)),
     startBackfill: (order: BackfillOrder) => startBackfill(client, order),
   };

@@ -24,7 +24,7 @@ const SCHEDULES = [
     summary: 'compare balances on chain with the database',
   },
 ] as const;
-export const ENSURED_EVERY_MS = 30_000;
+export const ENSURE_INTERVAL_MS = 30_000;
 
 /** Creates missing schedules, with an immediate first run. Existing ones keep an operator's changes, except texts. */
 export async function ensureSchedules(client: Client): Promise<void> {

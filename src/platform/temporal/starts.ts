@@ -42,7 +42,7 @@ interface JoinOptions {
 }
 
 /** Starts a workflow, whatever the result of earlier runs, or joins a running one with this id. */
-function startJoined(
+function startOrJoin(
   client: Client,
   type: string,
   options: JoinOptions,
@@ -53,20 +53,20 @@ function startJoined(
 }
 
 /** A stored settlement of a kind without its own workflow type. */
-export interface NamedSettlement {
+export interface SettlementRef {
   readonly kind: string;
   readonly subjectId: string;
 }
 
-/** {@link startJoined} for a settlement. Kinds whose callers wait for `confirmed` use the quick workflow. */
+/** {@link startOrJoin} for a settlement. Kinds whose callers wait for `confirmed` use the quick workflow. */
 export function startSettlement(
   client: Client,
-  named: NamedSettlement,
+  named: SettlementRef,
   answersAt: AwaitedCommitment = 'finalized',
 ): Promise<WorkflowHandleWithStartDetails> {
   const { kind, subjectId } = named;
   const isQuick = answersAt === 'confirmed';
-  return startJoined(client, isQuick ? 'x402Settlement' : 'settlement', {
+  return startOrJoin(client, isQuick ? 'x402Settlement' : 'settlement', {
     ...(isQuick ? { taskQueue: QUICK_TASK_QUEUE } : {}),
     workflowId: settlementWorkflowId(named),
     args: [{ id: settlementId(kind, subjectId) }],
@@ -74,7 +74,7 @@ export function startSettlement(
   });
 }
 
-export async function runSettlement(client: Client, named: NamedSettlement): Promise<SettlementEnd> {
+export async function runSettlement(client: Client, named: SettlementRef): Promise<SettlementEnd> {
   const handle = await startSettlement(client, named);
   return (await handle.result()) as SettlementEnd;
 }
@@ -82,7 +82,7 @@ export async function runSettlement(client: Client, named: NamedSettlement): Pro
 /** Starts a backfill, or joins a running one of the same order. */
 export async function startBackfill(client: Client, order: BackfillOrder): Promise<void> {
   const slots = `slots ${order.from} to ${order.to}`;
-  await startJoined(client, 'backfill', {
+  await startOrJoin(client, 'backfill', {
     workflowId: backfillWorkflowId(order),
     args: [order],
     staticSummary: 'address' in order ? `audit ${order.address} over ${slots}` : `read ${slots} again`,

@@ -121,7 +121,7 @@ export class Facilitator {
     const row = paymentRow(order, slot, { seller: 'facilitator', ...sale });
     // Another call may have settled it. Otherwise the bytes may be copied from the chain.
     const reason = 'it was on the chain before it was shown to this facilitator';
-    if (admission.kind === 'landed') return payments.listUnmatched({ ...row, reason });
+    if (admission.kind === 'landed') return payments.storeUnmatched({ ...row, reason });
     // No caller has the lease before the payment is confirmed: the next call claims the success, even if this process
     // stopped.
     const lease = { holder: randomUUID(), ms: 0 };

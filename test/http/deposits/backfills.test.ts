@@ -91,7 +91,7 @@ test('the API lists the result of each backfill, newest first, page by page', as
   const { db, backfills } = service.ledger;
   await db.deleteFrom('backfill').execute();
   const open = await backfills.begin({ from: 100n, to: 100n, actor: 'ops', reason: 'missed one' });
-  await backfills.note(open, 'too few nodes');
+  await backfills.recordError(open, 'too few nodes');
   const waiting = { state: 'waiting', trouble: 'too few nodes', endedAt: null };
   expect((await scan()).backfills).toMatchObject([waiting]);
   await backfills.giveUp({ from: 100n, to: 100n }, 'its run has ended');

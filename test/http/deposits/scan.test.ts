@@ -71,7 +71,7 @@ test('a scan without a report for a minute is silent, and the API raises an aler
   await lastReport(90);
   const silent = { state: 'silent', cursor, tip: null, lag: null };
   expect([await scan(), await alerts()]).toMatchObject([silent, ['scan_silent']]);
-  await ledger.scanStatus.touch(false);
+  await ledger.scanStatus.recordActivity(false);
   expect([await scan(), await alerts()]).toMatchObject([{ state: 'tail' }, []]);
 });
 

@@ -261,7 +261,7 @@ describe('a deposit address', () => {
     await use.ledger.watched.addHot([HOT]);
     expect(await codeOf(use.ledger.watched.addHot([BEN, ANN]))).toBe('InvalidRequest');
     expect(await codeOf(importWallets(use.ledger, BEN, HOT))).toBe('InvalidRequest');
-    expect(await use.ledger.watched.among([ANN, BEN, HOT])).toEqual(
+    expect(await use.ledger.watched.watchKindsOf([ANN, BEN, HOT])).toEqual(
       new Map([
         [ANN, 'deposit'],
         [HOT, 'hot'],

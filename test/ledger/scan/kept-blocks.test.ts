@@ -16,16 +16,16 @@ async function lowest(): Promise<bigint | undefined> {
 }
 
 async function prune(): Promise<bigint | undefined> {
-  await use.other.keptBlocks.prune({ keptSlots, auditSlots });
+  await use.other.blockHeaders.prune({ keptSlots, auditSlots });
   return lowest();
 }
 
 it('headers below the bound are pruned in batches, the oldest first', async () => {
   await commit(use.ledger, BLOCKS);
-  expect(await use.ledger.keptBlocks.prune()).toBe(0);
-  expect(await use.ledger.keptBlocks.prune({ keptSlots, atMost: 3 })).toBe(3);
+  expect(await use.ledger.blockHeaders.prune()).toBe(0);
+  expect(await use.ledger.blockHeaders.prune({ keptSlots, atMost: 3 })).toBe(3);
   expect(await lowest()).toBe(103n);
-  expect(await use.ledger.keptBlocks.prune({ keptSlots })).toBe(12);
+  expect(await use.ledger.blockHeaders.prune({ keptSlots })).toBe(12);
   expect(await lowest()).toBe(115n);
   expect(await use.ledger.scan.cursor()).toMatchObject({ slot: 120n });
 });

@@ -51,7 +51,7 @@ describe('a recorded payment', () => {
     const second = newPayment({ payer: first.payer, requestHash: first.requestHash });
     expect(await use.ledger.payments.open(second)).toMatchObject({ kind: 'busy', payment: { id: first.id } });
     expect(await use.ledger.settlements.find(second.id)).toBeUndefined();
-    await use.ledger.obligations.served(first.id, 200, answer);
+    await use.ledger.obligations.markServed(first.id, 200, answer);
     expect(await use.ledger.payments.open(second)).toMatchObject({ kind: 'opened' });
   });
 
@@ -83,7 +83,7 @@ describe('a recorded payment', () => {
 
   it('that was not settled here is shown to operators, and to no upstream', async () => {
     const { request: _request, answer: _answer, lease: _lease, ...row } = newPayment();
-    await use.ledger.payments.listUnmatched({ ...row, reason: 'it was on the chain before' });
+    await use.ledger.payments.storeUnmatched({ ...row, reason: 'it was on the chain before' });
     const { rows } = await use.ledger.payments.list({ state: 'unmatched', limit: 10 });
     expect(rows.map(({ id }) => id)).toContain(row.id);
     expect(await use.ledger.obligations.take(row.id, { holder: 'me', ms: 1 })).toBeNull();
@@ -103,7 +103,7 @@ describe('a recorded payment', () => {
       return { id, payer };
     };
     const [served, owing, whole] = [await prepared(), await prepared(), await prepared()];
-    for (const { id } of [served, whole]) await use.ledger.obligations.served(id, 200, answer);
+    for (const { id } of [served, whole]) await use.ledger.obligations.markServed(id, 200, answer);
     await landed(served.id, 999n);
     await landed(owing.id, 999n);
     await landed(whole.id, 1_000n);
@@ -139,7 +139,7 @@ describe('an obligation', () => {
     const { obligations } = use.ledger;
     expect(await obligations.take(id, { holder: 'other', ms: 60_000 })).toBeNull();
     expect(await obligations.take(id, { holder: 'me', ms: 60_000 })).toEqual({ request, again: false });
-    await obligations.giveBack(id, 'me');
+    await obligations.release(id, 'me');
     expect(await obligations.take(id, { holder: 'other', ms: 60_000 })).toMatchObject({ again: true });
     expect(await obligations.take(id, { holder: 'me', ms: 60_000 })).toBeNull();
   });
@@ -157,8 +157,8 @@ describe('an obligation', () => {
   it('ends once, and deletes the request at its end', async () => {
     const { id } = await owed();
     const { obligations, db } = use.ledger;
-    await obligations.served(id, 200, answer);
-    await obligations.refused(id, 'late', null);
+    await obligations.markServed(id, 200, answer);
+    await obligations.markRefused(id, 'late', null);
     const stored = await db.selectFrom('payment').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
     expect(stored).toMatchObject({ state: 'served', answerStatus: 200, reason: null });
     expect(stored).toMatchObject({ request: null, leaseHolder: null, leaseUntil: null });
@@ -168,7 +168,7 @@ describe('an obligation', () => {
   it('of an upstream that refuses is refundable, with the upstream’s answer', async () => {
     const { id } = await owed();
     const refusal = { ...answer, status: 404 };
-    await use.ledger.obligations.refused(id, 'the upstream answered 404', refusal);
+    await use.ledger.obligations.markRefused(id, 'the upstream answered 404', refusal);
     expect(await use.ledger.payments.find(id)).toMatchObject({ state: 'refundable', answerStatus: 404 });
     expect(await use.ledger.obligations.answerOf(id)).toEqual(refusal);
   });
@@ -184,7 +184,7 @@ describe('the stored request and response of a buyer', () => {
     const lease = { holder: 'me', ms: 60_000 };
     await expect(use.ledger.obligations.take(payment.id, lease)).rejects.toThrow('SLUICE_PAYLOAD_KEY');
     expect(await obligations.take(payment.id, lease)).toMatchObject({ request: payment.request });
-    await obligations.served(payment.id, 200, answer);
+    await obligations.markServed(payment.id, 200, answer);
     const stored = await use.ledger.db
       .selectFrom('payment')
       .select('answer')

@@ -28,7 +28,7 @@ const AT_MOST = 10_000;
 const ATTEMPTS_NEED = sql<bigint>`select min(blockhash_slot) from attempt where state in ('prepared', 'signed')`;
 
 /** Headers of committed blocks: those that unfinished work needs are kept, others deleted, oldest first. */
-export class KeptBlocks extends Repository {
+export class BlockHeaders extends Repository {
   /** The lowest slot whose blocks the scan or an open attempt needs from nodes; null if there is neither. */
   async neededSlot(): Promise<bigint | null> {
     const { rows } = await sql<{ slot: bigint | null }>`select least(

@@ -98,7 +98,7 @@ export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
   await addresses.assign(hex());
   await ledger.importAudits.noteTried([of.address]);
   const record = await ledger.continuity.databaseId();
-  await ledger.importAudits.putOff(of.address, record);
+  await ledger.importAudits.scheduleRetry(of.address, record);
   await ledger.importAudits.markAudited(of.address, { from: 1n, to: 2n }, record);
   await ledger.watched.addHot([randomAddress()]);
   await alerts.noteMaybePaid(of.signature, []);

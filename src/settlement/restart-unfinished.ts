@@ -5,7 +5,7 @@ import { settlementWorkflowId } from '../domain/ids.ts';
 import { type AwaitedCommitment, isTerminal } from '../domain/settlement.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { orderOf } from '../ledger/scan/backfills.ts';
+import { commandOf } from '../ledger/scan/backfills.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import type { Kinds } from './kind.ts';
 
@@ -78,7 +78,7 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
         if (!running.has(settlementWorkflowId(row)) && (await isServed(row))) orphans.push(row);
       const owed = await owedOrphans(running);
       const backfills = (await ledger.backfills.due(BACKFILLS_A_ROUND))
-        .map(orderOf)
+        .map(commandOf)
         .filter((order) => !running.has(backfillWorkflowId(order)));
       await pLimit(AT_ONCE).map(orphans, restart);
       await pLimit(AT_ONCE).map(owed, (row) => runs.startSettlement(row, 'confirmed'));

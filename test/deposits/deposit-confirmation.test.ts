@@ -215,7 +215,7 @@ describe('a turn of the scan', () => {
     await room.scanAll(room.scanner());
     const cursor = (await room.ledger.scan.cursor())?.slot ?? 0n;
     const kept = () => room.ledger.scan.headersBetween(0n, cursor);
-    await scanUntil({ ...room.deps(), keptSlots: 4n }, async () => (await kept()).length <= 5);
+    await scanUntil({ ...room.deps(), retainedSlots: 4n }, async () => (await kept()).length <= 5);
     expect((await kept()).map(({ slot }) => cursor - slot)).toEqual([4n, 3n, 2n, 1n, 0n]);
   });
 

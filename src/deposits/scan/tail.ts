@@ -16,7 +16,7 @@ export interface DepositScanDeps extends ScannerDeps {
   /** True to announce deposits in confirmed blocks. Default false. */
   readonly announces?: boolean;
   /** Slots behind the cursor whose headers are kept. Default: see {@link BlockHeaders}. */
-  readonly keptSlots?: bigint;
+  readonly retainedSlots?: bigint;
   /** Aborted at shutdown: other processes then continue the scan at once. */
   readonly stop?: AbortSignal;
 }
@@ -45,7 +45,7 @@ export function createDepositScan(deps: DepositScanDeps) {
           follow({ deps, tasks, turnEnd, abandoned }),
           tasks.repeat('confirming deposits', () => confirmer.confirm(turnEnd)),
           tasks.runUnlessPaused('pruning headers', () =>
-            deps.ledger.blockHeaders.prune({ keptSlots: deps.keptSlots }),
+            deps.ledger.blockHeaders.prune({ retainedSlots: deps.retainedSlots }),
           ),
           ...(deps.announces === true
             ? [tasks.repeat('announcing deposits', () => announcer.announce(turnEnd))]

@@ -3,7 +3,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { isUniqueViolation } from '../connection.ts';
 import { anyOf, COUNT, type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
 import { refuseIfRowsMayBeLost } from '../operations/restore-detection.ts';
-import { auditSince } from '../scan/import-audits.ts';
+import { requestAudits } from '../scan/import-audits.ts';
 import { watch } from '../scan/watched.ts';
 import { IS_SURE } from './addresses-after-restore.ts';
 import { type DepositAddressRow, depositAddressRows } from './deposit-address-row.ts';
@@ -200,7 +200,7 @@ async function importPart(
     .expression(trx.selectFrom(inputRows('depositAddress', rows)).select(columns))
     .onConflict((conflict) => conflict.column('address').doNothing())
     .executeTakeFirstOrThrow();
-  if (since !== null) await auditSince(trx, addresses, since, tip);
+  if (since !== null) await requestAudits(trx, addresses, since, tip);
   // A concurrent import, or a second entry for the same address, has inserted its row by now.
   await refuseOtherPath(trx, entries);
   return Number(numInsertedOrUpdatedRows);

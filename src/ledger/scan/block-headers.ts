@@ -4,49 +4,51 @@ import { Repository, type Trx } from '../database.ts';
 import { lockCursor } from './scan-cursor.ts';
 
 interface Retention {
-  /** Slots behind the cursor whose headers are always kept. */
-  readonly keptSlots?: bigint | undefined;
-  /** The maximum of slots behind the cursor whose headers are kept for audits of addresses and for backfills. */
+  /** Number of slots behind the cursor whose headers are always retained. */
+  readonly retainedSlots?: bigint | undefined;
+  /** Maximum number of slots behind the cursor whose headers are retained for audits of addresses and for backfills. */
   readonly auditSlots?: bigint;
-  /** The maximum of headers that one transaction deletes. */
-  readonly atMost?: number;
+  /** Maximum number of headers that one transaction deletes. */
+  readonly maxDeleted?: number;
 }
 
 /**
- * Three epochs, 270 MB. Nodes keep about two, so older blocks come from archives only. A proof of death needs the
- * 300 blocks of an attempt's life.
+ * Three epochs, 270 MB. Nodes retain about two epochs, so older blocks come only from archives. Proving an attempt
+ * dead needs only the 300 blocks of its validity window.
  */
-const KEPT_SLOTS = 1_296_000n;
+const RETAINED_SLOTS = 1_296_000n;
 /**
- * As much again, 540 MB. Audits take hashes and times from headers, but do not need them. An audit that never ends,
- * because no node has its slots, must not keep all headers.
+ * Six epochs, 540 MB. Audits use the hashes and times of headers but work without them, so an audit that never ends
+ * because no node has its slots must not retain all headers.
  */
-const AUDIT_SLOTS = 2n * KEPT_SLOTS;
-/** More than the blocks between two prunings, so that the blocks of a long catch-up are soon pruned too. */
-const AT_MOST = 10_000;
+const MAX_AUDIT_SLOTS = 2n * RETAINED_SLOTS;
+/** Exceeds the number of blocks between two prunings, so that the backlog of a long catch-up shrinks. */
+const MAX_DELETED = 10_000;
 
-const ATTEMPTS_NEED = sql<bigint>`select min(blockhash_slot) from attempt where state in ('prepared', 'signed')`;
+const LOWEST_ATTEMPT_SLOT = sql<bigint>`select min(blockhash_slot) from attempt where state in ('prepared', 'signed')`;
 
-/** Headers of committed blocks: those that unfinished work needs are kept, others deleted, oldest first. */
+/** Headers of committed blocks. Those that unfinished work needs are retained; others are deleted, oldest first. */
 export class BlockHeaders extends Repository {
-  /** The lowest slot whose blocks the scan or an open attempt needs from nodes; null if there is neither. */
+  /** Lowest slot whose blocks nodes must still have, for the scan or for an open attempt; null if there is neither. */
   async neededSlot(): Promise<bigint | null> {
     const { rows } = await sql<{ slot: bigint | null }>`select least(
-      (${ATTEMPTS_NEED}), (select slot from scan_cursor)) as slot`.execute(this.db);
+      (${LOWEST_ATTEMPT_SLOT}), (select slot from scan_cursor)) as slot`.execute(this.db);
     return rows[0]?.slot ?? null;
   }
 
-  /** Deletes headers more than `keptSlots` behind the cursor that no unfinished work needs. Returns the number. */
+  /**
+   * Deletes headers more than `retainedSlots` behind the cursor that no unfinished work needs. Returns their number.
+   */
   async prune({
-    keptSlots = KEPT_SLOTS,
-    auditSlots = AUDIT_SLOTS,
-    atMost = AT_MOST,
+    retainedSlots = RETAINED_SLOTS,
+    auditSlots = MAX_AUDIT_SLOTS,
+    maxDeleted = MAX_DELETED,
   }: Retention = {}): Promise<number> {
     return this.db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
       if (cursor === null) return 0;
-      const needed = await neededFrom(trx, cursor.slot - auditSlots);
-      const horizon = cursor.slot - keptSlots;
+      const needed = await lowestNeededSlot(trx, cursor.slot - auditSlots);
+      const horizon = cursor.slot - retainedSlots;
       const pruned = await trx
         .deleteFrom('block')
         .where('slot', 'in', (block) =>
@@ -55,7 +57,7 @@ export class BlockHeaders extends Repository {
             .select('slot')
             .where('slot', '<', lowest([horizon, needed ?? horizon]))
             .orderBy('slot')
-            .limit(atMost),
+            .limit(maxDeleted),
         )
         .returning('slot')
         .execute();
@@ -69,12 +71,12 @@ export class BlockHeaders extends Repository {
 }
 
 /**
- * The lowest slot that an attempt, an open gap or (from `auditFrom` on) an audit or a backfill needs; null for none. A
- * backfill of a closed gap links its blocks to the one below.
+ * Lowest slot whose header unfinished work needs: an attempt, an open gap or, not below `auditFrom`, an audit or a
+ * backfill. Null if there is none. A backfill also needs the block below its first one, to which it links.
  */
-async function neededFrom(trx: Trx, auditFrom: bigint): Promise<bigint | null> {
+async function lowestNeededSlot(trx: Trx, auditFrom: bigint): Promise<bigint | null> {
   const { rows } = await sql<{ slot: bigint | null }>`select least(
-    (${ATTEMPTS_NEED}),
+    (${LOWEST_ATTEMPT_SLOT}),
     (select min(from_slot) from scan_gap where state = 'open'),
     (select greatest(min(since), ${auditFrom}) from deposit_address where audit_due having count(*) > 0),
     (select greatest(coalesce((select max(slot) from block where slot < min(from_slot)), min(from_slot)), ${auditFrom})

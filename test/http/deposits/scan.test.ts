@@ -101,7 +101,7 @@ test('the API shows a gap, and closes it with actor and reason only when it equa
     to: '104',
     reason: 'archive has none',
   });
-  const detail = 'no open gap is from slot 101 to 104: the open gap is from 101 to 105';
+  const detail = 'there is no open gap from slot 101 to 104: the open gap covers slots 101 to 105';
   expect(wrong).toMatchObject({ status: 404, body: { code: 'NotFound', detail } });
   const closing = { from: '105', to: '101', reason: 'archive has none' };
   const closed = await call('POST', '/v1/scan/close-gap', closing);

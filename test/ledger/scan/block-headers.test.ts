@@ -8,7 +8,7 @@ const use = useDepositLedgers();
 const OPS = { actor: 'ops', reason: 'to see' };
 /** Slots 101 to 120, the cursor on the last. */
 const BLOCKS = chain(START, ...Array.from({ length: 20 }, () => []));
-const keptSlots = 5n;
+const retainedSlots = 5n;
 const auditSlots = 18n;
 
 async function lowest(): Promise<bigint | undefined> {
@@ -16,16 +16,16 @@ async function lowest(): Promise<bigint | undefined> {
 }
 
 async function prune(): Promise<bigint | undefined> {
-  await use.other.blockHeaders.prune({ keptSlots, auditSlots });
+  await use.other.blockHeaders.prune({ retainedSlots, auditSlots });
   return lowest();
 }
 
 it('headers below the bound are pruned in batches, the oldest first', async () => {
   await commit(use.ledger, BLOCKS);
   expect(await use.ledger.blockHeaders.prune()).toBe(0);
-  expect(await use.ledger.blockHeaders.prune({ keptSlots, atMost: 3 })).toBe(3);
+  expect(await use.ledger.blockHeaders.prune({ retainedSlots, maxDeleted: 3 })).toBe(3);
   expect(await lowest()).toBe(103n);
-  expect(await use.ledger.blockHeaders.prune({ keptSlots })).toBe(12);
+  expect(await use.ledger.blockHeaders.prune({ retainedSlots })).toBe(12);
   expect(await lowest()).toBe(115n);
   expect(await use.ledger.scan.cursor()).toMatchObject({ slot: 120n });
 });

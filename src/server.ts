@@ -88,7 +88,7 @@ function keepLooking({ addressLowWater }: Config<'api'>, ledger: Ledger, log: Lo
   const pool = new AddressPool(ledger, addressLowWater);
   const looks = {
     'free deposit addresses': () => pool.look(),
-    'late webhooks': () => ledger.deliveries.raiseLateAlerts(),
+    'late webhooks': () => ledger.deliveries.updateLateAlerts(),
     'silence of the scan': () => keepSilenceAlarm(ledger),
   };
   for (const [name, look] of Object.entries(looks))

@@ -132,7 +132,7 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.nonces.get('nonce-1');
   await ledger.lostNonces.get('nonce-1');
   await ledger.assets.get(TOKEN);
-  await ledger.apiKeys.holderOf('a key');
+  await ledger.apiKeys.nameOf('a key');
 }
 
 /** What workers and alarms ask again and again. */

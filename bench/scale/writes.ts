@@ -123,7 +123,7 @@ export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
   await deliveries.markDelivered({ endpoint: 'e-1', event: 'event-300' });
   await deliveries.recordFailure({ endpoint: 'e-2', event: 'event-301' }, 'an error');
   await deliveries.giveUp({ endpoint: 'e-2', event: 'event-301' });
-  await deliveries.raiseLateAlerts();
+  await deliveries.updateLateAlerts();
   await deliveries.replay('e-2', 'event-301');
   await deliveries.deleteOld(20);
   await writeFindings(ledger, of);

@@ -45,11 +45,11 @@ import { Offers } from './x402/offers.ts';
 import { paymentEvents } from './x402/payment-events.ts';
 import { Payments } from './x402/payments.ts';
 
-/** The database: all state that must outlive Temporal. One for each process, with one connection pool. */
+/** The repositories of the database, which has all state that must outlive Temporal. They share one connection pool. */
 export type Ledger = Readonly<Awaited<ReturnType<typeof openLedger>>>;
 
-/** Every kind of settlement, with its callbacks. Nonce accounts follow their attempts without callbacks. */
-export const EVENTS: Readonly<Record<SettlementKind, KindEvents>> = {
+/** Callbacks for the events of each kind of settlement. Settlements of nonce accounts need none. */
+export const EVENTS_BY_KIND: Readonly<Record<SettlementKind, KindEvents>> = {
   [WITHDRAWAL]: withdrawalEvents,
   [X402]: paymentEvents,
   [NONCE_CREATE]: {},
@@ -57,13 +57,17 @@ export const EVENTS: Readonly<Record<SettlementKind, KindEvents>> = {
 };
 
 /**
- * Connects and migrates the schema; safe from many processes at once. `seal` encrypts webhook secrets and buyers'
- * requests, by default not at all. `kinds`: their callbacks. Throws DomainError Unavailable.
+ * Connects to the database and migrates its schema; many processes can call this at the same time. `seal` encrypts
+ * webhook secrets and buyers' requests; by default they are stored as plain text. Throws DomainError Unavailable.
  */
-export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL, kinds: EventsByKind = EVENTS) {
-  const db = await migrated(databaseUrl);
+export async function openLedger(
+  databaseUrl: string,
+  seal: Seal = PLAIN_SEAL,
+  eventsByKind: EventsByKind = EVENTS_BY_KIND,
+) {
+  const db = await connectAndMigrate(databaseUrl);
   return {
-    ...repositories(db, databaseUrl, seal, kinds),
+    ...repositories(db, databaseUrl, seal, eventsByKind),
     db,
     /** Rejects if PostgreSQL does not answer. */
     ping: async (): Promise<void> => void (await sql`select 1`.execute(db)),
@@ -71,18 +75,18 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL, k
   };
 }
 
-function repositories(db: Database, databaseUrl: string, seal: Seal, kinds: EventsByKind) {
+function repositories(db: Database, databaseUrl: string, seal: Seal, eventsByKind: EventsByKind) {
   return {
-    settlements: new Settlements(db, kinds),
+    settlements: new Settlements(db, eventsByKind),
     settlementViews: new SettlementViews(db),
     withdrawals: new Withdrawals(db),
-    attempts: new Attempts(db, kinds),
+    attempts: new Attempts(db, eventsByKind),
     traffic: new Traffic(db),
     nonces: new Nonces(db),
     lostNonces: new LostNonces(db),
     walletHistory: new WalletHistory(db),
     spends: new Spends(db),
-    pauses: new Pauses(db, kinds),
+    pauses: new Pauses(db, eventsByKind),
     watched: new WatchedWallets(db, databaseUrl),
     scan: new Scan(db),
     scanPauses: new ScanPauses(db),
@@ -112,17 +116,17 @@ function repositories(db: Database, databaseUrl: string, seal: Seal, kinds: Even
   };
 }
 
-async function migrated(databaseUrl: string): Promise<Database> {
+async function connectAndMigrate(databaseUrl: string): Promise<Database> {
   const db = connect(databaseUrl);
   try {
-    // Fails here if the server does not answer, before a connection without timeouts waits for it.
+    // This query has a timeout, so it fails if the server does not answer; the connection of `migrate` would wait.
     await requireDurableCommits(db);
     if (!(await isMigrated(db))) await migrate(databaseUrl);
     return db;
   } catch (error) {
     await db.destroy();
     const reason = messageOf(error);
-    const message = `the database (DATABASE_URL, or the one of a running "npm run dev") cannot be opened: ${reason}`;
+    const message = `cannot open the database of DATABASE_URL, or of the running "npm run dev": ${reason}`;
     throw new DomainError('Unavailable', message, {}, error);
   }
 }

@@ -15,7 +15,7 @@ export const nonces = migrationOf([
     check ((state = 'leased') = (settlement_id is not null)),
     check (state = 'unproved' or (nonce is not null and slot is not null))
   )`,
-  // Nonces of attempts that a restored database does not have.
+  // Nonces that may be used by attempts whose rows a restore of the database has lost.
   sql`create table lost_nonce (
     address text primary key references nonce_account (address),
     nonce text not null,

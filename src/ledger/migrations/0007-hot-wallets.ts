@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { migrationOf } from '../migration-of.ts';
 
-/** The balance changes of hot wallets, and the balances from which they are added up. */
+/** Balance changes of hot wallets, and the baseline balances to which they are added. */
 export const hotWallets = migrationOf([
   sql`create table fee_payer (address text primary key)`,
   sql`create table wallet_history (

@@ -21,8 +21,8 @@ export interface MatchedBlocks<Found> {
 
 /**
  * Reason why findings cannot be committed. `watch_set_changed`: wallets were added; match the blocks again with
- * {@link WatchedWallets.changesSince}. `unknown_version`: this database never had the version, so a backup was restored;
- * load the whole watch set again.
+ * {@link WatchedWallets.changesSince}. `unknown_version`: this database never had the version, so a backup was
+ * restored; load the whole watch set again.
  */
 export type StaleWatchSet = 'watch_set_changed' | 'unknown_version';
 

@@ -8,12 +8,10 @@ import type { DepositRow } from '../deposits/deposit-row.ts';
 import type { SettlementRow } from '../settlements/settlement-row.ts';
 import type { OutboxEvent } from './outbox.ts';
 
-/**
- * The public form of our rows, field by field, so that no new column is published unnoticed. Add fields, never
- * rename or remove one. See docs/webhooks.md.
- */
+// Events list their public fields one by one, so that a new column is not published by accident. Fields may be added,
+// never renamed or removed: see docs/webhooks.md.
 
-/** The settlement of a withdrawal has a new status. `signature`: of its transaction, null before there is one. */
+/** Event for a new status of a withdrawal. `signature`: that of its transaction; null before there is one. */
 export function withdrawalOutboxEvent(
   type: WebhookEventType,
   { id, status, reason, updatedAt }: SettlementRow,
@@ -36,11 +34,11 @@ export function withdrawalOutboxEvent(
 }
 
 export function depositOutboxEvent({ sequence, kind, deposit }: Omit<DepositEvent, 'at'>): OutboxEvent {
-  const facts = publicDeposit(deposit);
-  return { type: `deposit.${kind}`, entity: `deposit/${facts.id}`, data: { sequence, ...facts } };
+  const data = publicDeposit(deposit);
+  return { type: `deposit.${kind}`, entity: `deposit/${data.id}`, data: { sequence, ...data } };
 }
 
-/** A deposit as API and webhooks show it, without the links, which the caller adds. */
+/** The public fields of a deposit in the API and in webhooks, without links, which the API adds. */
 export function publicDeposit(deposit: DepositRow) {
   const { slot, blockhash, time, account, wallet, userRef, asset, amount, state, reason } = deposit;
   return {

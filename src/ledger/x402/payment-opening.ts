@@ -5,7 +5,7 @@ import type { Database } from '../database.ts';
 import { type BoughtRequest, type Lease, type StoredAnswer, timeAfterMs } from './obligations.ts';
 import type { StoredPayment } from './payment-row.ts';
 
-/** A payment that passed all checks, with what it buys. */
+/** A payment that has passed all checks, with the request that it pays for. */
 export type NewPayment = Pick<
   StoredPayment,
   | 'id'
@@ -24,17 +24,17 @@ export type NewPayment = Pick<
   | 'terms'
   | 'caller'
 > & {
-  /** Null if no upstream is to be called, as for the facilitator. */
+  /** Null if no upstream is called, as for payments of the facilitator. */
   readonly request: BoughtRequest | null;
-  /** Set if the upstream was called before the payment. */
+  /** Answer of an upstream that was called before settlement, else null. */
   readonly answer: StoredAnswer | null;
   readonly lease: Lease;
 };
 
-/** A payment that has bought nothing here, and why. */
+/** A payment that buys no request, with the reason. */
 export type UnmatchedPayment = Omit<NewPayment, 'request' | 'answer' | 'lease'> & { readonly reason: string };
 
-/** No effect if it is stored already. */
+/** Stores the payment unless it is already stored. */
 export async function insertUnmatched(db: Database, input: UnmatchedPayment): Promise<void> {
   await db
     .insertInto('payment')
@@ -44,8 +44,8 @@ export async function insertUnmatched(db: Database, input: UnmatchedPayment): Pr
 }
 
 /**
- * One statement. An unmatched row that is bound to no settlement is replaced by its buyer's payment. Undefined if
- * the payment is stored already.
+ * Inserts payment and settlement in one statement. A stored unmatched payment without a settlement is replaced if its
+ * buyer submits it. Returns undefined if the payment is already stored otherwise.
  */
 export async function openPayment(
   db: Database,
@@ -53,15 +53,16 @@ export async function openPayment(
   input: NewPayment,
 ): Promise<StoredPayment | undefined> {
   const values = valuesOf(seal, input);
-  // Only its buyer has the token of its memo. Any client may have submitted the bytes before, from the chain.
-  const claims = input.dialect === 'submitted';
+  // A submitted payment names a token that only its buyer has. The stored one can come from any client, which can have
+  // copied the transaction from the chain.
+  const replacesUnmatched = input.dialect === 'submitted';
   return db
     .with('opened', (open) =>
       open
         .insertInto('payment')
         .values(values)
         .onConflict((conflict) =>
-          claims
+          replacesUnmatched
             ? conflict.column('id').doUpdateSet(values).where(IS_UNBOUND)
             : conflict.column('id').doNothing(),
         )
@@ -90,12 +91,12 @@ export async function openPayment(
 
 function valuesOf(seal: Seal, input: NewPayment) {
   const { lease, request, answer, ...row } = input;
-  const sealed = (value: unknown) => (value === null ? null : seal.seal(JSON.stringify(value), input.id));
+  const encrypt = (value: unknown) => (value === null ? null : seal.seal(JSON.stringify(value), input.id));
   return {
     ...withJsonColumns(row),
     state: 'settling' as const,
-    request: sealed(request),
-    answer: sealed(answer),
+    request: encrypt(request),
+    answer: encrypt(answer),
     answerStatus: answer?.status ?? null,
     leaseHolder: lease.holder,
     leaseUntil: timeAfterMs(lease.ms),
@@ -106,5 +107,5 @@ function withJsonColumns<Row extends Pick<NewPayment, 'terms' | 'caller'>>(row: 
   return { ...row, terms: JSON.stringify(row.terms), caller: JSON.stringify(row.caller) };
 }
 
-/** It was on the chain before it was submitted, and no settlement is bound to it. */
+/** True for a payment that was already on chain when it was submitted and that has no settlement. */
 const IS_UNBOUND = sql<boolean>`payment.state = 'unmatched' and payment.received is null`;

@@ -12,8 +12,8 @@ export type { NewPayment, UnmatchedPayment } from './payment-opening.ts';
 export type { Caller, PaymentRow, PaymentTerms } from './payment-row.ts';
 
 /**
- * `busy`: the same payer has another payment for the same request, which is undecided or not served yet.
- * `identifier-taken`: the payer has used the payment identifier for another payment.
+ * `known`: the payment was already stored. `busy`: the payer has another payment for the same request, which is not
+ * final or not served yet. `identifier-taken`: the payer has used the payment identifier for another payment.
  */
 export type OpenResult =
   | { readonly kind: 'opened' | 'known' | 'busy'; readonly payment: PaymentRow }
@@ -28,7 +28,7 @@ export class Payments extends Repository {
     this.#seal = seal;
   }
 
-  /** Inserts payment and settlement in one statement: from then on it may be settled, and the buyer is served. */
+  /** Stores a payment and its settlement, so that workers settle it and serve the buyer even if this process stops. */
   async open(input: NewPayment): Promise<OpenResult> {
     try {
       const opened = await openPayment(this.db, this.#seal, input);
@@ -41,11 +41,14 @@ export class Payments extends Repository {
     if (known !== undefined) return { kind: 'known', payment: known };
     const other = await this.#findOpen(input);
     if (other !== undefined) return { kind: 'busy', payment: other };
-    const message = 'another payment for this request ended just now: send the request again';
+    const message =
+      'another payment for this request has just ended: send the request with the same payment again';
     throw new DomainError('Unavailable', message);
   }
 
-  /** Stores a payment that has bought nothing here, for operators to see. Returns the row that is stored then. */
+  /**
+   * Stores a payment that buys no request, so that operators can list it. Returns the stored row, which can be older.
+   */
   async storeUnmatched(input: UnmatchedPayment): Promise<PaymentRow> {
     await insertUnmatched(this.db, input);
     return this.get(input.id);
@@ -62,9 +65,9 @@ export class Payments extends Repository {
     throw new DomainError('NotFound', `there is no payment ${id}`, { id });
   }
 
-  /** By its id, the hash of its message (hex), or the signature of its transaction (base58). */
+  /** Finds a payment by its id, the hash of its message (hex), or the signature of its transaction (base58). */
   findByName(name: string): Promise<PaymentRow | undefined> {
-    // The ids are found first, each by an index: an `or` over two tables would read all payments.
+    // Each part of the union uses an index. An `or` over two tables would read all payments.
     const ids = this.db
       .selectNoFrom(sql<string>`${name}::text`.as('id'))
       .unionAll(this.db.selectFrom('payment').select('id').where('signature', '=', name))
@@ -74,8 +77,8 @@ export class Payments extends Repository {
   }
 
   /**
-   * Counts the newest buyers of a route whose fees were ours, and how many of their newest payments failed on chain.
-   * Reads at most `limits.payments` payments, and counts at most `limits.buyers` buyers.
+   * Counts recent buyers of a route whose fees our keys pay. `failed`: how many of them have a newest payment that
+   * failed on chain. Reads at most `limits.payments` payments, and counts at most `limits.buyers` buyers.
    */
   async failuresOf(
     route: string,
@@ -114,7 +117,7 @@ export class Payments extends Repository {
       .executeTakeFirstOrThrow();
   }
 
-  /** Payments that the gateway has owed for longer than `olderMs`, oldest first, at most `limit`. */
+  /** Up to `limit` paid requests that the gateway has not served within `olderMs` milliseconds, oldest first. */
   async listOverdue(olderMs: number, limit: number): Promise<readonly PaymentRow[]> {
     const rows = await this.#all()
       .where('state', '=', 'owed')
@@ -126,7 +129,7 @@ export class Payments extends Repository {
     return rows.map(toPaymentRow);
   }
 
-  /** Newest first, by default of all states. */
+  /** Lists payments, newest first; of all states if `state` is not set. */
   async list(
     page: PageRequest & { readonly state?: PaymentRow['state'] | undefined },
   ): Promise<Page<PaymentRow>> {
@@ -142,7 +145,7 @@ export class Payments extends Repository {
     return mapPage(await readPage(newest, page), toPaymentRow);
   }
 
-  /** Lamports that payments since `since` may have cost, including void ones that landed. */
+  /** Maximum fees in lamports of the payments since `since`, whether or not they landed. */
   async spentSince(since: Date, column: 'feePayer' | 'payer', address: string): Promise<bigint> {
     const { spent } = await this.db
       .selectFrom('payment')

@@ -25,7 +25,7 @@ export interface FacilitatorDeps extends PurchaseDeps {
   readonly feePayers: readonly string[];
   readonly tokenPolicy: TokenPolicy;
   /** Null: no API key is required. */
-  readonly apiKeys: Pick<ApiKeys, 'holderOf'> | null;
+  readonly apiKeys: Pick<ApiKeys, 'nameOf'> | null;
   /** For each API key, or for each client address without one. Null: no limit. */
   readonly rateLimit: RateLimit | null;
   /** Maximum wait of `/settle`, in ms. Default 20,000. */

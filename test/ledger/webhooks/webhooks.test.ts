@@ -35,7 +35,7 @@ async function isAlarmed(endpoint: string): Promise<boolean> {
 
 /** The open alerts about long waits, after a check. */
 async function behind() {
-  await use.ledger.deliveries.raiseLateAlerts();
+  await use.ledger.deliveries.updateLateAlerts();
   const { rows } = await use.ledger.alerts.list({ open: true, limit: 99 });
   return rows.filter(({ kind }) => kind === 'webhook_behind');
 }

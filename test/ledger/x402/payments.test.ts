@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { SettlementStatus } from '../../../src/domain/settlement.ts';
-import { EVENTS } from '../../../src/ledger/ledger.ts';
+import { EVENTS_BY_KIND } from '../../../src/ledger/ledger.ts';
 import { enterStatus } from '../../../src/ledger/settlements/settlement-row.ts';
 import { Obligations } from '../../../src/ledger/x402/obligations.ts';
 import { Payments } from '../../../src/ledger/x402/payments.ts';
@@ -15,7 +15,7 @@ const answer = { status: 200, headers: { 'content-type': 'text/plain' }, body: '
 /** Moves the settlement as the core does. */
 async function enter(id: string, ...statuses: readonly SettlementStatus[]): Promise<void> {
   for (const status of statuses)
-    await use.ledger.db.transaction().execute((trx) => enterStatus(trx, EVENTS, id, status));
+    await use.ledger.db.transaction().execute((trx) => enterStatus(trx, EVENTS_BY_KIND, id, status));
 }
 
 async function owed(change: Parameters<typeof newPayment>[0] = {}) {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { EVENTS } from '../../../src/ledger/ledger.ts';
+import { EVENTS_BY_KIND } from '../../../src/ledger/ledger.ts';
 import { enterStatus } from '../../../src/ledger/settlements/settlement-row.ts';
 import { newPayment } from '../../ledger/new-payment.ts';
 import { useLedger } from '../../ledger/support.ts';
@@ -14,7 +14,7 @@ async function owed(): Promise<string> {
   const { id, ...rest } = newPayment({ seller: 'facilitator', request: null, lease });
   await use.ledger.payments.open({ ...rest, id });
   for (const status of ['preparing', 'sending', 'confirmed'] as const)
-    await use.ledger.db.transaction().execute((trx) => enterStatus(trx, EVENTS, id, status));
+    await use.ledger.db.transaction().execute((trx) => enterStatus(trx, EVENTS_BY_KIND, id, status));
   return id;
 }
 

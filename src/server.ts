@@ -16,7 +16,7 @@ import {
 } from './platform/metrics.ts';
 import { openNodes } from './platform/roles/nodes.ts';
 import { serveGateway } from './platform/roles/x402-gateway.ts';
-import { aborted, Closers, shutdownSignal } from './platform/shutdown.ts';
+import { Closers, shutdownSignal, untilAborted } from './platform/shutdown.ts';
 import { connectTemporal, registerSearchAttributes } from './platform/temporal/client.ts';
 import { dataConverter } from './platform/temporal/codec.ts';
 import { Chain } from './solana/chain.ts';
@@ -33,7 +33,7 @@ const signal = shutdownSignal();
 try {
   const url = await serve(config, logger, closers);
   logger.info({ url }, 'ready');
-  await aborted(signal);
+  await untilAborted(signal);
   logger.info({ signal: signal.reason }, 'stopping');
 } catch (error) {
   logger.fatal({ err: error }, 'the API cannot start');

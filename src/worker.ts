@@ -7,12 +7,15 @@ import { type CreateWorkers, runWorkers } from './platform/roles/run.ts';
 import { installRuntime } from './platform/runtime.ts';
 import { shutdownSignal } from './platform/shutdown.ts';
 
-type RoleStaff = (config: Config<'all'>, ...context: Parameters<CreateWorkers>) => ReturnType<CreateWorkers>;
+type RoleWorkers = (
+  config: Config<'all'>,
+  ...context: Parameters<CreateWorkers>
+) => ReturnType<CreateWorkers>;
 
 const USAGE = 'usage: worker [--verify [--limit <open runs of each workflow type, default 200>]]';
 
 /** The workers of a role. A process imports only the modules of its role: the signer has neither a database client nor an HTTP server. */
-const ROLES: Readonly<Record<'chain' | 'signer' | 'x402', RoleStaff>> = {
+const ROLES: Readonly<Record<'chain' | 'signer' | 'x402', RoleWorkers>> = {
   chain: async (config, connection, closers, stop) => {
     const { chainWorkers } = await import('./platform/roles/chain.ts');
     const { webhookWorker } = await import('./platform/roles/webhooks.ts');
@@ -33,11 +36,11 @@ const { verify, limit } = argumentsOrExit(process.argv.slice(2));
 await (verify ? verifyHistories(limit) : work());
 
 async function work(): Promise<void> {
-  const { config, staff } = staffOf(process.env);
+  const { config, createWorkers } = roleOf(process.env);
   const logger = createLogger({ level: config.logLevel, name: 'worker' });
   installRuntime(logger, config.metricsAddress);
   try {
-    await runWorkers(config, staff, shutdownSignal());
+    await runWorkers(config, createWorkers, shutdownSignal());
   } catch (error) {
     // Domain errors, such as unreachable nodes, may be resolved by a restart: log one line without a stack.
     if (!isDomainError(error)) throw error;
@@ -73,14 +76,14 @@ function argumentsOrExit(args: string[]): { readonly verify: boolean; readonly l
 }
 
 /** Requires only the settings of the role; each entry of {@link ROLES} reads no others. */
-function staffOf(env: NodeJS.ProcessEnv): { readonly config: Config; readonly staff: CreateWorkers } {
+function roleOf(env: NodeJS.ProcessEnv): { readonly config: Config; readonly createWorkers: CreateWorkers } {
   const { workerRole } = readConfigOrExit(env, 'tool');
   const config = readConfigOrExit(env, workerRole) as Config<'all'>;
   const roles = workerRole === 'all' ? (['chain', 'signer', 'x402'] as const) : [workerRole];
-  const staff: CreateWorkers = async (...context) => {
+  const createWorkers: CreateWorkers = async (...context) => {
     const workers: Worker[] = [];
     for (const role of roles) workers.push(...(await ROLES[role](config, ...context)));
     return workers;
   };
-  return { config, staff };
+  return { config, createWorkers };
 }

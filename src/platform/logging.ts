@@ -14,18 +14,18 @@ const SECRET_NAMES = [
   'signerKey',
   'payloadKeys',
 ];
-const REDACTED = SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
+const REDACTED_PATHS = SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 
 export interface LoggingOptions {
   readonly level: Level | 'silent';
   readonly name: string;
-  /** Default: stderr, so that stdout has only results. */
+  /** Default: stderr, so that stdout contains only results. */
   readonly destination?: DestinationStream;
 }
 
-/** Logs JSON lines to stderr. Redacts fields with secret names, three levels deep. */
+/** Creates a logger of JSON lines. Fields with the names of secrets are redacted, up to three levels deep. */
 export function createLogger({ level, name, destination }: LoggingOptions): Logger {
-  const options = { level, name, redact: { paths: REDACTED, censor: '[redacted]' } };
+  const options = { level, name, redact: { paths: REDACTED_PATHS, censor: '[redacted]' } };
   return pino(options, destination ?? pino.destination({ dest: 2, sync: true }));
 }
 

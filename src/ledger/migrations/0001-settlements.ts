@@ -53,9 +53,9 @@ export const settlements = migrationOf([
     check ((state = 'landed') = (slot is not null))
   )`,
   sql`create index reservation_landed on reservation (wallet, slot) where state = 'landed'`,
-  // The sum of the open reservations of each wallet and asset. Triggers maintain it, so that no statement on
-  // `reservation` can miss it. It has parts, each for some settlements: two that end at once seldom change the same
-  // row.
+  // Sums of the open reservations of each wallet and asset. Triggers update them, so that no statement on `reservation`
+  // can omit it. Each sum is split into parts by settlement, so that two settlements that end at once seldom update the
+  // same row.
   sql`create function reserved_part(settlement_id text) returns smallint language sql immutable parallel safe
     as $$ select abs(hashtext(settlement_id) % 16)::smallint $$`,
   sql`create table reserved (

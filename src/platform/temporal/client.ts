@@ -2,7 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.ts';
 
-/** `INDEXED_VALUE_TYPE_KEYWORD` in Temporal's API, the type of every search attribute of Sluice. */
+/** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API, the type of all our search attributes. */
 const KEYWORD = 2;
 
 export interface TemporalSettings {
@@ -10,7 +10,10 @@ export interface TemporalSettings {
   readonly namespace: string;
 }
 
-/** Connects to the configured server. Close the connection when done. Throws without an answer within ten seconds. */
+/**
+ * Connects to the server; the caller must close the connection. Throws if the server does not answer within ten
+ * seconds.
+ */
 export async function connectTemporal(
   settings: TemporalSettings,
   dataConverter: DataConverter = {},
@@ -19,7 +22,7 @@ export async function connectTemporal(
   return { connection, client: new Client({ connection, namespace: settings.namespace, dataConverter }) };
 }
 
-/** Registers missing search attributes. Idempotent, also for concurrent calls of other processes. */
+/** Registers missing search attributes. Idempotent, even if other processes call it at the same time. */
 export async function registerSearchAttributes(
   connection: Pick<Connection, 'operatorService'>,
   namespace: string,

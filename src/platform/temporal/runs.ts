@@ -4,22 +4,26 @@ import type { AwaitedCommitment } from '../../domain/settlement.ts';
 import type { WithdrawalTerms } from '../../domain/withdrawal.ts';
 import { type SettlementRef, startBackfill, startSettlement, startWithdrawal } from './starts.ts';
 
-const BACKFILLING = 'WorkflowType = "backfill" AND ExecutionStatus = "Running"';
-const RUNNING =
+const RUNNING_BACKFILLS = 'WorkflowType = "backfill" AND ExecutionStatus = "Running"';
+const RUNNING_WORKFLOWS =
   'WorkflowType IN ("withdrawal", "settlement", "x402Settlement", "backfill") AND ExecutionStatus = "Running"';
 
-/** The `WorkflowRuns` of the room settlement. Running workflows are those of the visibility store, which may lag a moment. */
+/**
+ * The `WorkflowRuns` of the room settlement. Running workflows are those of the visibility store, which may lag a
+ * moment.
+ */
 export function temporalRuns(client: Client) {
   return {
     async running() {
       const ids = new Set<string>();
-      for await (const { workflowId } of client.workflow.list({ query: RUNNING })) ids.add(workflowId);
+      for await (const { workflowId } of client.workflow.list({ query: RUNNING_WORKFLOWS }))
+        ids.add(workflowId);
       return ids;
     },
 
     async runningBackfills() {
       const starts = new Map<string, Date>();
-      for await (const { workflowId, startTime } of client.workflow.list({ query: BACKFILLING }))
+      for await (const { workflowId, startTime } of client.workflow.list({ query: RUNNING_BACKFILLS }))
         starts.set(workflowId, startTime);
       return starts;
     },

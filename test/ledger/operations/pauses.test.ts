@@ -96,7 +96,7 @@ describe('a resume', () => {
     await pauses.pauseWithAlert({ ...ALARM, subject: second, message: 'came while people looked' });
     await expect(pauses.end({ ...NOTE, seen })).rejects.toMatchObject({
       code: 'AlertsUnseen',
-      message: expect.stringMatching(/missing: \d+ unknown_spend: came while people looked$/),
+      message: expect.stringMatching(/as seen: \d+ unknown_spend: came while people looked$/),
     });
     expect((await pauses.open()).map(({ cause }) => cause)).toEqual(['operator', 'unknown_spend']);
     await alerts.close('unknown_spend', second);

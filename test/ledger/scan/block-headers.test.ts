@@ -89,7 +89,7 @@ it('pruning keeps each header that a rescan reads, and a rescan of pruned header
   await use.ledger.backfills.end(begun, { blocks: 0, unread: [], read: [] });
   expect(await prune()).toBe(115n);
   await expect(use.ledger.backfills.begin({ ...range, ...OPS })).rejects.toThrow(
-    'from: the headers up to slot 114 are deleted; the stored headers begin with slot 115',
+    'slots before 115 cannot be read again: the block headers up to slot 114 are deleted',
   );
   await use.ledger.backfills.begin({ from: 115n, to: 120n, ...OPS });
 });

@@ -36,7 +36,7 @@ test('the codec refuses changed data or metadata', async () => {
   await expect(codec.decode([{ ...payload, data }])).rejects.toThrow();
   const metadata = { ...payload.metadata, 'inner-encoding': new Uint8Array(Buffer.from('binary/plain')) };
   await expect(codec.decode([{ ...payload, metadata }])).rejects.toThrow();
-  await expect(codec.decode([{ ...payload, data: data.slice(0, 5) }])).rejects.toThrow(/cut short/);
+  await expect(codec.decode([{ ...payload, data: data.slice(0, 5) }])).rejects.toThrow(/too short/);
 });
 
 test('the codec passes payloads that were never encrypted', async () => {

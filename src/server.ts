@@ -100,7 +100,7 @@ function keepLooking({ addressLowWater }: Config<'api'>, ledger: Ledger, log: Lo
 /** Updates the gauges that are read from the database. */
 function keepMetering(metrics: Registry, ledger: Ledger, log: Logger, open: Closers): void {
   const gauges = {
-    'open alerts': meterAlerts(metrics, () => ledger.alerts.openByKind()),
+    'open alerts': meterAlerts(metrics, () => ledger.alerts.countOpenByKind()),
     'unfinished settlements': meterSettlements(metrics, () => ledger.settlementViews.countUnfinished()),
     'position of the scan': meterScan(metrics, () => ledger.scanStatus.read()),
   };

@@ -127,7 +127,7 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.deposits.unconfirmedAmong([BigInt(of.rows)]);
   await ledger.webhooks.get('e-1');
   await ledger.webhooks.secretsOf('e-1').catch(() => undefined);
-  await ledger.deliveries.due({ endpoint: 'e-1', event: 'event-300' });
+  await ledger.deliveries.findDue({ endpoint: 'e-1', event: 'event-300' });
   await ledger.deliveries.nextInLine({ endpoint: 'e-1', entity: 'withdrawal/w-300' });
   await ledger.nonces.get('nonce-1');
   await ledger.lostNonces.get('nonce-1');
@@ -156,7 +156,7 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.deposits.unconfirmed(32, [1n]);
   await ledger.addresses.isEmpty();
   await ledger.addresses.freeCount(100);
-  await ledger.importAudits.due(12);
+  await ledger.importAudits.listDue(12);
   await ledger.watched.version();
   await ledger.watched.changesSince(BigInt(Math.floor(of.rows / 1_000)));
   await ledger.watched.page(of.address, 1_000);
@@ -169,11 +169,11 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.reconciliations.passes(10);
   await deliveries.pendingLines();
   await deliveries.backlogs();
-  await alerts.openAbout(of.id);
-  await alerts.openByKind();
+  await alerts.listOpenAbout(of.id);
+  await alerts.countOpenByKind();
   await alerts.subjectsEverRaised('unknown_spend', [of.signature]);
   await alerts.isLandingKnown(of.id, { signature: of.signature, shownBy: [] }, EVERYTHING);
-  await ledger.pauses.open();
+  await ledger.pauses.listOpen();
   await ledger.nonces.candidate(HOT, 1n);
   await ledger.nonces.unproved(HOT);
   await ledger.lostNonces.list();
@@ -184,8 +184,8 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.scan.headersBetween(top - 1_200n, top);
   await ledger.scanPauses.assertNone();
   await ledger.scanStatus.read();
-  await ledger.backfills.open(10);
-  await ledger.backfills.due(10);
+  await ledger.backfills.listOpen(10);
+  await ledger.backfills.listDue(10);
   await ledger.gaps.closedBetween(1n, top);
   await ledger.stagedRanges.list();
   await ledger.offers.valid('GET /r1', HOUR_MS);

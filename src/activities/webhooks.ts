@@ -75,7 +75,7 @@ export function createWebhookActivities(deps: WebhookDeps) {
 
 async function tryOnce(deps: WebhookDeps, key: DeliveryKey, patience: Patience): Promise<string | null> {
   const { webhooks, deliveries, alerts } = deps.ledger;
-  const due = await deliveries.due(key);
+  const due = await deliveries.findDue(key);
   if (due === null) return null;
   const giveUp = async (tries: number, reason: string): Promise<string> => {
     await deliveries.giveUp(key, reason);

@@ -32,7 +32,7 @@ function registerList(alerts: Command): void {
           }),
           database: async (ledger) => ({
             alerts: (await ledger.alerts.list({ ...filter, limit: SHOWN })).rows.map(withRunbook),
-            pauses: await ledger.pauses.open(),
+            pauses: await ledger.pauses.listOpen(),
           }),
         });
       return print(options, open, ({ alerts: found, pauses }) =>

@@ -40,7 +40,7 @@ async function setSessionTimeouts(client: pg.PoolClient, timeoutMs: number): Pro
 }
 
 /** SQL that sets the timeouts of the current transaction; 0 removes the timeouts of the server, database or role. */
-function setTransactionTimeouts(timeoutMs: number): string {
+function transactionTimeoutSql(timeoutMs: number): string {
   return TIMEOUT_SETTINGS.map((name) => `set local ${name} = ${timeoutMs}`).join('; ');
 }
 
@@ -77,7 +77,7 @@ export function connect(databaseUrl: string, { unlimited = false } = {}): Databa
   // Without these handlers a broken connection would end the process. The pool drops it, and its next statement fails.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
-  const settings = setTransactionTimeouts(unlimited ? 0 : statementTimeoutMs);
+  const settings = transactionTimeoutSql(unlimited ? 0 : statementTimeoutMs);
   return new Kysely<Tables>({
     dialect: new SessionlessDialect({ pool }, { settings, takesMigrationLock: unlimited }),
     plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
@@ -126,9 +126,9 @@ export function isDatabaseUnavailable(error: unknown): boolean {
  */
 export function databaseFault(error: unknown, { reads = false } = {}): DomainError | null {
   if (!isDatabaseUnavailable(error)) return null;
-  const away = 'PostgreSQL does not answer: check its server and the network';
-  const unknown = '. The request may still have been executed: check its result before you repeat it';
-  return new DomainError('Unavailable', reads ? away : `${away}${unknown}`, {}, error);
+  const outage = 'PostgreSQL does not answer: check its server and the network';
+  const advice = '. The request may still have been executed: check its result before you repeat it';
+  return new DomainError('Unavailable', reads ? outage : `${outage}${advice}`, {}, error);
 }
 
 /** True if `error` reports a violation of the unique constraint or index `constraint`. */
@@ -153,7 +153,7 @@ export async function* streamQuery<Row extends readonly unknown[]>(
   await client.connect();
   try {
     // A pooler keeps a transaction on one server connection. The transaction ends when the client disconnects.
-    await client.query(`begin; ${setTransactionTimeouts(0)}`);
+    await client.query(`begin; ${transactionTimeoutSql(0)}`);
     const cursor = client.query(new Cursor<Row>(query, [], { rowMode: 'array' }));
     for (;;) {
       const rows = await cursor.read(STREAM_BATCH_ROWS);

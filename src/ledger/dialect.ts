@@ -55,8 +55,8 @@ class SessionlessDriver extends PostgresDriver {
     const isolation = isolationLevel === undefined ? '' : ` isolation level ${isolationLevel}`;
     const { settings, takesMigrationLock } = this.#start;
     // Sent as one message, so that the settings cost no extra round trip.
-    const begin = `begin${isolation} ${accessMode ?? ''}; ${settings}`;
-    await connection.executeQuery(CompiledQuery.raw(begin));
+    const statement = `begin${isolation} ${accessMode ?? ''}; ${settings}`;
+    await connection.executeQuery(CompiledQuery.raw(statement));
     if (!takesMigrationLock) return;
     // A separate statement: the timeout set above applies only to statements of later messages.
     await connection.executeQuery(CompiledQuery.raw(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`));

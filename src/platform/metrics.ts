@@ -31,10 +31,10 @@ export async function serveMetrics(registry: Registry, address: string): Promise
   return server;
 }
 
-/** Registers the gauge `sluice_alerts_open{kind}`. The returned function sets it for each kind of `openByKind`. */
+/** Registers the gauge `sluice_alerts_open{kind}`. The returned function sets it for each kind of `countOpenByKind`. */
 export function meterAlerts(
   registry: Registry,
-  openByKind: () => Promise<ReadonlyMap<AlertKind, number>>,
+  countOpenByKind: () => Promise<ReadonlyMap<AlertKind, number>>,
 ): () => Promise<void> {
   const gauge = new Gauge({
     name: 'sluice_alerts_open',
@@ -43,7 +43,7 @@ export function meterAlerts(
     registers: [registry],
   });
   return async () => {
-    for (const [kind, count] of await openByKind()) gauge.set({ kind }, count);
+    for (const [kind, count] of await countOpenByKind()) gauge.set({ kind }, count);
   };
 }
 

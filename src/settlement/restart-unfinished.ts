@@ -77,7 +77,7 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
       for await (const row of ledger.settlements.unfinished())
         if (!running.has(settlementWorkflowId(row)) && (await isServed(row))) orphans.push(row);
       const owed = await owedOrphans(running);
-      const backfills = (await ledger.backfills.due(BACKFILLS_A_ROUND))
+      const backfills = (await ledger.backfills.listDue(BACKFILLS_A_ROUND))
         .map(commandOf)
         .filter((order) => !running.has(backfillWorkflowId(order)));
       await pLimit(AT_ONCE).map(orphans, restart);

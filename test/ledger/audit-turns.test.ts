@@ -71,7 +71,7 @@ describe('due audits', () => {
     const { addresses, importAudits, continuity, db } = use.ledger;
     const record = await continuity.databaseId();
     const [first = ''] = names;
-    const isDue = async () => (await importAudits.due(100)).some(({ address: one }) => one === first);
+    const isDue = async () => (await importAudits.listDue(100)).some(({ address: one }) => one === first);
     await importAudits.scheduleRetry(first, record);
     expect(await isDue()).toBe(true);
     const unreadSince = new Date(Date.now() - 20 * 60_000);

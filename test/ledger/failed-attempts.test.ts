@@ -31,7 +31,7 @@ async function failing(id: string, from: number, n: number): Promise<void> {
 }
 
 async function alertOf(id: string) {
-  const [alert] = await use.ledger.alerts.openAbout(id);
+  const [alert] = await use.ledger.alerts.listOpenAbout(id);
   return alert;
 }
 

@@ -121,7 +121,7 @@ describe('readConfig', () => {
   ])('refuses %s as a node of mainnet-beta', (url) => {
     const env = { ...CHAIN, SLUICE_RPC_URLS: `https://one.example,${url}` };
     expect(() => readConfig({ ...env, SLUICE_CLUSTER: 'mainnet-beta' }, 'chain')).toThrow(
-      `SLUICE_RPC_URLS names ${new URL(url).host} by http`,
+      `SLUICE_RPC_URLS contains an http URL of ${new URL(url).host}`,
     );
     expect(readConfig({ ...env, SLUICE_CLUSTER: 'devnet' }, 'chain').rpcUrls).toHaveLength(2);
   });

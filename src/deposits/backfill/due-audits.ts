@@ -30,7 +30,7 @@ export async function startDueAudits({ ledger, runs }: DueAuditsDeps): Promise<n
   const databaseId = await ledger.continuity.databaseId();
   const begun: ImportAuditOrder[] = [];
   const tried: string[] = [];
-  for (const row of await ledger.importAudits.due(IMPORTS_AT_ONCE)) {
+  for (const row of await ledger.importAudits.listDue(IMPORTS_AT_ONCE)) {
     if (begun.length >= most) break;
     tried.push(row.address);
     const order = auditOfImport(row, cursor.slot, databaseId);

@@ -54,15 +54,14 @@ export class Alerts extends Repository {
    */
   async acknowledge(positions: readonly bigint[], note: OperatorNote): Promise<readonly AlertRow[]> {
     return this.db.transaction().execute(async (trx) => {
-      const decimals = positions.map(String);
       const refused = await trx
         .selectFrom('alert')
         .select(['position', 'kind'])
-        .where('position', '=', anyOfNumbers(decimals))
+        .where('position', '=', anyOfNumbers(positions))
         .where('kind', 'not in', ENDED_BY_A_LOOK)
         .execute();
       if (refused.length > 0) throw cannotAcknowledge(refused);
-      return closeAlerts(trx, (row) => row('position', '=', anyOfNumbers(decimals)), note);
+      return closeAlerts(trx, (row) => row('position', '=', anyOfNumbers(positions)), note);
     });
   }
 
@@ -90,7 +89,7 @@ export class Alerts extends Repository {
   }
 
   /** Open alerts about the settlement, newest first. */
-  async openAbout(settlementId: string): Promise<readonly AlertRow[]> {
+  async listOpenAbout(settlementId: string): Promise<readonly AlertRow[]> {
     return this.db
       .selectFrom('alert')
       .selectAll()
@@ -102,7 +101,7 @@ export class Alerts extends Repository {
   }
 
   /** The number of open alerts of every kind, including kinds with 0. */
-  async openByKind(): Promise<ReadonlyMap<AlertKind, number>> {
+  async countOpenByKind(): Promise<ReadonlyMap<AlertKind, number>> {
     const rows = await this.db
       .selectFrom('alert')
       .select('kind')

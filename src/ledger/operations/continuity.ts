@@ -27,9 +27,9 @@ export class Continuity extends Repository {
   /** End of the flushed write-ahead log at the last pulse of this process, in bytes. */
   #flushedEnd = 0n;
 
-  constructor(db: Database, flushed = () => flushedEndOf(db)) {
+  constructor(db: Database, readFlushedEnd = () => flushedEndOf(db)) {
     super(db);
-    this.#readFlushedEnd = flushed;
+    this.#readFlushedEnd = readFlushedEnd;
   }
 
   /**
@@ -37,15 +37,15 @@ export class Continuity extends Repository {
    * that ends before its end at the last pulse also begins a gap: the disk was rolled back.
    */
   async pulse(): Promise<RestoreGap | null> {
-    const flushed = await this.#readFlushedEnd();
-    if (flushed < this.#flushedEnd) {
+    const flushedEnd = await this.#readFlushedEnd();
+    if (flushedEnd < this.#flushedEnd) {
       // An old `seen_at` would not keep the gap open: while the server has run without restart, it indicates no
       // restore.
       await sql`update continuity set identity = ${ROLLED_BACK_IDENTITY} where identity = ${IDENTITY}`.execute(
         this.db,
       );
     }
-    this.#flushedEnd = flushed;
+    this.#flushedEnd = flushedEnd;
     await sql`insert into continuity (identity, seen_at) values (${IDENTITY}, now()) on conflict (one) do update
       set seen_at = now() where ${IS_UNBROKEN}`.execute(this.db);
     return gapOf(this.db);
@@ -77,8 +77,8 @@ export class Continuity extends Repository {
 
   /**
    * Ends the gap. Before, the caller must have seen a quorum finalize a block above `height`, and must have judged the
-   * wallets' history up to that block. Rows of address users and published events may be lost, so unassigned addresses
-   * are withheld, and event sequences continue above every number that can have been published.
+   * wallets' history up to that block. Assignments of addresses and published events may be lost, so unassigned
+   * addresses are withheld, and event sequences continue above every number that can have been published.
    */
   async endGap(height: bigint): Promise<void> {
     const values = {

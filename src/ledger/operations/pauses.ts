@@ -33,15 +33,15 @@ const SLUICE = 'sluice';
  * pauses of its scope, or every pause, if the operator has examined their alerts.
  */
 export class Pauses extends Repository {
-  readonly #kinds: EventsByKind;
+  readonly #eventsByKind: EventsByKind;
 
-  constructor(db: Database, kinds: EventsByKind) {
+  constructor(db: Database, eventsByKind: EventsByKind) {
     super(db);
-    this.#kinds = kinds;
+    this.#eventsByKind = eventsByKind;
   }
 
   /** Open pauses, oldest first. */
-  async open(): Promise<readonly PauseRow[]> {
+  async listOpen(): Promise<readonly PauseRow[]> {
     return openPauses(this.db);
   }
 
@@ -87,7 +87,7 @@ export class Pauses extends Repository {
       // Locks in the same order as a preparation, to avoid deadlocks: first the settlement, then the preparations.
       const row = settlementId === undefined ? undefined : await lockIfKnown(trx, settlementId);
       await insertPause(trx, { cause: alarm.kind, scope, reason: alarm.message, actor: SLUICE });
-      if (row !== undefined) await holdSettlement(trx, this.#kinds, row, alarm);
+      if (row !== undefined) await holdSettlement(trx, this.#eventsByKind, row, alarm);
       const pausesAll = scope === EVERYTHING || (await hasPausedAll(trx, alarm));
       const details = { ...alarm.details, ...(pausesAll ? {} : { scope }) };
       await raiseAlert(trx, { ...alarm, details });
@@ -149,10 +149,10 @@ async function insertPause(
 
 async function holdSettlement(
   trx: Trx,
-  kinds: EventsByKind,
+  eventsByKind: EventsByKind,
   row: SettlementRow,
   { kind, message }: Alarm,
 ): Promise<void> {
   if (mayFollow(row.status, 'held') && !isPaidByDead(row))
-    await enterStatus(trx, kinds, row.id, 'held', { code: kind, message });
+    await enterStatus(trx, eventsByKind, row.id, 'held', { code: kind, message });
 }

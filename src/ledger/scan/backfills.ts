@@ -102,16 +102,16 @@ export class Backfills extends Repository {
   }
 
   /** Open backfills whose next try is due, oldest first. */
-  async due(limit: number): Promise<readonly BackfillRow[]> {
-    return this.#open(limit).where(sql<boolean>`coalesce(retry_after <= now(), true)`).execute();
+  async listDue(limit: number): Promise<readonly BackfillRow[]> {
+    return this.#openQuery(limit).where(sql<boolean>`coalesce(retry_after <= now(), true)`).execute();
   }
 
   /** Backfills that have not ended, oldest first. */
-  async open(limit: number): Promise<readonly BackfillRow[]> {
-    return this.#open(limit).execute();
+  async listOpen(limit: number): Promise<readonly BackfillRow[]> {
+    return this.#openQuery(limit).execute();
   }
 
-  #open(limit: number) {
+  #openQuery(limit: number) {
     return this.db
       .selectFrom('backfill')
       .selectAll()

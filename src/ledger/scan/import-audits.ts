@@ -30,7 +30,7 @@ export class ImportAudits extends Repository {
    * Addresses to audit now: first those never tried, then those tried the longest time ago. An audit waits until the
    * scan has passed the slot of the import and has committed the ranges that were staged without the address.
    */
-  async due(limit: number): Promise<readonly DepositAddressRow[]> {
+  async listDue(limit: number): Promise<readonly DepositAddressRow[]> {
     const cursor = await this.db.selectFrom('scanCursor').select('slot').executeTakeFirst();
     // All addresses of an import become due together, so one index lookup avoids sorting millions that are not due.
     if (cursor === undefined || !(await this.#isAnyReached(cursor.slot))) return [];

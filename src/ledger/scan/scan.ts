@@ -22,7 +22,7 @@ export interface MatchedBlock {
   readonly finding: BlockFinding;
 }
 
-const HEADER = [
+const HEADER_COLUMNS = [
   'slot',
   'blockhash',
   'parentSlot',
@@ -109,7 +109,7 @@ export class Scan extends Repository {
   async headersBetween(from: bigint, to: bigint): Promise<readonly BlockHeader[]> {
     return this.db
       .selectFrom('block')
-      .select(HEADER)
+      .select(HEADER_COLUMNS)
       .where('slot', '>=', from)
       .where('slot', '<=', to)
       .orderBy('slot')
@@ -146,8 +146,8 @@ export async function appendBlocks(
 async function insertHeaders(trx: Trx, headers: readonly BlockHeader[]): Promise<void> {
   await trx
     .insertInto('block')
-    .columns(HEADER)
-    .expression(trx.selectFrom(inputRows('block', headers)).select(HEADER))
+    .columns(HEADER_COLUMNS)
+    .expression(trx.selectFrom(inputRows('block', headers)).select(HEADER_COLUMNS))
     .execute();
 }
 

@@ -69,8 +69,8 @@ export async function readBacklogs(db: Database): Promise<ReadonlyMap<string, En
 export async function updateLateAlerts(db: Database): Promise<void> {
   await db.transaction().execute(async (trx) => {
     // A disabled endpoint has the alert `webhook_disabled` instead.
-    const late = (await readRows(trx)).filter(({ isLate, disabledAt }) => isLate && disabledAt === null);
-    await syncOpenAlerts(trx, [ALERT_KIND], late.map(alarmOf));
+    const lateRows = (await readRows(trx)).filter(({ isLate, disabledAt }) => isLate && disabledAt === null);
+    await syncOpenAlerts(trx, [ALERT_KIND], lateRows.map(alarmOf));
   });
 }
 

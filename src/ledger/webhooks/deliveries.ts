@@ -39,14 +39,23 @@ export class Deliveries extends Repository {
    * Lines with events that a workflow must be woken for, oldest first. Returned until {@link markHandedOver} is called.
    */
   async pendingLines(): Promise<readonly PendingLine[]> {
-    const waiting = this.db
+    const waitingDeliveries = this.db
       .selectFrom('webhookDelivery')
       .select(['endpoint', 'entity', 'sequence'])
       .where('state', '=', 'waiting');
-    const unhanded = waiting.where('handedAt', 'is', null).orderBy('sequence').limit(MAX_LINES);
-    const lost = waiting.where('handedAt', '<', LOST_BEFORE).orderBy('handedAt').limit(MAX_LINES);
+    const unhandedDeliveries = waitingDeliveries
+      .where('handedAt', 'is', null)
+      .orderBy('sequence')
+      .limit(MAX_LINES);
+    const lostDeliveries = waitingDeliveries
+      .where('handedAt', '<', LOST_BEFORE)
+      .orderBy('handedAt')
+      .limit(MAX_LINES);
     const lines = new Map<string, PendingLine>();
-    for (const { endpoint, entity, sequence } of [...(await lost.execute()), ...(await unhanded.execute())]) {
+    for (const { endpoint, entity, sequence } of [
+      ...(await lostDeliveries.execute()),
+      ...(await unhandedDeliveries.execute()),
+    ]) {
       const key = JSON.stringify([endpoint, entity]);
       const upTo = lines.get(key)?.upTo ?? sequence;
       lines.set(key, { endpoint, entity, upTo: sequence > upTo ? sequence : upTo });
@@ -82,7 +91,7 @@ export class Deliveries extends Repository {
   }
 
   /** The event to send; null if the delivery is no longer waiting, or if its endpoint is deleted. */
-  async due({ endpoint, event }: DeliveryKey): Promise<DueDelivery | null> {
+  async findDue({ endpoint, event }: DeliveryKey): Promise<DueDelivery | null> {
     const row = await this.db
       .selectFrom('webhookDelivery as delivery')
       .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
@@ -108,33 +117,33 @@ export class Deliveries extends Repository {
    */
   async recordFailure(key: DeliveryKey, error: string): Promise<number | null> {
     return this.db.transaction().execute(async (trx) => {
-      const tried = await updateWaiting(trx, key)
+      const updated = await updateWaiting(trx, key)
         .set({ lastError: error, attempts: ATTEMPTS_PLUS_ONE })
         .returning(['entity', 'attempts'])
         .executeTakeFirst();
-      if (tried === undefined) return null;
+      if (updated === undefined) return null;
       await trx
         .updateTable('webhookDelivery')
         .set({ handedAt: NOW })
         .where('endpoint', '=', key.endpoint)
-        .where('entity', '=', tried.entity)
+        .where('entity', '=', updated.entity)
         .where('state', '=', 'waiting')
         .where('handedAt', 'is not', null)
         .execute();
-      return tried.attempts;
+      return updated.attempts;
     });
   }
 
   /** Marks the delivery as dead and raises an alert, in one transaction. `error` replaces the error of the last try. */
   async giveUp(key: DeliveryKey, error?: string): Promise<void> {
     await this.db.transaction().execute(async (trx) => {
-      const dead = await updateWaiting(trx, key)
+      const updated = await updateWaiting(trx, key)
         .set({ state: 'dead', settledAt: NOW, ...(error === undefined ? {} : { lastError: error }) })
         .returning(['entity', 'lastError'])
         .executeTakeFirst();
-      if (dead === undefined) return;
-      const reason = dead.lastError ?? 'no try has completed';
-      const message = `event ${key.event} about ${dead.entity} was not delivered to webhook ${key.endpoint}: ${reason}`;
+      if (updated === undefined) return;
+      const reason = updated.lastError ?? 'no try has completed';
+      const message = `event ${key.event} about ${updated.entity} was not delivered to webhook ${key.endpoint}: ${reason}`;
       const details = { event: key.event };
       await raiseAlert(trx, { kind: 'webhook_dead_letter', subject: key.endpoint, message, details });
     });
@@ -193,7 +202,7 @@ export class Deliveries extends Repository {
   /** Deletes a batch of events older than `days` that have no waiting or dead delivery. Returns their number. */
   async deleteOld(days: number): Promise<number> {
     return this.db.transaction().execute(async (trx) => {
-      const old = await trx
+      const oldEvents = await trx
         .selectFrom('webhookEvent as event')
         .select('event.sequence')
         .where('event.createdAt', '<', sql<Date>`now() - make_interval(days => ${days})`)
@@ -211,7 +220,7 @@ export class Deliveries extends Repository {
         .orderBy('event.sequence')
         .limit(MAX_BATCH_ROWS)
         .execute();
-      const sequences = old.map(({ sequence }) => sequence);
+      const sequences = oldEvents.map(({ sequence }) => sequence);
       if (sequences.length === 0) return 0;
       await trx.deleteFrom('webhookDelivery').where('sequence', 'in', sequences).execute();
       await trx.deleteFrom('webhookEvent').where('sequence', 'in', sequences).execute();

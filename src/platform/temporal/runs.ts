@@ -9,8 +9,8 @@ const RUNNING_WORKFLOWS =
   'WorkflowType IN ("withdrawal", "settlement", "x402Settlement", "backfill") AND ExecutionStatus = "Running"';
 
 /**
- * The `WorkflowRuns` of the room settlement. Running workflows are those of the visibility store, which may lag a
- * moment.
+ * Implements `WorkflowRuns` for the settlement code. Running workflows come from Temporal's visibility store, which can
+ * lag.
  */
 export function temporalRuns(client: Client) {
   return {

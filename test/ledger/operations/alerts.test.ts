@@ -36,8 +36,8 @@ describe('an alert', () => {
     expect((await alerts.list({ open: false, limit: 200 })).rows.some((row) => row.subject === 'n3')).toBe(
       true,
     );
-    expect((await alerts.openByKind()).get('node_lagging')).toBe(4);
-    expect((await alerts.openByKind()).get('node_silent')).toBe(0);
+    expect((await alerts.countOpenByKind()).get('node_lagging')).toBe(4);
+    expect((await alerts.countOpenByKind()).get('node_silent')).toBe(0);
     expect(await codeOf(alerts.list({ limit: 1, cursor: 'x' }))).toBe('InvalidRequest');
   });
 });

@@ -70,7 +70,7 @@ it('pruning keeps each header that the audit of an assigned address needs', asyn
   await importWallets(use.ledger, address('ann'));
   await use.ledger.addresses.assign('user');
   await use.ledger.addresses.import([{ address: address('ann'), path: 'm/0' }], 104n);
-  expect(await use.ledger.importAudits.due(2)).toMatchObject([{ state: 'assigned', since: 104n }]);
+  expect(await use.ledger.importAudits.listDue(2)).toMatchObject([{ state: 'assigned', since: 104n }]);
   expect(await prune()).toBe(104n);
 });
 
@@ -103,5 +103,5 @@ it('a rescan whose run has ended is given up, with the error of its last attempt
   await use.ledger.backfills.giveUp(RANGE, 'cancelled');
   await use.ledger.backfills.giveUp(RANGE, 'again');
   expect(await newest()).toMatchObject({ trouble: 'cancelled', endedAt: expect.any(Date) });
-  expect(await use.ledger.backfills.open(10)).toEqual([]);
+  expect(await use.ledger.backfills.listOpen(10)).toEqual([]);
 });

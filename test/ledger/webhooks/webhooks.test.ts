@@ -235,7 +235,7 @@ describe('the webhook deliveries', () => {
     await sql`select setval(pg_get_serial_sequence('webhook_event', 'sequence'), ${last})`.execute(db);
     await queueEvent('deposit/other');
     // The run of the lost queue is in Temporal, and does not know of the restore.
-    expect(await deliveries.due(lost)).toBeNull();
+    expect(await deliveries.findDue(lost)).toBeNull();
     expect(await deliveries.recordFailure(lost, 'the receiver answered 500')).toBeNull();
     await deliveries.markDelivered(lost);
     await deliveries.giveUp(lost);
@@ -263,7 +263,7 @@ describe('the webhook deliveries', () => {
     const { row } = await webhooks.put(url(), ['*']);
     await queueEvent('deposit/z');
     await webhooks.disable(row.id, 'the receiver answered 410 Gone');
-    expect(await deliveries.due(await nextInLine(row.id, 'deposit/z'))).toMatchObject({
+    expect(await deliveries.findDue(await nextInLine(row.id, 'deposit/z'))).toMatchObject({
       disabledBecause: 'the receiver answered 410 Gone',
     });
     expect(await alerts.subjectsEverRaised('webhook_disabled', [row.id])).toEqual(new Set([row.id]));

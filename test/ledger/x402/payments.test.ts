@@ -90,8 +90,8 @@ describe('a recorded payment', () => {
   });
 
   it('with too little finalized has an alert where it is served, and is unmatched where it is not', async () => {
-    const openAbout = async (id: string) =>
-      (await use.ledger.alerts.openAbout(id)).map(({ kind, details }) => ({ kind, details }));
+    const listOpenAbout = async (id: string) =>
+      (await use.ledger.alerts.listOpenAbout(id)).map(({ kind, details }) => ({ kind, details }));
     const landed = async (id: string, amountReceived: bigint) => {
       await use.ledger.attempts.storeSignature(id, 1, `sig-${id}`);
       await use.ledger.attempts.settle(id, 1, { state: 'landed', slot: 7n, proof: null, amountReceived });
@@ -107,7 +107,7 @@ describe('a recorded payment', () => {
     await landed(served.id, 999n);
     await landed(owing.id, 999n);
     await landed(whole.id, 1_000n);
-    expect(await openAbout(served.id)).toEqual([
+    expect(await listOpenAbout(served.id)).toEqual([
       {
         kind: 'payment_short',
         details: {
@@ -120,7 +120,7 @@ describe('a recorded payment', () => {
       },
     ]);
     expect([await stateOf(served.id), await stateOf(owing.id)]).toEqual(['served', 'unmatched']);
-    expect([...(await openAbout(owing.id)), ...(await openAbout(whole.id))]).toEqual([]);
+    expect([...(await listOpenAbout(owing.id)), ...(await listOpenAbout(whole.id))]).toEqual([]);
   });
 
   it('counts its possible cost by key and by buyer', async () => {

@@ -5,7 +5,7 @@ import { buildApp } from './http/app.ts';
 import { AddressPool } from './ledger/deposits/address-pool.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { type Config, readConfigOrExit } from './platform/config.ts';
-import { sealOf } from './platform/encryption.ts';
+import { textCipherOf } from './platform/encryption.ts';
 import { createLogger, type Logger } from './platform/logging.ts';
 import {
   createRegistry,
@@ -44,7 +44,7 @@ try {
 
 /** Opens the API's dependencies, which are closed in reverse order, and listens. */
 async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promise<string> {
-  const ledger = await openLedger(settings.databaseUrl, sealOf(settings.payloadKeys));
+  const ledger = await openLedger(settings.databaseUrl, textCipherOf(settings.payloadKeys));
   open.add('ledger', () => ledger.close());
   if (settings.apiKey !== undefined) await ledger.apiKeys.add('environment', settings.apiKey);
 

@@ -3,7 +3,7 @@ import { DomainError, messageOf } from '../domain/errors.ts';
 import { X402 } from '../domain/payment.ts';
 import { WITHDRAWAL } from '../domain/settlement.ts';
 import { NONCE_ADVANCE, NONCE_CREATE, type SettlementKind } from '../domain/settlement-kinds.ts';
-import { PLAIN_SEAL, type Seal } from '../domain/webhook.ts';
+import { NO_ENCRYPTION, type TextCipher } from '../domain/webhook.ts';
 import { connect, requireDurableCommits } from './connection.ts';
 import type { Database } from './database.ts';
 import { Assets } from './deposits/assets.ts';
@@ -57,17 +57,17 @@ export const EVENTS_BY_KIND: Readonly<Record<SettlementKind, KindEvents>> = {
 };
 
 /**
- * Connects to the database and migrates its schema; many processes can call this at the same time. `seal` encrypts
+ * Connects to the database and migrates its schema; many processes can call this at the same time. `cipher` encrypts
  * webhook secrets and buyers' requests; by default they are stored as plain text. Throws DomainError Unavailable.
  */
 export async function openLedger(
   databaseUrl: string,
-  seal: Seal = PLAIN_SEAL,
+  cipher: TextCipher = NO_ENCRYPTION,
   eventsByKind: EventsByKind = EVENTS_BY_KIND,
 ) {
   const db = await connectAndMigrate(databaseUrl);
   return {
-    ...repositories(db, databaseUrl, seal, eventsByKind),
+    ...repositories(db, databaseUrl, cipher, eventsByKind),
     db,
     /** Rejects if PostgreSQL does not answer. */
     ping: async (): Promise<void> => void (await sql`select 1`.execute(db)),
@@ -75,7 +75,7 @@ export async function openLedger(
   };
 }
 
-function repositories(db: Database, databaseUrl: string, seal: Seal, eventsByKind: EventsByKind) {
+function repositories(db: Database, databaseUrl: string, cipher: TextCipher, eventsByKind: EventsByKind) {
   return {
     settlements: new Settlements(db, eventsByKind),
     settlementViews: new SettlementViews(db),
@@ -104,10 +104,10 @@ function repositories(db: Database, databaseUrl: string, seal: Seal, eventsByKin
     movements: new Movements(db),
     baselines: new Baselines(db),
     reconciliations: new Reconciliations(db),
-    payments: new Payments(db, seal),
-    obligations: new Obligations(db, seal),
+    payments: new Payments(db, cipher),
+    obligations: new Obligations(db, cipher),
     offers: new Offers(db),
-    webhooks: new Webhooks(db, seal),
+    webhooks: new Webhooks(db, cipher),
     deliveries: new Deliveries(db),
     apiKeys: new ApiKeys(db),
     alerts: new Alerts(db),

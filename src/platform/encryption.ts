@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { PLAIN_SEAL, type Seal } from '../domain/webhook.ts';
+import { NO_ENCRYPTION, type TextCipher } from '../domain/webhook.ts';
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -57,18 +57,18 @@ const ENCRYPTED_TEXT = /^sealed:([0-9a-f]{16}):([A-Za-z0-9+/=]+)$/;
  * Encryption of columns with SLUICE_PAYLOAD_KEY. Plain text from before the key was set is still read. Without keys,
  * nothing is encrypted.
  */
-export function sealOf(payloadKeys: readonly Uint8Array[]): Seal {
-  if (payloadKeys.length === 0) return PLAIN_SEAL;
+export function textCipherOf(payloadKeys: readonly Uint8Array[]): TextCipher {
+  if (payloadKeys.length === 0) return NO_ENCRYPTION;
   const keys = new KeyRing(payloadKeys);
   return {
-    seal: (text, of) => {
-      const encrypted = keys.encrypt(Buffer.from(text, 'utf8'), Buffer.from(of, 'utf8'));
+    encrypt: (text, owner) => {
+      const encrypted = keys.encrypt(Buffer.from(text, 'utf8'), Buffer.from(owner, 'utf8'));
       return `sealed:${keys.currentKeyId}:${encrypted.toString('base64')}`;
     },
-    open: (stored, of) => {
+    decrypt: (stored, owner) => {
       const [, id, data] = ENCRYPTED_TEXT.exec(stored) ?? [];
-      if (id === undefined || data === undefined) return PLAIN_SEAL.open(stored, of);
-      return keys.decrypt(id, Buffer.from(data, 'base64'), Buffer.from(of, 'utf8')).toString('utf8');
+      if (id === undefined || data === undefined) return NO_ENCRYPTION.decrypt(stored, owner);
+      return keys.decrypt(id, Buffer.from(data, 'base64'), Buffer.from(owner, 'utf8')).toString('utf8');
     },
   };
 }

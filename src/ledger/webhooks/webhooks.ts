@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
-import type { Seal, WebhookTopic } from '../../domain/webhook.ts';
+import type { TextCipher, WebhookTopic } from '../../domain/webhook.ts';
 import { type Database, Repository, type RowOf } from '../database.ts';
 import { closeAlert, closeAlerts, raiseAlert } from '../operations/alerts.ts';
 import { Deliveries } from './deliveries.ts';
@@ -29,11 +29,11 @@ const PUBLIC_COLUMNS = [
 ] as const;
 
 export class Webhooks extends Repository {
-  readonly #seal: Seal;
+  readonly #cipher: TextCipher;
 
-  constructor(db: Database, seal: Seal) {
+  constructor(db: Database, cipher: TextCipher) {
     super(db);
-    this.#seal = seal;
+    this.#cipher = cipher;
   }
 
   /**
@@ -45,7 +45,7 @@ export class Webhooks extends Repository {
     const secret = newSecret();
     const row = await this.db
       .insertInto('webhookEndpoint')
-      .values({ id, url, events, secret: this.#seal.seal(secret, id) })
+      .values({ id, url, events, secret: this.#cipher.encrypt(secret, id) })
       .onConflict((conflict) => conflict.column('url').doUpdateSet({ events }))
       .returning(PUBLIC_COLUMNS)
       .executeTakeFirstOrThrow();
@@ -90,7 +90,7 @@ export class Webhooks extends Repository {
     const row = await this.db
       .updateTable('webhookEndpoint')
       .set({
-        secret: this.#seal.seal(secret, id),
+        secret: this.#cipher.encrypt(secret, id),
         previousSecret: keepsPrevious
           ? sql<string>`case when previous_secret_until > now() then previous_secret else secret end`
           : null,
@@ -140,7 +140,7 @@ export class Webhooks extends Repository {
       .where('id', '=', id)
       .executeTakeFirstOrThrow(() => noWebhook(id));
     return [secret, ...(previous === null ? [] : [previous])].map((encrypted) =>
-      this.#seal.open(encrypted, id),
+      this.#cipher.decrypt(encrypted, id),
     );
   }
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { PaymentEvent } from '../../domain/payment.ts';
-import type { Seal } from '../../domain/webhook.ts';
+import type { TextCipher } from '../../domain/webhook.ts';
 import { type Database, exists, Repository } from '../database.ts';
 import { enterPayment } from './payment-events.ts';
 
@@ -41,11 +41,11 @@ export interface Lease {
  * | ended | none | none: the payment is `served`, `refundable` or `unmatched` |
  */
 export class Obligations extends Repository {
-  readonly #seal: Seal;
+  readonly #cipher: TextCipher;
 
-  constructor(db: Database, seal: Seal) {
+  constructor(db: Database, cipher: TextCipher) {
     super(db);
-    this.#seal = seal;
+    this.#cipher = cipher;
   }
 
   /**
@@ -158,11 +158,11 @@ export class Obligations extends Repository {
   }
 
   #answerColumns(id: string, answer: StoredAnswer | null) {
-    return answer === null ? {} : { answer: this.#seal.seal(JSON.stringify(answer), id) };
+    return answer === null ? {} : { answer: this.#cipher.encrypt(JSON.stringify(answer), id) };
   }
 
   #decrypt<T>(encrypted: string, id: string): T {
-    return JSON.parse(this.#seal.open(encrypted, id)) as T;
+    return JSON.parse(this.#cipher.decrypt(encrypted, id)) as T;
   }
 }
 

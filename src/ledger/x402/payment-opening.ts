@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { X402 } from '../../domain/payment.ts';
-import type { Seal } from '../../domain/webhook.ts';
+import type { TextCipher } from '../../domain/webhook.ts';
 import type { Database } from '../database.ts';
 import { type BoughtRequest, type Lease, type StoredAnswer, timeAfterMs } from './obligations.ts';
 import type { StoredPayment } from './payment-row.ts';
@@ -49,10 +49,10 @@ export async function insertUnmatched(db: Database, input: UnmatchedPayment): Pr
  */
 export async function openPayment(
   db: Database,
-  seal: Seal,
+  cipher: TextCipher,
   input: NewPayment,
 ): Promise<StoredPayment | undefined> {
-  const values = valuesOf(seal, input);
+  const values = valuesOf(cipher, input);
   // A submitted payment names a token that only its buyer has. The stored one can come from any client, which can have
   // copied the transaction from the chain.
   const replacesUnmatched = input.dialect === 'submitted';
@@ -89,9 +89,10 @@ export async function openPayment(
     .executeTakeFirst();
 }
 
-function valuesOf(seal: Seal, input: NewPayment) {
+function valuesOf(cipher: TextCipher, input: NewPayment) {
   const { lease, request, answer, ...row } = input;
-  const encrypt = (value: unknown) => (value === null ? null : seal.seal(JSON.stringify(value), input.id));
+  const encrypt = (value: unknown) =>
+    value === null ? null : cipher.encrypt(JSON.stringify(value), input.id);
   return {
     ...withJsonColumns(row),
     state: 'settling' as const,

@@ -1,6 +1,6 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
-import type { Seal } from '../../domain/webhook.ts';
+import type { TextCipher } from '../../domain/webhook.ts';
 import { isUniqueViolation } from '../connection.ts';
 import { type Database, Repository, type Tables } from '../database.ts';
 import { mapPage, negationOf, type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
@@ -21,17 +21,17 @@ export type OpenResult =
 
 /** x402 payments. Every step is idempotent. */
 export class Payments extends Repository {
-  readonly #seal: Seal;
+  readonly #cipher: TextCipher;
 
-  constructor(db: Database, seal: Seal) {
+  constructor(db: Database, cipher: TextCipher) {
     super(db);
-    this.#seal = seal;
+    this.#cipher = cipher;
   }
 
   /** Stores a payment and its settlement, so that workers settle it and serve the buyer even if this process stops. */
   async open(input: NewPayment): Promise<OpenResult> {
     try {
-      const opened = await openPayment(this.db, this.#seal, input);
+      const opened = await openPayment(this.db, this.#cipher, input);
       if (opened !== undefined) return { kind: 'opened', payment: toPaymentRow(opened) };
     } catch (error) {
       if (isUniqueViolation(error, 'payment_identifier_once')) return { kind: 'identifier-taken' };

@@ -8,7 +8,7 @@ import { openLedger } from '../../ledger/ledger.ts';
 import type { Deliveries } from '../../ledger/webhooks/deliveries.ts';
 import { WebhookSender } from '../../webhooks/sender.ts';
 import type { Config } from '../config.ts';
-import { sealOf } from '../encryption.ts';
+import { textCipherOf } from '../encryption.ts';
 import type { Closers } from '../shutdown.ts';
 import { dataConverter } from '../temporal/codec.ts';
 import { startWebhookDelivery } from '../temporal/starts.ts';
@@ -33,7 +33,7 @@ export async function webhookWorker(
 ): Promise<Worker> {
   const { temporalNamespace: namespace, payloadKeys, webhookAllowPrivate, webhookAttempts } = config;
   const { explorerUrl, cluster, rpcUrls } = config;
-  const ledger = await openLedger(config.databaseUrl, sealOf(payloadKeys));
+  const ledger = await openLedger(config.databaseUrl, textCipherOf(payloadKeys));
   closers.add('ledger of webhooks', () => ledger.close());
   const sender = new WebhookSender({ allowPrivate: webhookAllowPrivate });
   closers.add('connections to webhooks', () => sender.close());

@@ -13,7 +13,7 @@ import { LandingWatcher } from '../../solana/proof/landing.ts';
 import { x402Kind } from '../../x402/kind.ts';
 import { askUpstream } from '../../x402/upstream.ts';
 import type { Config } from '../config.ts';
-import { sealOf } from '../encryption.ts';
+import { textCipherOf } from '../encryption.ts';
 import type { Closers } from '../shutdown.ts';
 import type { ChainWorkerDeps, Decorator } from './chain.ts';
 import { openNodes } from './nodes.ts';
@@ -36,7 +36,7 @@ export async function x402Worker(
   decorate: Decorator = (deps) => deps,
 ): Promise<Worker> {
   const signers = await Promise.all(config.feePayerKeyFiles.map(loadKeypair));
-  const ledger = await openLedger(config.databaseUrl, sealOf(config.payloadKeys));
+  const ledger = await openLedger(config.databaseUrl, textCipherOf(config.payloadKeys));
   closers.add('ledger of x402', () => ledger.close());
   const pool = await openNodes(config, (genesisHash) => ledger.cluster.bind(genesisHash), {
     onNotice: (notice) => Runtime.instance().logger.warn(notice),

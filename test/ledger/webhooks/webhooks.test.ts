@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { DeliveryKey } from '../../../src/domain/webhook.ts';
 import { writeEvent } from '../../../src/ledger/webhooks/outbox.ts';
 import { Webhooks } from '../../../src/ledger/webhooks/webhooks.ts';
-import { sealOf } from '../../../src/platform/encryption.ts';
+import { textCipherOf } from '../../../src/platform/encryption.ts';
 import { codeOf, newId, useLedger } from '../support.ts';
 
 const use = useLedger();
@@ -76,14 +76,16 @@ describe('the secrets of an endpoint', () => {
 
   it('are encrypted where there is a key, and cannot be decrypted for another endpoint or with another key', async () => {
     const [key, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
-    const sealed = new Webhooks(use.ledger.db, sealOf([key]));
+    const sealed = new Webhooks(use.ledger.db, textCipherOf([key]));
     const [a, b] = [await sealed.put(url(), ['*']), await sealed.put(url(), ['*'])];
     const stored = use.ledger.db.selectFrom('webhookEndpoint').select('secret');
     expect((await stored.execute()).every(({ secret }) => secret.startsWith('sealed:'))).toBe(true);
-    const changed = new Webhooks(use.ledger.db, sealOf([other, key]));
+    const changed = new Webhooks(use.ledger.db, textCipherOf([other, key]));
     expect(await changed.secretsOf(a.row.id)).toEqual([a.secret]);
     await expect(use.ledger.webhooks.secretsOf(a.row.id)).rejects.toThrow('SLUICE_PAYLOAD_KEY is not set');
-    await expect(new Webhooks(use.ledger.db, sealOf([other])).secretsOf(a.row.id)).rejects.toThrow(/lacks/);
+    await expect(new Webhooks(use.ledger.db, textCipherOf([other])).secretsOf(a.row.id)).rejects.toThrow(
+      /lacks/,
+    );
     await sql`update webhook_endpoint set secret =
       (select secret from webhook_endpoint where id = ${b.row.id}) where id = ${a.row.id}`.execute(
       use.ledger.db,
@@ -93,7 +95,7 @@ describe('the secrets of an endpoint', () => {
 
   it('that were stored before there was a key are still read', async () => {
     const { row, secret } = await use.ledger.webhooks.put(url(), ['*']);
-    const now = new Webhooks(use.ledger.db, sealOf([Buffer.alloc(32, 1)]));
+    const now = new Webhooks(use.ledger.db, textCipherOf([Buffer.alloc(32, 1)]));
     expect(await now.secretsOf(row.id)).toEqual([secret]);
   });
 });

@@ -5,7 +5,7 @@ import { EVENTS_BY_KIND } from '../../../src/ledger/ledger.ts';
 import { enterStatus } from '../../../src/ledger/settlements/settlement-row.ts';
 import { Obligations } from '../../../src/ledger/x402/obligations.ts';
 import { Payments } from '../../../src/ledger/x402/payments.ts';
-import { sealOf } from '../../../src/platform/encryption.ts';
+import { textCipherOf } from '../../../src/platform/encryption.ts';
 import { ANONYMOUS, hex, newPayment } from '../new-payment.ts';
 import { attempt, PLENTY, useLedger } from '../support.ts';
 
@@ -176,8 +176,11 @@ describe('an obligation', () => {
 
 describe('the stored request and response of a buyer', () => {
   it('are unreadable without the key', async () => {
-    const seal = sealOf([new Uint8Array(32).fill(7)]);
-    const [payments, obligations] = [new Payments(use.ledger.db, seal), new Obligations(use.ledger.db, seal)];
+    const cipher = textCipherOf([new Uint8Array(32).fill(7)]);
+    const [payments, obligations] = [
+      new Payments(use.ledger.db, cipher),
+      new Obligations(use.ledger.db, cipher),
+    ];
     const payment = newPayment();
     await payments.open(payment);
     await enter(payment.id, 'preparing', 'sending', 'confirmed');

@@ -72,7 +72,7 @@ const assetValues = z.string().transform((text, context): ReadonlyMap<string, bi
 const tokenRule = z.enum(TOKEN_RULE_VALUES);
 
 const tokenPolicy = z.string().transform((text, context): TokenPolicy => {
-  const rules = text.split(',').map((part) => part.split('=').map((text) => text.trim()));
+  const rules = text.split(',').map((part) => part.split('=').map((side) => side.trim()));
   const known = rules.every(([name = '']) => Object.hasOwn(TOKEN_RULES, name));
   const parsed = z.array(z.tuple([z.string(), tokenRule])).safeParse(rules);
   if (parsed.success && known) return Object.fromEntries(parsed.data);

@@ -15,7 +15,7 @@ export interface RestoreGap {
   readonly noncesSettled: boolean;
 }
 
-/** Stored instead of an identity when the disk was rolled back within the isSameCopy PostgreSQL cluster. */
+/** Stored instead of an identity when the disk was rolled back within the same PostgreSQL cluster. */
 const ROLLED_BACK_IDENTITY = 'rolled back';
 
 /**
@@ -126,7 +126,7 @@ const QUARANTINE_HEIGHT = sql<bigint | null>`case when continuity.quarantine_ide
   then continuity.quarantine_height end`;
 
 /**
- * True if no rows can be lost: the database is the isSameCopy copy as at the last pulse, which is recent, and has no
+ * True if no rows can be lost: the database is the same copy as at the last pulse, which is recent, and has no
  * gap.
  */
 export const IS_UNBROKEN = sql<boolean>`continuity.identity = ${IDENTITY} and continuity.quarantine_height is null

@@ -130,9 +130,8 @@ export async function watch(trx: Trx, addresses: readonly string[], kind: WatchK
   await trx.updateTable('watchVersion').set({ version: next }).execute();
 }
 
-// The version grows by a random step up to this size: the versions before and after a restore are equal with a chance
-// of
-// about 1 in 2^40. A bigint holds about ten million such steps.
+// The version grows by a random step of up to this size, so that the versions before and after a restore are equal with
+// a probability of about 1 in 2^40. A bigint holds about ten million such steps.
 const MAX_VERSION_STEP = 2 ** 40;
 
 // Includes staged ranges: their blocks are already matched, although the cursor has not reached them.

@@ -88,8 +88,8 @@ export class NodeMetrics {
   ): void {
     const { node } = report;
     const [key, text] = [`${name}/${node}`, valueOf(report)];
-    const before = this.#currentTexts.get(key);
-    if (before !== undefined && before !== text) gauge.set(0, { node, [label]: before });
+    const previousText = this.#currentTexts.get(key);
+    if (previousText !== undefined && previousText !== text) gauge.set(0, { node, [label]: previousText });
     this.#currentTexts.delete(key);
     if (text === null) return;
     gauge.set(1, { node, [label]: text });

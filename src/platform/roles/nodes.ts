@@ -24,7 +24,7 @@ export function openNodes(
 }
 
 export const NODE_REPORT_INTERVAL_MS = 30_000;
-/** An alert about a node stays open for three intervals, because only one of several workers may have the problem. */
+/** Three intervals: workers that do not observe a problem must not close the alert of a worker that does. */
 const STALE_AFTER_SECONDS = (3 * NODE_REPORT_INTERVAL_MS) / 1_000;
 
 /**

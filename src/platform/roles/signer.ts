@@ -14,7 +14,6 @@ import { paymentRule } from '../../x402/rules/signing-policy.ts';
 import type { Config } from '../config.ts';
 import { workerOptions } from './run.ts';
 
-/** The signing rule of every kind of settlement. */
 export const SIGNING_RULES: Readonly<Record<SettlementKind, SigningRule>> = {
   [WITHDRAWAL]: withdrawalRule,
   [X402]: paymentRule,

@@ -7,9 +7,9 @@ import { DomainError } from '../domain/errors.ts';
 import type { Database, Tables } from './database.ts';
 import { SessionlessDialect } from './dialect.ts';
 
-const INT8 = 20;
-const NUMERIC = 1700;
-const POOL_SIZE = 16;
+const INT8_OID = 20;
+const NUMERIC_OID = 1700;
+const MAX_CONNECTIONS = 16;
 // Ends the locks of a client that disappeared. Shorter than the timeout of every activity that can wait for such a
 // lock.
 const STATEMENT_TIMEOUT_MS = 8_000;
@@ -65,13 +65,13 @@ export function connect(databaseUrl: string, { unlimited = false } = {}): Databa
   const { plainUrl, statementTimeoutMs } = splitTimeouts(databaseUrl);
   const pool = new pg.Pool({
     connectionString: plainUrl,
-    max: POOL_SIZE,
+    max: MAX_CONNECTIONS,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
     ...(unlimited ? {} : timeoutOptions(statementTimeoutMs)),
     types: {
       getTypeParser: (oid, format) =>
-        oid === INT8 || oid === NUMERIC ? BigInt : pg.types.getTypeParser(oid, format),
+        oid === INT8_OID || oid === NUMERIC_OID ? BigInt : pg.types.getTypeParser(oid, format),
     },
   });
   // Without these handlers a broken connection would end the process. The pool drops it, and its next statement fails.

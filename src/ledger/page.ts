@@ -14,7 +14,7 @@ export interface Page<Row> {
 }
 
 /** Format of a cursor, which is the position of the last row of its page. */
-export const CURSOR = /^[1-9][0-9]{0,17}$/;
+export const CURSOR_FORMAT = /^[1-9][0-9]{0,17}$/;
 
 /** Above every position that a row can have. */
 const POSITION_LIMIT = 10n ** 18n;
@@ -25,7 +25,7 @@ const POSITION_LIMIT = 10n ** 18n;
  */
 export function positionBefore({ cursor }: PageRequest): bigint {
   if (cursor === undefined) return POSITION_LIMIT;
-  if (CURSOR.test(cursor)) return BigInt(cursor);
+  if (CURSOR_FORMAT.test(cursor)) return BigInt(cursor);
   throw new DomainError('InvalidRequest', 'cursor must be the nextCursor of an earlier page', {
     field: 'cursor',
   });

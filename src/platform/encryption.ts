@@ -15,8 +15,8 @@ export class KeyRing {
   constructor(keys: readonly Uint8Array[]) {
     const [first] = keys;
     if (first === undefined) throw new Error('a key ring needs at least one key');
-    this.#keys = new Map(keys.map((key) => [keyId(key), key]));
-    this.currentKeyId = keyId(first);
+    this.#keys = new Map(keys.map((key) => [keyIdOf(key), key]));
+    this.currentKeyId = keyIdOf(first);
   }
 
   /** Returns nonce, ciphertext and tag. {@link decrypt} needs the same `associated` data. */
@@ -47,7 +47,7 @@ export class KeyRing {
   }
 }
 
-function keyId(key: Uint8Array): string {
+function keyIdOf(key: Uint8Array): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 16);
 }
 

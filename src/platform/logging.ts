@@ -29,13 +29,19 @@ export function createLogger({ level, name, destination }: LoggingOptions): Logg
   return pino(options, destination ?? pino.destination({ dest: 2, sync: true }));
 }
 
-const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
+const LEVELS_BY_TEMPORAL_LEVEL = {
+  TRACE: 'trace',
+  DEBUG: 'debug',
+  INFO: 'info',
+  WARN: 'warn',
+  ERROR: 'error',
+} as const;
 
 export function temporalLogger(logger: Logger): TemporalLogger {
   const write = (level: Level) => (message: string, meta?: Record<string | symbol, unknown>) =>
     logger[level]({ ...meta }, message);
   return {
-    log: (level, message, meta) => write(LEVELS[level])(message, meta),
+    log: (level, message, meta) => write(LEVELS_BY_TEMPORAL_LEVEL[level])(message, meta),
     trace: write('trace'),
     debug: write('debug'),
     info: write('info'),

@@ -132,7 +132,10 @@ export const SETTINGS = {
   x402FacilitatorOpen: setting('SLUICE_X402_FACILITATOR_OPEN', flag.default(false)),
   x402TrustedProxies: setting('SLUICE_X402_TRUSTED_PROXIES', nonEmptyStrings.default([])),
   x402MaxFeeLamports: setting('SLUICE_X402_MAX_FEE_LAMPORTS', lamports.default(15_000n)),
-  /** `x402AssetLamports`: value of a whole token. `x402MaxFeePercent`: maximum fee in percent of a payment's value. */
+  /**
+   * `x402AssetLamports`: value of a whole token. `x402MaxFeePercent`: maximum priority fee in percent of a payment's
+   * value.
+   */
   x402AssetLamports: setting('SLUICE_X402_ASSET_LAMPORTS', assetValues.default(new Map())),
   x402MaxFeePercent: setting(
     'SLUICE_X402_MAX_FEE_PERCENT',

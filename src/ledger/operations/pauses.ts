@@ -24,8 +24,8 @@ export interface ResumeRequest extends PauseRequest {
   readonly seen?: readonly bigint[];
 }
 
-const OPERATOR = 'operator';
-const SLUICE = 'sluice';
+const OPERATOR_CAUSE = 'operator';
+const SLUICE_ACTOR = 'sluice';
 
 /**
  * Pauses of payments. While a pause is open, no attempt in its scope is prepared; attempts that can land are still sent
@@ -48,7 +48,7 @@ export class Pauses extends Repository {
   /** Pauses the scope: after the commit, no attempt in it is prepared. An operator's open pause stays unchanged. */
   async begin({ actor, reason, scope = EVERYTHING }: PauseRequest): Promise<readonly PauseRow[]> {
     return this.db.transaction().execute(async (trx) => {
-      await insertPause(trx, { cause: OPERATOR, scope, reason, actor });
+      await insertPause(trx, { cause: OPERATOR_CAUSE, scope, reason, actor });
       return openPauses(trx);
     });
   }
@@ -86,7 +86,7 @@ export class Pauses extends Repository {
     await this.db.transaction().execute(async (trx) => {
       // Locks in the same order as a preparation, to avoid deadlocks: first the settlement, then the preparations.
       const row = settlementId === undefined ? undefined : await lockIfKnown(trx, settlementId);
-      await insertPause(trx, { cause: alarm.kind, scope, reason: alarm.message, actor: SLUICE });
+      await insertPause(trx, { cause: alarm.kind, scope, reason: alarm.message, actor: SLUICE_ACTOR });
       if (row !== undefined) await holdSettlement(trx, this.#eventsByKind, row, alarm);
       const pausesAll = scope === EVERYTHING || (await hasPausedAll(trx, alarm));
       const details = { ...alarm.details, ...(pausesAll ? {} : { scope }) };

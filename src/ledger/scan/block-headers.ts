@@ -3,7 +3,7 @@ import { highest, lowest } from '../../domain/units.ts';
 import { Repository, type Trx } from '../database.ts';
 import { lockCursor } from './scan-cursor.ts';
 
-interface Retention {
+interface PruneOptions {
   /** Number of slots behind the cursor whose headers are always retained. */
   readonly retainedSlots?: bigint | undefined;
   /** Maximum number of slots behind the cursor whose headers are retained for audits of addresses and for backfills. */
@@ -43,19 +43,19 @@ export class BlockHeaders extends Repository {
     retainedSlots = RETAINED_SLOTS,
     auditSlots = MAX_AUDIT_SLOTS,
     maxDeleted = MAX_DELETED,
-  }: Retention = {}): Promise<number> {
+  }: PruneOptions = {}): Promise<number> {
     return this.db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
       if (cursor === null) return 0;
-      const needed = await lowestNeededSlot(trx, cursor.slot - auditSlots);
-      const horizon = cursor.slot - retainedSlots;
+      const neededSlot = await lowestNeededSlot(trx, cursor.slot - auditSlots);
+      const retainedFrom = cursor.slot - retainedSlots;
       const pruned = await trx
         .deleteFrom('block')
         .where('slot', 'in', (block) =>
           block
             .selectFrom('block')
             .select('slot')
-            .where('slot', '<', lowest([horizon, needed ?? horizon]))
+            .where('slot', '<', lowest([retainedFrom, neededSlot ?? retainedFrom]))
             .orderBy('slot')
             .limit(maxDeleted),
         )

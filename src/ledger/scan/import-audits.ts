@@ -121,8 +121,8 @@ export async function requestAudits(
     .execute();
 }
 
-type State = Tables['depositAddress']['state'];
+type AddressState = Tables['depositAddress']['state'];
 
-function replaceState(from: State, to: State) {
-  return sql<State>`case when state = ${from} then ${to} else state end`;
+function replaceState(from: AddressState, to: AddressState) {
+  return sql<AddressState>`case when state = ${from} then ${to} else state end`;
 }

@@ -3,7 +3,7 @@ import type { DataConverter } from '@temporalio/common';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.ts';
 
 /** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API, the type of all our search attributes. */
-const KEYWORD = 2;
+const KEYWORD_TYPE = 2;
 
 export interface TemporalSettings {
   readonly address: string;
@@ -30,7 +30,7 @@ export async function registerSearchAttributes(
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
   const missing = SEARCH_ATTRIBUTES.filter((key) => !(key.name in customAttributes));
   if (missing.length === 0) return;
-  const searchAttributes = Object.fromEntries(missing.map((key) => [key.name, KEYWORD]));
+  const searchAttributes = Object.fromEntries(missing.map((key) => [key.name, KEYWORD_TYPE]));
   try {
     await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
   } catch (error) {

@@ -3,11 +3,11 @@ import { DomainError, messageOf } from '../domain/errors.ts';
 import { ascending } from '../domain/units.ts';
 import { nodesWithoutHistory, readStatuses } from './proof/statuses.ts';
 import {
+  type AccountAnswer,
   type AccountView,
   AgreedAccounts,
   lowestSlot,
   readAccounts,
-  type ShownAccount,
 } from './rpc/agreed-accounts.ts';
 import { Batcher } from './rpc/batcher.ts';
 import { preflightError, RpcError } from './rpc/errors.ts';
@@ -48,14 +48,14 @@ export class Chain {
   readonly #rent = new TtlCache<bigint>(RENT_SHARED_MS);
   readonly #epoch = new TtlCache<bigint>(5_000);
   readonly #baseFee = new TtlCache<bigint>(60_000);
-  readonly #accounts: Batcher<ShownAccount>;
+  readonly #accounts: Batcher<AccountAnswer>;
   readonly #agreed: AgreedAccounts;
 
   constructor(pool: NodePool, options: ChainOptions = {}) {
     this.pool = pool;
     const windowMs = options.accountWindowMs ?? ACCOUNT_WINDOW_MS;
     this.#agreed = new AgreedAccounts(pool, windowMs);
-    this.#accounts = new Batcher(rpc.ACCOUNTS_PER_CALL, windowMs, (keys) =>
+    this.#accounts = new Batcher(rpc.MAX_ACCOUNTS_PER_CALL, windowMs, (keys) =>
       this.pool.read((node) => readAccounts(node, keys)),
     );
   }
@@ -65,7 +65,7 @@ export class Chain {
   }
 
   /** A finalized account as one node returns it; requests within 300 ms share one call. */
-  account(address: string): Promise<ShownAccount> {
+  account(address: string): Promise<AccountAnswer> {
     return this.#accounts.get(address);
   }
 

@@ -186,7 +186,7 @@ describe('an attempt whose nonce was advanced by a transaction that Sluice did n
     expect(looks.length).toBeGreaterThan(1);
     for (const { verdict, obstacle } of looks) {
       expect(verdict.kind).toBe('unknown');
-      expect(obstacle).toMatch(/is read down to slot \d+$/);
+      expect(obstacle).toMatch(/is read only down to slot \d+; the next investigation continues there$/);
     }
     expect((await judged(facts, few)).verdict).toEqual({ kind: 'dead' });
 
@@ -209,7 +209,9 @@ describe('an attempt whose nonce was advanced by a transaction that Sluice did n
     expect((await judged(facts, few)).verdict.kind).toBe('unknown');
     disturb(BOTH, 'getSignaturesForAddress', { kind: 'result', result: [] });
     disturb(BOTH, 'getTransaction', { kind: 'null' });
-    expect((await judged(facts, few)).obstacle).toMatch(/is read down to slot none$/);
+    expect((await judged(facts, few)).obstacle).toMatch(
+      /is read only down to slot none; the next investigation continues there$/,
+    );
     localnet.controls.clearFaults();
     const kinds = [];
     while (kinds.length < 8 && kinds.at(-1) !== 'dead') kinds.push((await judged(facts, few)).verdict.kind);

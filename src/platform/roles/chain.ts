@@ -169,7 +169,7 @@ function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainWork
     ledger,
     pool: chain.pool,
     lists: new WalletLists(),
-    held: new LedgerCompleteness(),
+    completeness: new LedgerCompleteness(),
     scans: config.scan,
     matcher: new DepositMatcher(ledger, { ownerChangeAllowed, maxTransactionVersion, minimumLamports }),
     startSlot: config.scanStartSlot,

@@ -9,10 +9,10 @@ import type {
 import { chunksOf } from '../../domain/chunks.ts';
 import { messageOf } from '../../domain/errors.ts';
 import type { Chain } from '../chain.ts';
-import { partiesOf, type Verify } from '../history/wallet-history.ts';
+import { partiesOf, type VerifySignature } from '../history/wallet-history.ts';
 import { readNonceAccount } from '../nonces/account.ts';
-import { findNonceEnd, type NonceEnd, nonceWalk } from '../nonces/history.ts';
-import { ACCOUNTS_PER_CALL, getMultipleAccounts } from '../rpc/methods.ts';
+import { findNonceEnd, type NonceEnd, startNonceWalk } from '../nonces/history.ts';
+import { getMultipleAccounts, MAX_ACCOUNTS_PER_CALL } from '../rpc/methods.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { answersIn } from '../rpc/quorum.ts';
 import type { Finding } from './examine.ts';
@@ -31,7 +31,7 @@ const AT_ONCE = 8;
 /** The finalized nonces of every node that returns one: the first step of every proof. */
 export async function askNonces(pool: NodePool, accounts: readonly string[]): Promise<FinalizedNonces> {
   const found = new Map<string, NodeAnswer<string>[]>();
-  for (const keys of chunksOf([...new Set(accounts)], ACCOUNTS_PER_CALL)) {
+  for (const keys of chunksOf([...new Set(accounts)], MAX_ACCOUNTS_PER_CALL)) {
     const answers = answersIn(await pool.all((node) => getMultipleAccounts(node, keys)));
     for (const [at, { node, answer }] of answers.entries()) {
       for (const [index, key] of keys.entries()) {
@@ -102,7 +102,7 @@ async function readEnding(
   const { signature, nonceAccount, nonceSlot } = attempt;
   let end: NonceEnd = { use: null, bypass: null };
   try {
-    const walk = await cache.walks.get(`${nonceAccount}/${attempt.nonce}`, async () => nonceWalk());
+    const walk = await cache.walks.get(`${nonceAccount}/${attempt.nonce}`, async () => startNonceWalk());
     end = await findNonceEnd(pool, attempt, sequence, walk, cache.history.pageSize);
     const { use, bypass } = end;
     if (bypass === null || bypass.shownBy.length < pool.quorum)
@@ -129,13 +129,13 @@ export async function examineUnsignedNonce(
   { pool }: Chain,
   attempt: NonceAttemptFacts & { readonly messageHash: string },
   { walks, history }: BlockCache,
-  verify: Verify,
+  verify: VerifySignature,
 ): Promise<Finding | null> {
   const askedAt = new Date();
   const { nonceAccount, nonce } = attempt;
   const nonces = await askNonces(pool, [nonceAccount]);
   if (!isUsedUp(attempt, nonces)) return null;
-  const walk = await walks.get(`${nonceAccount}/${nonce}`, async () => nonceWalk());
+  const walk = await walks.get(`${nonceAccount}/${nonce}`, async () => startNonceWalk());
   const end = await findNonceEnd(pool, attempt, pool.nodes.length + 1, walk, history.pageSize);
   const parties = end.use === null ? null : await partiesOf(pool, end.use.signature, verify);
   const evidence = {

@@ -4,7 +4,7 @@ import type { NodeAnswer, StatusObservation } from '../../domain/attempt.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Chain } from '../chain.ts';
 import { HISTORY_BOUNDS, type HistoryBounds, listWithin, type WalletSignature } from '../history/pages.ts';
-import { finalizedProgress, partiesOf, type Verify } from '../history/wallet-history.ts';
+import { finalizedProgress, partiesOf, type VerifySignature } from '../history/wallet-history.ts';
 import { NodeFault, nullIfNodesFail } from '../rpc/errors.ts';
 import { getBlockAccounts } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
@@ -89,7 +89,7 @@ export async function examineUnsigned(
   chain: Chain,
   { signers, message, messageHash, ...life }: UnsignedRow,
   cache: UnsignedCache,
-  verify: Verify,
+  verify: VerifySignature,
 ): Promise<Finding | null> {
   const [wallet] = signers;
   if (wallet === undefined || messageHashOf(base64.decode(message)) !== messageHash) return null;
@@ -108,7 +108,7 @@ async function examineExpiring(
   chain: Chain,
   attempt: UnsignedAttempt,
   cache: UnsignedCache,
-  verify: Verify,
+  verify: VerifySignature,
 ): Promise<Finding | null> {
   const askedAt = new Date();
   const { pool } = chain;
@@ -146,7 +146,7 @@ interface SearchContext {
   readonly hashOf: HashOf;
 }
 
-function hashReader(pool: NodePool, { hashes }: UnsignedCache, verify: Verify): HashOf {
+function hashReader(pool: NodePool, { hashes }: UnsignedCache, verify: VerifySignature): HashOf {
   const read = async (signature: string): Promise<string> => {
     const parties = await partiesOf(pool, signature, verify);
     if (parties === null) throw new DomainError('NoHealthyNode', `no node returns transaction ${signature}`);

@@ -11,7 +11,7 @@ import {
   type TransferFeeConfig,
   unpackMint,
 } from '../../shims/spl-token.ts';
-import { ACCOUNT_BYTES } from '../rpc/methods.ts';
+import { MAX_ACCOUNT_BYTES } from '../rpc/methods.ts';
 import type { AccountInfo } from '../rpc/schemas.ts';
 import { isTokenProgram, SYSTEM_PROGRAM } from '../tx/programs.ts';
 import { ataSize } from './ata.ts';
@@ -45,7 +45,8 @@ export function readMint(address: string, account: AccountInfo | null): MintInfo
       'no finalized block shows such a mint; one that was made within the last minute is not final yet',
     );
   if (!isTokenProgram(account.owner)) throw notAMint(address, 'it does not belong to a token program');
-  if (account.data.length >= ACCOUNT_BYTES) throw notAMint(address, `it has ${ACCOUNT_BYTES} bytes or more`);
+  if (account.data.length >= MAX_ACCOUNT_BYTES)
+    throw notAMint(address, `it has ${MAX_ACCOUNT_BYTES} bytes or more`);
   const mint = unpack(unpackMint, address, account);
   if (mint === null || !mint.isInitialized) throw notAMint(address, 'the account is not a mint');
   const entries = extensionEntries(mint.tlvData);

@@ -5,7 +5,7 @@ import { buildApp } from './http/app.ts';
 import { AddressPool } from './ledger/deposits/address-pool.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { type Config, readConfigOrExit } from './platform/config.ts';
-import { sealOf } from './platform/encryption.ts';
+import { textCipherOf } from './platform/encryption.ts';
 import { createLogger, type Logger } from './platform/logging.ts';
 import {
   createRegistry,
@@ -16,7 +16,7 @@ import {
 } from './platform/metrics.ts';
 import { openNodes } from './platform/roles/nodes.ts';
 import { serveGateway } from './platform/roles/x402-gateway.ts';
-import { aborted, Closers, shutdownSignal } from './platform/shutdown.ts';
+import { Closers, shutdownSignal, untilAborted } from './platform/shutdown.ts';
 import { connectTemporal, registerSearchAttributes } from './platform/temporal/client.ts';
 import { dataConverter } from './platform/temporal/codec.ts';
 import { Chain } from './solana/chain.ts';
@@ -33,7 +33,7 @@ const signal = shutdownSignal();
 try {
   const url = await serve(config, logger, closers);
   logger.info({ url }, 'ready');
-  await aborted(signal);
+  await untilAborted(signal);
   logger.info({ signal: signal.reason }, 'stopping');
 } catch (error) {
   logger.fatal({ err: error }, 'the API cannot start');
@@ -44,7 +44,7 @@ try {
 
 /** Opens the API's dependencies, adds their closers to `open`, and starts the HTTP server. Returns its URL. */
 async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promise<string> {
-  const ledger = await openLedger(settings.databaseUrl, sealOf(settings.payloadKeys));
+  const ledger = await openLedger(settings.databaseUrl, textCipherOf(settings.payloadKeys));
   open.add('ledger', () => ledger.close());
   if (settings.apiKey !== undefined) await ledger.apiKeys.add('environment', settings.apiKey);
 
@@ -88,11 +88,11 @@ function startChecks({ addressLowWater }: Config<'api'>, ledger: Ledger, log: Lo
   const pool = new AddressPool(ledger, addressLowWater);
   const checks = {
     'free deposit addresses': () => pool.updateAlert(),
-    'late webhooks': () => ledger.deliveries.raiseLateAlerts(),
+    'late webhooks': () => ledger.deliveries.updateLateAlerts(),
     'silence of the scan': () => updateSilenceAlert(ledger),
   };
   for (const [name, look] of Object.entries(checks))
-    open.keepDoing(name, CHECK_INTERVAL_MS, look, (err) =>
+    open.runPeriodically(name, CHECK_INTERVAL_MS, look, (err) =>
       log.warn({ err }, `cannot check ${name} now; the next check is in a minute`),
     );
 }
@@ -100,12 +100,12 @@ function startChecks({ addressLowWater }: Config<'api'>, ledger: Ledger, log: Lo
 /** Updates the gauges whose values are in the database. */
 function startMetrics(metrics: Registry, ledger: Ledger, log: Logger, open: Closers): void {
   const gauges = {
-    'open alerts': meterAlerts(metrics, () => ledger.alerts.openByKind()),
+    'open alerts': meterAlerts(metrics, () => ledger.alerts.countOpenByKind()),
     'unfinished settlements': meterSettlements(metrics, () => ledger.settlementViews.countUnfinished()),
     'position of the scan': meterScan(metrics, () => ledger.scanStatus.read()),
   };
   for (const [name, update] of Object.entries(gauges))
-    open.keepDoing(name, METRICS_INTERVAL_MS, update, (err) =>
+    open.runPeriodically(name, METRICS_INTERVAL_MS, update, (err) =>
       log.warn({ err }, `cannot update the metrics of ${name} now`),
     );
 }

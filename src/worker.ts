@@ -3,16 +3,19 @@ import type { Worker } from '@temporalio/worker';
 import { isDomainError } from './domain/errors.ts';
 import { type Config, readConfigOrExit } from './platform/config.ts';
 import { createLogger } from './platform/logging.ts';
-import { runWorkers, type Staff } from './platform/roles/run.ts';
+import { type CreateWorkers, runWorkers } from './platform/roles/run.ts';
 import { installRuntime } from './platform/runtime.ts';
 import { shutdownSignal } from './platform/shutdown.ts';
 
-type RoleStaff = (config: Config<'all'>, ...context: Parameters<Staff>) => ReturnType<Staff>;
+type RoleWorkers = (
+  config: Config<'all'>,
+  ...context: Parameters<CreateWorkers>
+) => ReturnType<CreateWorkers>;
 
 const USAGE = 'usage: worker [--verify [--limit <open runs of each workflow type, default 200>]]';
 
 /** Workers by role. A process imports only its role's modules, so that a signer has no database client or HTTP server. */
-const ROLES: Readonly<Record<'chain' | 'signer' | 'x402', RoleStaff>> = {
+const ROLES: Readonly<Record<'chain' | 'signer' | 'x402', RoleWorkers>> = {
   chain: async (config, connection, closers, stop) => {
     const { chainWorkers } = await import('./platform/roles/chain.ts');
     const { webhookWorker } = await import('./platform/roles/webhooks.ts');
@@ -33,11 +36,11 @@ const { verify, limit } = argumentsOrExit(process.argv.slice(2));
 await (verify ? verifyHistories(limit) : runWorkersOfRole());
 
 async function runWorkersOfRole(): Promise<void> {
-  const { config, staff } = staffOf(process.env);
+  const { config, createWorkers } = roleOf(process.env);
   const logger = createLogger({ level: config.logLevel, name: 'worker' });
   installRuntime(logger, config.metricsAddress);
   try {
-    await runWorkers(config, staff, shutdownSignal());
+    await runWorkers(config, createWorkers, shutdownSignal());
   } catch (error) {
     // A domain error, such as unreachable nodes, is not a defect: log one line without a stack.
     if (!isDomainError(error)) throw error;
@@ -73,14 +76,14 @@ function argumentsOrExit(args: string[]): { readonly verify: boolean; readonly l
 }
 
 /** Validates only the settings of the role. The cast is safe, because an entry of {@link ROLES} reads no others. */
-function staffOf(env: NodeJS.ProcessEnv): { readonly config: Config; readonly staff: Staff } {
+function roleOf(env: NodeJS.ProcessEnv): { readonly config: Config; readonly createWorkers: CreateWorkers } {
   const { workerRole } = readConfigOrExit(env, 'tool');
   const config = readConfigOrExit(env, workerRole) as Config<'all'>;
   const roles = workerRole === 'all' ? (['chain', 'signer', 'x402'] as const) : [workerRole];
-  const staff: Staff = async (...context) => {
+  const createWorkers: CreateWorkers = async (...context) => {
     const workers: Worker[] = [];
     for (const role of roles) workers.push(...(await ROLES[role](config, ...context)));
     return workers;
   };
-  return { config, staff };
+  return { config, createWorkers };
 }

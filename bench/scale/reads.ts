@@ -111,7 +111,7 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   await attempts.of(of.id);
   await attempts.get(of.id, 1);
   await attempts.newestSignatures([of.id]);
-  for (const name of [of.paymentSignature, of.payment, of.signature]) await payments.findNamed(name);
+  for (const name of [of.paymentSignature, of.payment, of.signature]) await payments.findByName(name);
   await payments.find(of.payment);
   await payments.get(of.payment);
   await ledger.obligations.answerOf(of.payment);
@@ -119,7 +119,7 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   for (const wallet of [HOT, FEE_PAYER, 'a new wallet']) await walletHistory.judgedTo(wallet);
   await walletHistory.attemptsBySignature([of.signature, 'none']);
   await walletHistory.attemptOfMessage(of.messageHash);
-  await watched.among([of.address, HOT]);
+  await watched.watchKindsOf([of.address, HOT]);
   await addresses.byAddress(of.address);
   await addresses.byUser(of.user);
   await ledger.deposits.get(BigInt(of.rows / 2));
@@ -127,12 +127,12 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.deposits.unconfirmedAmong([BigInt(of.rows)]);
   await ledger.webhooks.get('e-1');
   await ledger.webhooks.secretsOf('e-1').catch(() => undefined);
-  await ledger.deliveries.due({ endpoint: 'e-1', event: 'event-300' });
-  await ledger.deliveries.nextOf({ endpoint: 'e-1', entity: 'withdrawal/w-300' });
+  await ledger.deliveries.findDue({ endpoint: 'e-1', event: 'event-300' });
+  await ledger.deliveries.nextInLine({ endpoint: 'e-1', entity: 'withdrawal/w-300' });
   await ledger.nonces.get('nonce-1');
   await ledger.lostNonces.get('nonce-1');
   await ledger.assets.get(TOKEN);
-  await ledger.apiKeys.holderOf('a key');
+  await ledger.apiKeys.nameOf('a key');
 }
 
 /** What workers and alarms ask again and again. */
@@ -145,7 +145,7 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   for (const kind of ['withdrawal', 'x402', 'nonce-create']) await traffic.countUnsent(kind, top);
   await traffic.newestEnds('withdrawal', 32);
   await payments.failuresOf('GET /r1', since, { payments: 1_000, buyers: 20 });
-  await payments.overdue(60_000, 100);
+  await payments.listOverdue(60_000, 100);
   await payments.spentSince(since, 'feePayer', FEE_PAYER);
   await payments.spentSince(since, 'payer', of.payer);
   await walletHistory.wallets(HOT);
@@ -156,9 +156,9 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.deposits.unconfirmed(32, [1n]);
   await ledger.addresses.isEmpty();
   await ledger.addresses.freeCount(100);
-  await ledger.importAudits.due(12);
+  await ledger.importAudits.listDue(12);
   await ledger.watched.version();
-  await ledger.watched.since(BigInt(Math.floor(of.rows / 1_000)));
+  await ledger.watched.changesSince(BigInt(Math.floor(of.rows / 1_000)));
   await ledger.watched.page(of.address, 1_000);
   await ledger.watched.page(null, 1_000, 'hot');
   await movements.balancesOf([of.address, HOT], top, BigInt(of.rows - 1_000));
@@ -167,13 +167,13 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.baselines.of(HOT);
   await ledger.reconciliations.due(200);
   await ledger.reconciliations.passes(10);
-  await deliveries.unhanded();
+  await deliveries.pendingLines();
   await deliveries.backlogs();
-  await alerts.openAbout(of.id);
-  await alerts.openByKind();
-  await alerts.everRaised('unknown_spend', [of.signature]);
-  await alerts.knowsLanding(of.id, { signature: of.signature, shownBy: [] }, EVERYTHING);
-  await ledger.pauses.open();
+  await alerts.listOpenAbout(of.id);
+  await alerts.countOpenByKind();
+  await alerts.subjectsEverRaised('unknown_spend', [of.signature]);
+  await alerts.isLandingKnown(of.id, { signature: of.signature, shownBy: [] }, EVERYTHING);
+  await ledger.pauses.listOpen();
   await ledger.nonces.candidate(HOT, 1n);
   await ledger.nonces.unprovedAccounts(HOT);
   await ledger.lostNonces.list();
@@ -184,10 +184,10 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.scan.headersBetween(top - 1_200n, top);
   await ledger.scanPauses.assertNone();
   await ledger.scanStatus.read();
-  await ledger.backfills.open(10);
-  await ledger.backfills.due(10);
+  await ledger.backfills.listOpen(10);
+  await ledger.backfills.listDue(10);
   await ledger.gaps.closedBetween(1n, top);
   await ledger.stagedRanges.list();
   await ledger.offers.valid('GET /r1', HOUR_MS);
-  await ledger.keptBlocks.neededSlot();
+  await ledger.blockHeaders.neededSlot();
 }

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aborted } from '../../src/platform/shutdown.ts';
+import { untilAborted } from '../../src/platform/shutdown.ts';
 import { guard, unguard } from './watchdog.ts';
 
 export interface ProcessSpec {
@@ -69,7 +69,7 @@ export class ManagedProcess {
     if (this.#child === undefined) this.#spawn();
     try {
       const interruption = async (over: AbortSignal) => {
-        await aborted(over);
+        await untilAborted(over);
         throw over.reason;
       };
       await Promise.race([this.#waitReady(), ...(signal === undefined ? [] : [interruption(signal)])]);

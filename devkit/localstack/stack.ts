@@ -117,7 +117,7 @@ async function startBase(options: StackOptions, dir: string, closers: Closers): 
 async function giveKey(databaseUrl: string, key: string): Promise<string> {
   const ledger = await openLedger(databaseUrl);
   try {
-    const known = await ledger.apiKeys.holderOf(key);
+    const known = await ledger.apiKeys.nameOf(key);
     if (known !== null) return known;
     const name = nameOfKey(key);
     await ledger.apiKeys.add(name, key);

@@ -43,7 +43,7 @@ const UNSENT_ALERT: AlertKind = 'webhook_unsent';
 /** Database steps of the workflow. Each is idempotent. */
 export function createDeliverySteps({ deliveries }: Pick<Ledger, 'deliveries'>) {
   return {
-    nextDelivery: (line: DeliveryLine): Promise<DeliveryKey | null> => deliveries.nextOf(line),
+    nextDelivery: (line: DeliveryLine): Promise<DeliveryKey | null> => deliveries.nextInLine(line),
 
     /** Stores the event as a dead letter, unless it has been delivered. */
     giveUpDelivery: (key: DeliveryKey): Promise<void> => deliveries.giveUp(key),
@@ -78,7 +78,7 @@ export function createWebhookActivities(deps: WebhookDeps) {
 
 async function tryOnce(deps: WebhookDeps, key: DeliveryKey, patience: Patience): Promise<string | null> {
   const { webhooks, deliveries, alerts } = deps.ledger;
-  const due = await deliveries.due(key);
+  const due = await deliveries.findDue(key);
   if (due === null) return null;
   const giveUp = async (tryCount: number, reason: string): Promise<string> => {
     await deliveries.giveUp(key, reason);
@@ -89,11 +89,11 @@ async function tryOnce(deps: WebhookDeps, key: DeliveryKey, patience: Patience):
   if (outcome.kind === 'unsent') return reportOwnFault(deps, key, outcome.reason);
   await alerts.close(UNSENT_ALERT, key.endpoint);
   if (outcome.kind === 'delivered') {
-    await deliveries.delivered(key);
+    await deliveries.markDelivered(key);
     return deliveredText(due);
   }
   const reason = outcome.kind === 'gone' ? GONE_REASON : outcome.reason;
-  const tries = await deliveries.failed(key, reason);
+  const tries = await deliveries.recordFailure(key, reason);
   if (outcome.kind === 'gone') await webhooks.disable(key.endpoint, reason);
   if (tries === null) return null;
   if (outcome.kind === 'gone' || tries >= patience.attempts) return giveUp(tries, reason);

@@ -45,7 +45,7 @@ export function createX402Activities(deps: LandingDeps & { readonly upstream: Up
       if (outcome.kind === 'owed') {
         if (Date.now() - (payment.paidAt?.getTime() ?? 0) <= GIVE_UP_AFTER_MS)
           throw new DomainError('Unavailable', outcome.reason);
-        await obligations.refused(id, `the upstream has not answered for a day: ${outcome.reason}`, null);
+        await obligations.markRefused(id, `the upstream has not answered for a day: ${outcome.reason}`, null);
       } else if (outcome.answer?.kind === 'large') outcome.answer.discard();
     },
   };

@@ -32,7 +32,7 @@ function registerList(alerts: Command): void {
           }),
           database: async (ledger) => ({
             alerts: (await ledger.alerts.list({ ...filter, limit: SHOWN })).rows.map(withRunbook),
-            pauses: await ledger.pauses.open(),
+            pauses: await ledger.pauses.listOpen(),
           }),
         });
       return print(options, open, ({ alerts: found, pauses }) =>
@@ -51,7 +51,9 @@ function registerAcknowledge(alerts: Command): void {
         alerts: await byApiOrDatabase<readonly Alert[]>(options, {
           api: (sluice) => sluice.alerts.acknowledge(seen, options.reason),
           database: async (ledger) =>
-            (await ledger.alerts.endSeen(seen.map(BigInt), operatorNote(options.reason))).map(withRunbook),
+            (await ledger.alerts.acknowledge(seen.map(BigInt), operatorNote(options.reason))).map(
+              withRunbook,
+            ),
         }),
       });
       return print(

@@ -42,7 +42,7 @@ async function stored(): Promise<Stored> {
   if (databaseUrl() === undefined) return nothing;
   const read = withDatabase(async (ledger) => ({
     cluster: await ledger.cluster.get(),
-    neededSlot: await ledger.keptBlocks.neededSlot(),
+    neededSlot: await ledger.blockHeaders.neededSlot(),
   }));
   return read.catch(() => nothing);
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ADDRESS_TEXT } from '../domain/address.ts';
 import { U64_MAX } from '../domain/amount.ts';
-import { CURSOR } from '../ledger/page.ts';
+import { CURSOR_FORMAT } from '../ledger/page.ts';
 
 /** A time in a response, sent as ISO 8601. */
 export const time = z
@@ -123,7 +123,7 @@ export const nextCursor = textOrNull('Pass it as `cursor` to get the next page; 
 export const pageQuery = {
   cursor: z
     .string()
-    .regex(CURSOR, 'must be the `nextCursor` of the page before')
+    .regex(CURSOR_FORMAT, 'must be the `nextCursor` of the page before')
     .optional()
     .describe('`nextCursor` of the previous page'),
   limit: z.coerce.number().int().min(1).max(200).default(50).describe('Maximum number of items in the page'),

@@ -96,7 +96,7 @@ export async function waitIfRowLost<T>(ledger: Ledger, step: SignedStep, work: P
     if (!isDomainError(error, 'NotFound') || error.context['settlementId'] !== step.id) throw error;
     const alarm = lostAlarm(step, error);
     // Pause only once in each database: after an operator resumes payments, only this settlement stays stopped.
-    const raised = await ledger.alerts.everRaised(alarm.kind, [step.id]);
+    const raised = await ledger.alerts.subjectsEverRaised(alarm.kind, [step.id]);
     if (!raised.has(step.id)) await ledger.pauses.pauseWithAlert(alarm, step.id);
     throw retryLater(alarm.kind, alarm.message, TIMEOUTS.operatorLookMs);
   }

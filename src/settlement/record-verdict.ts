@@ -2,7 +2,7 @@ import { base58, base64 } from '@scure/base';
 import { DomainError } from '../domain/errors.ts';
 import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
 import type { LandingReport } from '../domain/steps.ts';
-import { isDatabaseAway } from '../ledger/connection.ts';
+import { isDatabaseUnavailable } from '../ledger/connection.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { AttemptOutcome, AttemptRow } from '../ledger/settlements/attempts.ts';
 import type { SettlementRow, Settlements } from '../ledger/settlements/settlements.ts';
@@ -132,7 +132,7 @@ async function paidByDeadReason(
 /** Handler for `catch`: returns `last` while PostgreSQL does not answer, and throws any other error. */
 function lastIfAway<T>(last: T): (error: unknown) => T {
   return (error) => {
-    if (isDatabaseAway(error)) return last;
+    if (isDatabaseUnavailable(error)) return last;
     throw error;
   };
 }

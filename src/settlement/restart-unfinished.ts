@@ -5,7 +5,7 @@ import { settlementWorkflowId } from '../domain/ids.ts';
 import { type AwaitedCommitment, isTerminal } from '../domain/settlement.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { orderOf } from '../ledger/scan/backfills.ts';
+import { commandOf } from '../ledger/scan/backfills.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import type { Kinds } from './kind.ts';
 
@@ -52,7 +52,7 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
     // lost that end.
     if (end === 'completed') {
       if (isTerminal((await ledger.settlements.get(id)).status)) return;
-      const raised = await ledger.alerts.everRaised('maybe_paid', [id]);
+      const raised = await ledger.alerts.subjectsEverRaised('maybe_paid', [id]);
       if (!raised.has(id)) await ledger.alerts.raise(endedAlarm(id));
     }
     if (terms === undefined) await runs.startSettlement(settlement, ledger.settlements.answersAt(kind));
@@ -70,7 +70,7 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
 
   /** Ended settlements without a run whose buyers have not been served. */
   async function owedOrphans(running: ReadonlySet<string>): Promise<readonly SettlementRow[]> {
-    const overdue = await ledger.payments.overdue(OVERDUE_MS, MAX_OWED_PER_ROUND);
+    const overdue = await ledger.payments.listOverdue(OVERDUE_MS, MAX_OWED_PER_ROUND);
     const rows = await Promise.all(overdue.map(({ id }) => ledger.settlements.get(id)));
     return rows.filter((row) => isTerminal(row.status) && !running.has(settlementWorkflowId(row)));
   }
@@ -86,8 +86,8 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
       for await (const row of ledger.settlements.listUnfinished())
         if (!running.has(settlementWorkflowId(row)) && (await hasKey(row))) orphans.push(row);
       const owedSettlements = await owedOrphans(running);
-      const backfills = (await ledger.backfills.due(MAX_BACKFILLS_PER_ROUND))
-        .map(orderOf)
+      const backfills = (await ledger.backfills.listDue(MAX_BACKFILLS_PER_ROUND))
+        .map(commandOf)
         .filter((order) => !running.has(backfillWorkflowId(order)));
       await pLimit(START_CONCURRENCY).map(orphans, restart);
       await pLimit(START_CONCURRENCY).map(owedSettlements, (row) => runs.startSettlement(row, 'confirmed'));

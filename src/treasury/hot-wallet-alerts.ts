@@ -1,10 +1,13 @@
 import { type Alarm, WHOLE } from '../domain/alerts.ts';
-import type { Gap } from '../ledger/operations/continuity.ts';
+import type { RestoreGap } from '../ledger/operations/continuity.ts';
 import type { LostNonceRow } from '../ledger/settlements/nonces.ts';
 import type { UnpaidWithdrawal } from '../ledger/withdrawals/withdrawals.ts';
 
 /** Alert about a restored database. `lost`: nonces that must be used up before payments continue. */
-export function restoredAlarm({ reason, quarantineHeight }: Gap, lost: readonly LostNonceRow[]): Alarm {
+export function restoredAlarm(
+  { reason, quarantineHeight }: RestoreGap,
+  lost: readonly LostNonceRow[],
+): Alarm {
   const until =
     quarantineHeight === null
       ? ''

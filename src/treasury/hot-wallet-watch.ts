@@ -1,7 +1,7 @@
 import { type Alarm, WHOLE } from '../domain/alerts.ts';
 import { DomainError, messageOf } from '../domain/errors.ts';
 import { EVERYTHING } from '../domain/settlement.ts';
-import type { Gap } from '../ledger/operations/continuity.ts';
+import type { RestoreGap } from '../ledger/operations/continuity.ts';
 import { confirmOneCluster } from '../settlement/record-verdict.ts';
 import type { HistoryBounds } from '../solana/history/pages.ts';
 import { progressOf } from '../solana/history/wallet-history.ts';
@@ -67,7 +67,7 @@ export class WalletWatch {
         unread.push(unreadAlarm(wallet, messageOf(error))),
       );
     }
-    await ledger.alerts.keepOnly(['fee_payer_unread'], unread);
+    await ledger.alerts.syncOpen(['fee_payer_unread'], unread);
   }
 
   async #look(): Promise<void> {
@@ -85,7 +85,7 @@ export class WalletWatch {
    * dead, only nodes count that have finalized a height above the last valid one of every earlier attempt: their
    * listings contain each payment whose row was lost.
    */
-  async #endPause(gap: Gap): Promise<boolean> {
+  async #endPause(gap: RestoreGap): Promise<boolean> {
     const { ledger } = this.#deps;
     this.#spends.forget();
     await ledger.alerts.raise(restoredAlarm(gap, await ledger.lostNonces.list()));
@@ -95,7 +95,7 @@ export class WalletWatch {
     const judgedTo = await this.#judgeWallets(gap);
     if (end === null || end !== stored || judgedTo === null || judgedTo <= end) return false;
     if (!gap.noncesSettled && !(await this.#areNoncesSettled(end))) return false;
-    await ledger.continuity.heal(end);
+    await ledger.continuity.endGap(end);
     return true;
   }
 
@@ -120,7 +120,7 @@ export class WalletWatch {
   }
 
   /** Finalized height up to which a quorum listed the signatures of every wallet; null if one wallet lacks a quorum. */
-  async #judgeWallets(gap: Gap | null): Promise<bigint | null> {
+  async #judgeWallets(gap: RestoreGap | null): Promise<bigint | null> {
     const { ledger, hotWallet } = this.#deps;
     const heights: (bigint | null)[] = [];
     for (const wallet of await ledger.walletHistory.wallets(hotWallet))
@@ -129,7 +129,7 @@ export class WalletWatch {
     return reached(listed, heights.length);
   }
 
-  async #judgeWallet(wallet: string, gap: Gap | null, scope = EVERYTHING): Promise<bigint | null> {
+  async #judgeWallet(wallet: string, gap: RestoreGap | null, scope = EVERYTHING): Promise<bigint | null> {
     const { ledger, chain } = this.#deps;
     const { quorum } = chain.pool;
     const judgedBefore = await ledger.walletHistory.judgedTo(wallet);

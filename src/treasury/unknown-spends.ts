@@ -89,7 +89,7 @@ export class SpendJudge {
     const { ledger, chain, maxReads = DEFAULT_MAX_READS } = this.#deps;
     const signatures = entries.map(({ signature }) => signature);
     const recorded = await ledger.walletHistory.attemptsBySignature(signatures);
-    const alerted = await ledger.alerts.everRaised('unknown_spend', signatures, scope);
+    const alerted = await ledger.alerts.subjectsEverRaised('unknown_spend', signatures, scope);
     const known = entries.flatMap((entry) => {
       const spend = recorded.get(entry.signature);
       return spend === undefined ? [] : [{ entry, recorded: spend }];
@@ -222,7 +222,7 @@ export class SpendJudge {
     scope: PauseScope,
   ): Promise<void> {
     const { ledger } = this.#deps;
-    if (await ledger.alerts.knowsLanding(settlementId, { signature, shownBy }, scope)) return;
+    if (await ledger.alerts.isLandingKnown(settlementId, { signature, shownBy }, scope)) return;
     const later = (await ledger.attempts.of(settlementId)).filter((attempt) => attempt.n > n);
     const others = later.flatMap((attempt) => (attempt.signature === null ? [] : [attempt.signature]));
     const alarm = deadAttemptLandedAlarm(settlementId, n, signature, shownBy, others);

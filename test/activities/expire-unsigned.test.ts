@@ -78,10 +78,10 @@ describe('an attempt that the signer refused', () => {
     const settle = vi.spyOn(use.ledger.attempts, 'settle').mockRejectedValue(new Error('no disk is left'));
     await expiry.expireUnsigned();
     settle.mockRestore();
-    const [alert] = await use.ledger.alerts.openAbout(id);
+    const [alert] = await use.ledger.alerts.listOpenAbout(id);
     expect(alert).toMatchObject({ kind: 'evidence_missing', message: expect.stringContaining('no disk') });
     expect(await expiry.expireUnsigned()).toBe(1);
-    expect(await use.ledger.alerts.openAbout(id)).toEqual([]);
+    expect(await use.ledger.alerts.listOpenAbout(id)).toEqual([]);
   });
 
   it('has no alert left from a process that ended, but the alert about a signed attempt stays', async () => {
@@ -91,8 +91,8 @@ describe('an attempt that the signer refused', () => {
       await use.ledger.alerts.raise({ kind: 'evidence_missing', subject, message: 'nodes are silent' });
     room.localnet.controls.produceSlots(170);
     expect(await expireUnsigned()).toBe(1);
-    expect(await use.ledger.alerts.openAbout(over.id)).toEqual([]);
-    expect(await use.ledger.alerts.openAbout(judged.id)).toMatchObject([{ kind: 'evidence_missing' }]);
+    expect(await use.ledger.alerts.listOpenAbout(over.id)).toEqual([]);
+    expect(await use.ledger.alerts.listOpenAbout(judged.id)).toMatchObject([{ kind: 'evidence_missing' }]);
     await use.ledger.alerts.close('evidence_missing', judged.id);
   });
 

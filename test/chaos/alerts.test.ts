@@ -15,7 +15,7 @@ const CORRECTED: Alarm = {
 const KEPT: Alarm = {
   kind: 'deposit_mismatch',
   subject: 's1',
-  message: 'block 3, read again, shows 9; the database has 5',
+  message: 'a second read of block 3 returned 9, but the database has 5',
   details: { account: 'ATA', asset: 'mint', state: 'final', onRecord: '5', read: '9' },
 };
 const changed = (alert: Alarm, details: Alarm['details']): Alarm => ({

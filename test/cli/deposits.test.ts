@@ -222,7 +222,7 @@ test('an audit keeps a credit that the chain does not have, and reports it every
     { signature, chain: '3000000', record: '9000000', repaired: false },
     { signature: 'forged', chain: null, record: '5', repaired: false },
   ]);
-  const alerts = await ledger.alerts.everRaised('deposit_mismatch', [signature, 'forged', 'none']);
+  const alerts = await ledger.alerts.subjectsEverRaised('deposit_mismatch', [signature, 'forged', 'none']);
   expect(alerts).toEqual(new Set([signature, 'forged']));
 });
 

@@ -45,7 +45,7 @@ describe('sluice webhooks', () => {
     const event = { type: 'deposit.final', entity: 'deposit/1', data: {} } as const;
     await service.ledger.db.transaction().execute((trx) => writeEvent(trx, event));
     const { deliveries } = service.ledger;
-    const key = await deliveries.nextOf({ endpoint: row.id, entity: 'deposit/1' });
+    const key = await deliveries.nextInLine({ endpoint: row.id, entity: 'deposit/1' });
     if (key !== null) await deliveries.giveUp(key, 'the receiver answered 500');
     expect(await sluice('deliveries', row.id, '--state', 'dead')).toMatchObject({
       json: { deliveries: [{ entity: 'deposit/1', lastError: 'the receiver answered 500' }] },
@@ -65,6 +65,8 @@ describe('sluice webhooks', () => {
       json: { deliveries: [] },
       code: 0,
     });
-    expect((await service.ledger.deliveries.unhanded()).map(({ entity }) => entity)).toEqual(['deposit/1']);
+    expect((await service.ledger.deliveries.pendingLines()).map(({ entity }) => entity)).toEqual([
+      'deposit/1',
+    ]);
   });
 });

@@ -115,7 +115,7 @@ describe('the confirmation of a deposit', () => {
     expect(await openAlerts()).toContainEqual({ kind: 'deposit_missed', subject });
     const { rows } = await room.ledger.alerts.list({ open: true, limit: 9 });
     const seen = rows.filter((row) => row.subject === subject).map(({ position }) => position);
-    await room.ledger.alerts.endSeen(seen, { actor: 'ops', reason: 'node a is thrown out' });
+    await room.ledger.alerts.acknowledge(seen, { actor: 'ops', reason: 'node a is thrown out' });
   });
 
   it('compares the transaction alone, and ignores changes of the asset terms', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { DepositMatcher } from '../../src/deposits/scan/matcher.ts';
 import { chainReader } from '../../src/deposits/scan/scanner.ts';
-import { type WatchDifference, Watched } from '../../src/ledger/scan/watched.ts';
+import { type WatchDifference, WatchedWallets } from '../../src/ledger/scan/watched.ts';
 import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import { finalizedTip } from '../../src/solana/scan/frontier.ts';
 import { waitForLockWaits } from '../ledger/deposit-ledger.ts';
@@ -20,7 +20,7 @@ const OPTIONS = {
 };
 
 /** The watched wallets of the database; a test can hold the query for new wallets. */
-class SlowWatched extends Watched {
+class SlowWatched extends WatchedWallets {
   #gate: Promise<void> | null = null;
 
   /** Holds the next query until the returned function is called; `asked` resolves when the query arrives. */
@@ -36,11 +36,11 @@ class SlowWatched extends Watched {
     return { asked, letGo };
   }
 
-  override async since(version: bigint): Promise<WatchDifference> {
+  override async changesSince(version: bigint): Promise<WatchDifference> {
     const gate = this.#gate;
     this.#gate = null;
     await gate;
-    return super.since(version);
+    return super.changesSince(version);
   }
 }
 

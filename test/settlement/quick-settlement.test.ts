@@ -209,7 +209,7 @@ describe('a settlement that was confirmed', () => {
   }
 
   async function alertOf(id: string): Promise<string | undefined> {
-    const [alert] = await ledger.alerts.openAbout(id);
+    const [alert] = await ledger.alerts.listOpenAbout(id);
     return alert?.kind === 'confirmed_taken_back' ? alert.message.split('; ').at(-1) : alert?.kind;
   }
 

@@ -42,7 +42,7 @@ async function open(): Promise<readonly string[]> {
 }
 
 async function causes(): Promise<readonly string[]> {
-  return (await use.ledger.pauses.open()).map(({ cause }) => cause);
+  return (await use.ledger.pauses.listOpen()).map(({ cause }) => cause);
 }
 
 describe('a check of the hot wallet history', () => {
@@ -122,7 +122,7 @@ describe('a check of the hot wallet history', () => {
     const alarm = unknownSpendAlarm('a-fee-payer', signature, 1n, []);
     await use.ledger.pauses.pauseWithAlert(alarm, undefined, scope);
     await look();
-    expect((await use.ledger.pauses.open()).map((one) => one.scope)).toEqual([scope, 'all']);
+    expect((await use.ledger.pauses.listOpen()).map((one) => one.scope)).toEqual([scope, 'all']);
     expect(await open()).toEqual([`maybe_paid ${id} 1`, `unknown_spend ${signature} 2`]);
     await use.ledger.pauses.pauseWithAlert(alarm, undefined, scope);
     const { rows } = await use.ledger.alerts.list({ open: true, limit: 9 });

@@ -33,7 +33,7 @@ export function createAddressAudit(deps: AuditDeps) {
       if (order.cause !== 'import') return;
       const { address, record } = order;
       if (unread === 0) await importAudits.markAudited(address, slotsOf(order), record);
-      else await importAudits.putOff(address, record);
+      else await importAudits.scheduleRetry(address, record);
     },
 
     /**

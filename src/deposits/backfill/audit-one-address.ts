@@ -10,7 +10,7 @@ import {
 } from '../../domain/audit.ts';
 import { DomainError, isDomainError, messageOf } from '../../domain/errors.ts';
 import { slotsOf } from '../../domain/scan.ts';
-import { isDatabaseAway } from '../../ledger/connection.ts';
+import { isDatabaseUnavailable } from '../../ledger/connection.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { tokenAccountsOf } from '../../solana/history/token-accounts.ts';
 import { progressOf } from '../../solana/history/wallet-history.ts';
@@ -66,7 +66,7 @@ async function affectsEveryAddress(
   { cause }: AuditOrder,
   error: unknown,
 ): Promise<boolean> {
-  if (isDomainError(error, 'Unavailable') || isDatabaseAway(error) || cancellationSignal().aborted)
+  if (isDomainError(error, 'Unavailable') || isDatabaseUnavailable(error) || cancellationSignal().aborted)
     return true;
   if (cause === 'operator' || !isDomainError(error, 'NoHealthyNode')) return false;
   return (await progressOf(pool)).length < pool.quorum;

@@ -32,7 +32,7 @@ export async function startDueAudits({ ledger, runs }: DueAuditsDeps): Promise<n
   const databaseId = await ledger.continuity.databaseId();
   const orders: ImportAuditOrder[] = [];
   const triedAddresses: string[] = [];
-  for (const row of await ledger.importAudits.due(MAX_RUNNING_AUDITS)) {
+  for (const row of await ledger.importAudits.listDue(MAX_RUNNING_AUDITS)) {
     if (orders.length >= maxStarts) break;
     triedAddresses.push(row.address);
     const order = auditOrderOf(row, cursor.slot, databaseId);

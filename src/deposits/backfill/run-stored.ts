@@ -22,7 +22,7 @@ export async function runStored(
   } catch (error) {
     // A failure to store the error is ignored, so that the error of the backfill itself is thrown.
     if (!(error instanceof CancelledFailure))
-      await backfills.note(run, haltAfter(error).reason).catch(() => undefined);
+      await backfills.recordError(run, haltAfter(error).reason).catch(() => undefined);
     throw error;
   }
 }

@@ -70,7 +70,7 @@ export async function compareWallets(
   const scannedTo = isScanning ? ((await ledger.scan.cursor())?.slot ?? null) : null;
   if (isScanning && scannedTo === null)
     throw new ScanBehindError('the deposit scan has not read any block yet');
-  const kinds = await ledger.watched.among(wallets);
+  const kinds = await ledger.watched.watchKindsOf(wallets);
   const oneNode = nodeInTurn(pool, pass);
   const { readable, unread } = await accountsOf(deps, wallets, oneNode);
   const isHot = ({ wallet }: Pick<WalletAccounts, 'wallet'>) => kinds.get(wallet) === 'hot';

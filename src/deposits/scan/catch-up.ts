@@ -87,14 +87,14 @@ async function makePlan(deps: RangeDeps): Promise<CatchUpPlan> {
 /** Stores the finalized tip even while the scan is paused, so that the API returns the current lag. */
 async function recordTip({ ledger, pool }: RangeDeps): Promise<bigint> {
   const tip = await finalizedTip(pool);
-  await ledger.scan.seen(tip);
+  await ledger.scan.recordTip(tip);
   return tip;
 }
 
 /** Awaits `work`, and reports at intervals that a worker is scanning. */
 function whileReporting<T>({ ledger }: RangeDeps, work: Promise<T>, isCatchingUp: boolean): Promise<T> {
   return tickUntilSettled(work, REPORT_EVERY_MS, () =>
-    ignoreFailure(() => ledger.scanStatus.touch(isCatchingUp)),
+    ignoreFailure(() => ledger.scanStatus.recordActivity(isCatchingUp)),
   );
 }
 
@@ -184,7 +184,8 @@ async function reportWaiting(
   waitedMs: number,
   slowMs: number,
 ): Promise<void> {
-  if (waitedMs < slowMs || (await ledger.scan.cursor())?.slot !== begin) return ledger.scanStatus.touch(true);
+  if (waitedMs < slowMs || (await ledger.scan.cursor())?.slot !== begin)
+    return ledger.scanStatus.recordActivity(true);
   const status = await ledger.scanStatus.report(slowReport(await tipOrNull(pool), waitedMs), waitedMs);
   await new ScanAlarms(ledger, slowMs).update(status);
 }

@@ -1,7 +1,7 @@
 import { type Alarm, WHOLE } from '../../domain/alerts.ts';
 import { isDomainError, messageOf } from '../../domain/errors.ts';
 import type { ScanReport, ScanStatus } from '../../domain/scan.ts';
-import { isDatabaseAway } from '../../ledger/connection.ts';
+import { isDatabaseUnavailable } from '../../ledger/connection.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { RpcError } from '../../solana/rpc/errors.ts';
 
@@ -34,7 +34,7 @@ export class ScanAlarms {
     const key = alarms.map(({ kind, subject }) => `${kind} ${subject}`).join(' ');
     const isOld = performance.now() - this.#raisedAt >= REPEAT_AFTER_MS;
     if (key === this.#notedKey && (alarms.length === 0 || !isOld)) return;
-    await this.#ledger.alerts.keepOnly(SCAN_ALERT_KINDS, alarms);
+    await this.#ledger.alerts.syncOpen(SCAN_ALERT_KINDS, alarms);
     this.#notedKey = key;
     this.#raisedAt = performance.now();
   }
@@ -89,7 +89,7 @@ export function haltAfter(error: unknown): HaltReport {
     return { state, reason: error.message };
   }
   if (isDomainError(error)) return { state: error.retryable ? 'waiting' : 'stopped', reason: error.message };
-  if (isDatabaseAway(error))
+  if (isDatabaseUnavailable(error))
     return { state: 'waiting', reason: `the database cannot be written to: ${messageOf(error)}` };
   return { state: 'waiting', reason: describeDefect(error) };
 }
@@ -103,5 +103,5 @@ export function describeDefect(error: unknown): string {
  * True for expected errors: of nodes, of the database, or a DomainError. Any other error is probably a bug in Sluice.
  */
 export function isOperational(error: unknown): boolean {
-  return error instanceof RpcError || isDomainError(error) || isDatabaseAway(error);
+  return error instanceof RpcError || isDomainError(error) || isDatabaseUnavailable(error);
 }

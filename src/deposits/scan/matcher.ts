@@ -4,7 +4,7 @@ import { type AssetTerms, SOL, untouchedSol } from '../../domain/deposit-asset.t
 import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { MatchedBlock } from '../../ledger/scan/scan.ts';
-import type { Matched, StaleWatchSet } from '../../ledger/scan/watched.ts';
+import type { MatchedBlocks, StaleWatchSet } from '../../ledger/scan/watched.ts';
 import type { RecordedSpend } from '../../ledger/settlements/wallet-history.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import { WatchSet } from '../../solana/scan/bytes/watch-set.ts';
@@ -90,7 +90,7 @@ export class DepositMatcher {
 
   async #addNewWallets(previous: Promise<WatchState> | null): Promise<WatchState> {
     const { set, version: before } = await (previous ?? this.#readAll());
-    const { version, wallets } = await this.#ledger.watched.since(before);
+    const { version, wallets } = await this.#ledger.watched.changesSince(before);
     for (const { address } of wallets) set.add(address);
     return { set, version };
   }
@@ -116,7 +116,7 @@ export class DepositMatcher {
    */
   async commit<Result extends string>(
     blocks: readonly WatchedBlock[],
-    commit: (matched: Matched<MatchedBlock>) => Promise<Result | StaleWatchSet>,
+    commit: (matched: MatchedBlocks<MatchedBlock>) => Promise<Result | StaleWatchSet>,
   ): Promise<{ readonly result: Result | StaleWatchSet; readonly blocks: readonly MatchedBlock[] }> {
     const terms = await this.#terms();
     const tryCommit = async (attempt: number) => {
@@ -126,7 +126,7 @@ export class DepositMatcher {
     for (let attempt = 1; ; attempt += 1) {
       const isLast = attempt === MAX_ATTEMPTS;
       const outcome = await (isLast
-        ? this.#ledger.watched.hold(() => tryCommit(attempt))
+        ? this.#ledger.watched.holdVersion(() => tryCommit(attempt))
         : tryCommit(attempt));
       if (outcome.result === 'unknown_version') this.forget();
       if (outcome.result !== 'watch_set_changed' || isLast) return outcome;
@@ -141,7 +141,7 @@ export class DepositMatcher {
     blocks: readonly WatchedBlock[],
     attempt = 1,
     terms: TermsByAsset | Promise<TermsByAsset> = this.#terms(),
-  ): Promise<Matched<MatchedBlock>> {
+  ): Promise<MatchedBlocks<MatchedBlock>> {
     const rules = this.#rules(await terms);
     const watch = await (attempt === 1 ? this.watch() : this.#refresh());
     const canAskNodes = attempt < MAX_ATTEMPTS;
@@ -185,7 +185,7 @@ export class DepositMatcher {
     if (retained.kind === 'bytes')
       return { ...block, ...this.#search(block, retained.bytes, watch.set), header, watch };
     if (isSameSet) {
-      const { wallets } = await this.#ledger.watched.since(block.watch.version);
+      const { wallets } = await this.#ledger.watched.changesSince(block.watch.version);
       if (!wallets.some(({ address }) => retained.names.has(address))) return { ...block, watch };
     }
     if (canAskNodes) return { ...(await block.readAgain(watch)), header };
@@ -265,7 +265,7 @@ async function ownWalletsAmong(
 ): Promise<Ours> {
   const candidates = [...new Set(searches.flatMap((search) => search.candidates))];
   const kinds =
-    candidates.length === 0 ? new Map<string, WatchKind>() : await ledger.watched.among(candidates);
+    candidates.length === 0 ? new Map<string, WatchKind>() : await ledger.watched.watchKindsOf(candidates);
   const signatures = searches.flatMap(({ transactions }) => transactions.map(({ signature }) => signature));
   const attempts =
     kinds.size === 0

@@ -44,7 +44,7 @@ export function createDepositScan(deps: DepositScanDeps) {
           follow({ deps, tasks, turnEnd, abandoned }),
           tasks.repeat('confirming deposits', () => confirmer.confirm(turnEnd)),
           tasks.runUnlessPaused('pruning headers', () =>
-            deps.ledger.keptBlocks.prune({ keptSlots: deps.retainedSlots }),
+            deps.ledger.blockHeaders.prune({ retainedSlots: deps.retainedSlots }),
           ),
           ...(deps.announces === true
             ? [tasks.repeat('announcing deposits', () => announcer.announce(turnEnd))]
@@ -131,6 +131,6 @@ class StatusReporter {
     const last = this.#last;
     if (waitedMs >= slowMs) return this.update(slowReport(last?.tip ?? null, waitedMs), waitedMs);
     if (last !== null) return this.update(last);
-    await this.#tasks.run('keeping alerts', () => this.#deps.ledger.scanStatus.touch(false));
+    await this.#tasks.run('keeping alerts', () => this.#deps.ledger.scanStatus.recordActivity(false));
   }
 }

@@ -6,7 +6,7 @@ import { BACKFILL_STATES } from '../../domain/backfill.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { type BackfillRow, type BackfillSubject, orderOf } from '../../ledger/scan/backfills.ts';
+import { type BackfillRow, type BackfillSubject, commandOf } from '../../ledger/scan/backfills.ts';
 import { startBackfill } from '../../platform/temporal/starts.ts';
 import { listRoute, mapRows, route } from '../route.ts';
 import { addressParam, inOrder, position, reason, text, textOrNull, time, u64 } from '../schemas.ts';
@@ -142,10 +142,10 @@ async function begin(
   order: BackfillSubject & OperatorNote,
 ): Promise<BackfillRow> {
   const { address = null } = order;
-  if (address !== null && !(await ledger.watched.among([address])).has(address))
+  if (address !== null && !(await ledger.watched.watchKindsOf([address])).has(address))
     throw new DomainError('NotFound', `${address} is not a watched wallet`, { address });
   const row = await ledger.backfills.begin(order);
-  await startBackfill(temporal, orderOf(row)).catch(refuseAsRecorded('the backfill'));
+  await startBackfill(temporal, commandOf(row)).catch(refuseAsRecorded('the backfill'));
   return row;
 }
 

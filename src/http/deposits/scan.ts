@@ -133,7 +133,7 @@ async function overviewOf({ scanStatus, gaps, backfills }: Ledger) {
   const [status, recorded, open] = await Promise.all([
     scanStatus.read(),
     gaps.list(GAPS_SHOWN),
-    backfills.open(BACKFILLS_SHOWN),
+    backfills.listOpen(BACKFILLS_SHOWN),
   ]);
   const named = recorded.map((gap) => ({ ...gap, from: gap.fromSlot, to: gap.toSlot }));
   return { ...status, gaps: named, backfills: open.map(presentBackfill) };

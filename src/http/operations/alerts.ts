@@ -72,7 +72,7 @@ export function alertRoutes(app: FastifyInstance, { ledger }: { readonly ledger:
     body: SeenBody,
     response: ClosedBody,
     handler: async ({ caller: actor, body: { seen, reason } }) => {
-      const closed = await ledger.alerts.endSeen(seen, { actor, reason });
+      const closed = await ledger.alerts.acknowledge(seen, { actor, reason });
       return { alerts: closed.map(withRunbook) };
     },
   });

@@ -57,7 +57,7 @@ export function pauseRoutes(
     tags,
     summary: 'List the open pauses of payments',
     response: PausesBody,
-    handler: async () => ({ pauses: await pauses.open() }),
+    handler: async () => ({ pauses: await pauses.listOpen() }),
   });
   route(app, 'POST', '/v1/pause', {
     operationId: 'pausePayments',

@@ -84,7 +84,7 @@ async function explanationOf({ ledger, explorer }: ExplanationDeps, explain: Exp
   const row = await ledger.settlementViews.get(id);
   const [attempts, alerts, terms] = await Promise.all([
     ledger.attempts.of(id),
-    ledger.alerts.openAbout(id),
+    ledger.alerts.listOpenAbout(id),
     row.kind === WITHDRAWAL ? ledger.withdrawals.get(id) : null,
   ]);
   const attempt = await explain(attempts);

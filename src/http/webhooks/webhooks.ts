@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { NOTHING_WAITS } from '../../ledger/webhooks/backlogs.ts';
-import type { FreshSecret } from '../../ledger/webhooks/webhooks.ts';
+import { EMPTY_BACKLOG } from '../../ledger/webhooks/backlogs.ts';
+import type { IssuedSecret } from '../../ledger/webhooks/webhooks.ts';
 import { faultOfUrl } from '../../webhooks/public-address.ts';
 import { route } from '../route.ts';
 import { idParam } from '../schemas.ts';
@@ -52,7 +52,7 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookRouteDeps): voi
     handler: async () => {
       const backlogs = await deliveries.backlogs();
       const rows = await webhooks.list();
-      return { webhooks: rows.map((row) => ({ ...row, ...(backlogs.get(row.id) ?? NOTHING_WAITS) })) };
+      return { webhooks: rows.map((row) => ({ ...row, ...(backlogs.get(row.id) ?? EMPTY_BACKLOG) })) };
     },
   });
   endpointRoutes(app, deps.ledger);
@@ -121,4 +121,4 @@ function deliveryRoutes(app: FastifyInstance, { webhooks, deliveries }: Ledger):
   });
 }
 
-const withSecret = ({ row, secret }: FreshSecret) => ({ ...row, secret });
+const withSecret = ({ row, secret }: IssuedSecret) => ({ ...row, secret });

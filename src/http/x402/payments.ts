@@ -76,7 +76,7 @@ export function paymentRoutes(app: FastifyInstance, { ledger }: { readonly ledge
     params: z.object({ id }),
     response: PaymentBody,
     handler: async ({ params }) => {
-      const row = await ledger.payments.findNamed(params.id);
+      const row = await ledger.payments.findByName(params.id);
       if (row === undefined) throw new DomainError('NotFound', `there is no payment ${params.id}`);
       return present(row, await ledger.attempts.newestSignatures([row.id]));
     },

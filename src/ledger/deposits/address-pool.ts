@@ -36,7 +36,7 @@ export class AddressPool {
   async assign(userRef: string, finalizedTip: (() => Promise<bigint>) | null): Promise<DepositAddressRow> {
     const known = await this.#ledger.addresses.byUser(userRef);
     if (known !== undefined) return known;
-    if (finalizedTip !== null) await this.#ledger.scan.seen(await finalizedTip());
+    if (finalizedTip !== null) await this.#ledger.scan.recordTip(await finalizedTip());
     try {
       return await this.#ledger.addresses.assign(userRef);
     } finally {
@@ -72,7 +72,7 @@ export class AddressPool {
     const message = `${free} deposit addresses are free, fewer than ${lowWater}: import more`;
     const alarm = { kind: 'addresses_low', subject: WHOLE, message, details: { free, lowWater } } as const;
     const alarms = free < lowWater ? [alarm] : [];
-    await this.#ledger.alerts.keepOnly([alarm.kind], alarms);
+    await this.#ledger.alerts.syncOpen([alarm.kind], alarms);
     return alarms[0] ?? null;
   }
 }

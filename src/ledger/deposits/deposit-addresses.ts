@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
-import { violates } from '../connection.ts';
+import { isUniqueViolation } from '../connection.ts';
 import { anyOf, COUNT, type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
 import { refuseIfRowsMayBeLost } from '../operations/restore-detection.ts';
-import { auditSince } from '../scan/import-audits.ts';
+import { requestAudits } from '../scan/import-audits.ts';
 import { watch } from '../scan/watched.ts';
 import { IS_USER_CERTAIN } from './addresses-after-restore.ts';
 import { type DepositAddressRow, depositAddressRows } from './deposit-address-row.ts';
@@ -77,7 +77,7 @@ export class DepositAddresses extends Repository {
         if (assigned !== undefined || (await this.freeCount(1)) === 0) return assigned;
       }
     } catch (error) {
-      if (violates(error, 'deposit_address_user_unique')) return undefined;
+      if (isUniqueViolation(error, 'deposit_address_user_unique')) return undefined;
       throw error;
     }
   }
@@ -215,7 +215,7 @@ async function importPart(
     .expression(trx.selectFrom(inputRows('depositAddress', rows)).select(columns))
     .onConflict((conflict) => conflict.column('address').doNothing())
     .executeTakeFirstOrThrow();
-  if (since !== null) await auditSince(trx, addresses, since, tip);
+  if (since !== null) await requestAudits(trx, addresses, since, tip);
   // Check again: a concurrent import, or an earlier entry for the same address, may have stored a different path.
   await refuseOtherPath(trx, entries);
   return Number(numInsertedOrUpdatedRows);

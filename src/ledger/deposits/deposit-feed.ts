@@ -2,10 +2,17 @@ import { sql } from 'kysely';
 import type { DepositState } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { lowest } from '../../domain/units.ts';
-import { anyOfNumbers, type Database, type Locked, Repository, type RowOf, type Trx } from '../database.ts';
+import {
+  anyOfNumbers,
+  type Database,
+  type LockProof,
+  Repository,
+  type RowOf,
+  type Trx,
+} from '../database.ts';
 import { POSSIBLE_LOSS } from '../operations/restore-detection.ts';
-import { depositNews } from '../webhooks/events.ts';
-import { isAskedFor, writeEvents } from '../webhooks/outbox.ts';
+import { depositOutboxEvent } from '../webhooks/events.ts';
+import { hasSubscriber, writeEvents } from '../webhooks/outbox.ts';
 import { applyFilter, type DepositFilter, type DepositRow, selectDeposits } from './deposit-row.ts';
 import { inputRows } from './input-rows.ts';
 
@@ -21,7 +28,7 @@ export interface DepositEvent {
 }
 
 /** A transaction that holds the lock of the feed, so that it is the only writer of deposits: see {@link lockFeed}. */
-export type FeedTransaction = Locked<Trx, 'feed'>;
+export type FeedTransaction = LockProof<Trx, 'feed'>;
 
 export interface FeedPage {
   readonly events: readonly DepositEvent[];
@@ -168,7 +175,7 @@ async function writeWebhookEvents(
   events: readonly Pick<RowOf<'depositEvent'>, 'sequence' | 'depositId' | 'kind'>[],
 ): Promise<void> {
   const types = [...new Set(events.map(({ kind }) => `deposit.${kind}` as const))];
-  if (!(await isAskedFor(trx, types))) return;
+  if (!(await hasSubscriber(trx, types))) return;
   const ids = events.map(({ depositId }) => depositId);
   const deposits = await selectDeposits(trx).where('deposit.id', '=', anyOfNumbers(ids)).execute();
   const byId = new Map(deposits.map((deposit) => [deposit.id, deposit]));
@@ -176,7 +183,7 @@ async function writeWebhookEvents(
     trx,
     events.flatMap(({ sequence, depositId, kind }) => {
       const deposit = byId.get(depositId);
-      return deposit === undefined ? [] : depositNews({ sequence, kind, deposit });
+      return deposit === undefined ? [] : depositOutboxEvent({ sequence, kind, deposit });
     }),
   );
 }

@@ -3,9 +3,9 @@ import { chunksOf } from '../../domain/chunks.ts';
 import { depositKey } from '../../domain/deposit.ts';
 import { anyOf, anyOfNumbers, Repository, type Trx } from '../database.ts';
 import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
-import { mapPage, negative, type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
+import { mapPage, negationOf, type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
 import type { FoundBlock } from '../scan/findings.ts';
-import { holdUnpaused } from '../scan/scan-pauses.ts';
+import { lockUnpausedCursor } from '../scan/scan-pauses.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
 import { depositId, hasPublicId } from './deposit-id.ts';
 import {
@@ -41,7 +41,7 @@ export class Deposits extends Repository {
     const matching = applyFilter(selectDeposits(this.db), filter).select('deposit.id as position');
     const hasBroadFilter = filter.asset !== undefined || filter.state !== undefined;
     const newest = hasBroadFilter
-      ? matching.where(negative('deposit.id'), '>', -before).orderBy(negative('deposit.id'))
+      ? matching.where(negationOf('deposit.id'), '>', -before).orderBy(negationOf('deposit.id'))
       : matching.where('deposit.id', '<', before).orderBy('deposit.id', 'desc');
     return mapPage(await readPage(newest, filter), ({ position: _position, ...row }) => row);
   }
@@ -85,7 +85,7 @@ export class Deposits extends Repository {
   async confirm(confirmations: readonly Confirmation[]): Promise<readonly bigint[]> {
     if (confirmations.length === 0) return [];
     return this.db.transaction().execute(async (trx) => {
-      await holdUnpaused(trx);
+      await lockUnpausedCursor(trx);
       const feed = await lockFeed(trx);
       const all = [];
       for (const confirmation of confirmations) all.push((await endDeposit(feed, confirmation)) ?? []);
@@ -115,7 +115,7 @@ export class Deposits extends Repository {
     if (creditable.length === 0) return;
     await this.db.transaction().execute(async (trx) => {
       // Hold the cursor: if it passed the block before the announcement is committed, nothing would drop the deposit.
-      const cursor = await holdUnpaused(trx);
+      const cursor = await lockUnpausedCursor(trx);
       const feed = await lockFeed(trx);
       const rows = await trx
         .selectFrom('deposit')

@@ -4,7 +4,7 @@ import type { WatchKind } from '../../domain/deposit.ts';
 import { behindAlarm, type ReconciliationProgress, type Tally } from '../../domain/reconciliation.ts';
 import { highest } from '../../domain/units.ts';
 import { anyOf, COUNT, type Database, Repository, type RowOf, type Trx } from '../database.ts';
-import { closeAlert, keepOnlyAlerts, raiseAlert } from '../operations/alerts.ts';
+import { closeAlert, raiseAlert, syncOpenAlerts } from '../operations/alerts.ts';
 
 /**
  * Position of the comparison. The next page begins after the wallet `after`, or at the first wallet if that is null.
@@ -113,7 +113,7 @@ export class Reconciliations extends Repository {
         .executeTakeFirstOrThrow();
       if (moved.numUpdatedRows === 0n) return false;
       if (next === null) await endPass(trx);
-      await keepOnlyAlerts(trx, WALLET_ALERTS, alarms, compared);
+      await syncOpenAlerts(trx, WALLET_ALERTS, alarms, compared);
       await trx.deleteFrom('unreadWallet').where('wallet', '=', anyOf(compared)).execute();
       await noteUnread(trx, unread);
       return true;

@@ -27,7 +27,9 @@ export interface FoundBlock {
   readonly finding: BlockFinding;
 }
 
-/** Idempotent: stored rows stay as they are. Returns the arrivals that were not stored as finalized. */
+/**
+ * Stores findings; stored rows stay unchanged. Returns the incoming transfers that were not stored as finalized yet.
+ */
 export async function recordFindings(
   trx: Trx,
   blocks: readonly FoundBlock[],
@@ -46,20 +48,20 @@ export async function recordFindings(
 }
 
 /**
- * Removes the outflows of complete blocks that this reading does not show. One node reports outflows, so a rescan,
- * which reads the block from another node, must be able to end the alert `balance_difference` of a false one.
+ * Deletes stored outflows of complete blocks that `blocks` do not contain. Outflows are taken from a single node, so a
+ * rescan with another node must be able to remove a false one, which had raised the alert `balance_difference`.
  */
-export async function removeOtherOutflows(trx: Trx, blocks: readonly FoundBlock[]): Promise<void> {
-  const read = blocks.filter(({ header }) => header.blockhash !== null);
-  if (read.length === 0) return;
+export async function removeUnreturnedOutflows(trx: Trx, blocks: readonly FoundBlock[]): Promise<void> {
+  const completeBlocks = blocks.filter(({ header }) => header.blockhash !== null);
+  if (completeBlocks.length === 0) return;
   await trx
     .deleteFrom('outflow')
-    .where('slot', '=', anyOfNumbers(read.map(({ header }) => header.slot)))
+    .where('slot', '=', anyOfNumbers(completeBlocks.map(({ header }) => header.slot)))
     .where((row) =>
       row.not(
         row.exists(
           row
-            .selectFrom(inputRows('outflow', outflowsOf(read)))
+            .selectFrom(inputRows('outflow', outflowsOf(completeBlocks)))
             .select('input.slot')
             .whereRef('input.signature', '=', 'outflow.signature')
             .whereRef('input.slot', '=', 'outflow.slot')
@@ -109,11 +111,11 @@ async function recordInflows(trx: Trx, arrivals: readonly BlockInflow[]): Promis
   await lockWalletsOf(feed, arrivals);
   const added: BlockInflow[] = [];
   for (const part of chunksOf(arrivals, MAX_ROWS_PER_STATEMENT))
-    added.push(...(await recordSome(feed, part)));
+    added.push(...(await recordArrivalBatch(feed, part)));
   return added;
 }
 
-async function recordSome(
+async function recordArrivalBatch(
   feed: FeedTransaction,
   arrivals: readonly BlockInflow[],
 ): Promise<readonly BlockInflow[]> {
@@ -126,18 +128,18 @@ async function recordSome(
   const { added, changed, mismatches } = mergeInflows(known, arrivals);
   await appendEvents(feed, [...(await addDeposits(feed, added)), ...(await changeDeposits(feed, changed))]);
   for (const mismatch of mismatches) await raiseAlert(feed, alarmOf(mismatch));
-  const before = new Set(known.filter(({ finalizedAt }) => finalizedAt !== null).map(depositKey));
-  return arrivals.filter((arrival) => !before.has(depositKey(arrival)));
+  const finalizedBefore = new Set(known.filter(({ finalizedAt }) => finalizedAt !== null).map(depositKey));
+  return arrivals.filter((arrival) => !finalizedBefore.has(depositKey(arrival)));
 }
 
 function alarmOf({ known, inflow }: Mismatch): Alarm {
   const { signature, slot, account, asset, state } = known;
-  const before =
-    state === 'dropped' ? 'an operator rejected it' : `the database has ${describeInflow(known)}`;
+  const recorded =
+    state === 'dropped' ? 'an operator rejected that deposit' : `the database has ${describeInflow(known)}`;
   return {
     kind: 'deposit_mismatch',
     subject: signature,
-    message: `block ${slot}, read again, shows ${describeInflow(inflow)}; ${before}`,
+    message: `a second read of block ${slot} returned ${describeInflow(inflow)}, but ${recorded}`,
     details: { account, asset, state, onRecord: known.amount.toString(), read: inflow.amount.toString() },
   };
 }

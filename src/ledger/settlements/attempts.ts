@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { SigningTimes } from '../../domain/backpressure.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../../domain/settlement.ts';
-import { violates } from '../connection.ts';
+import { isUniqueViolation } from '../connection.ts';
 import { anyOf, type Database, Repository, type Trx, toJson } from '../database.ts';
 import { EPOCH } from '../operations/restore-detection.ts';
 import { moveAfterAttempt } from './attempt-end.ts';
@@ -75,7 +75,7 @@ export class Attempts extends Repository {
       return await this.db.transaction().execute((trx) => prepareIn(trx, this.#eventsByKind, input, reserve));
     } catch (error) {
       if (error instanceof ShortageError) return error.shortage;
-      if (!violates(error, 'attempt_message_unique')) throw error;
+      if (!isUniqueViolation(error, 'attempt_message_unique')) throw error;
       const { settlementId, n, messageHash } = input;
       const message = `another attempt already has the message of attempt ${settlementId}/${n}`;
       throw new DomainError('MessageTaken', message, { settlementId, n, messageHash }, error);

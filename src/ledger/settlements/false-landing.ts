@@ -8,7 +8,7 @@ import {
   type StatusReason,
 } from '../../domain/settlement.ts';
 import type { Trx } from '../database.ts';
-import { closeAlert, noteJudged } from '../operations/alerts.ts';
+import { closeAlert, noteJudgment } from '../operations/alerts.ts';
 import { type AttemptRow, attemptsOf } from './attempt-row.ts';
 import { releaseReservations } from './reservations.ts';
 import { type EventsByKind, enterStatus, lockIfKnown } from './settlement-row.ts';
@@ -25,7 +25,7 @@ export async function judgeLandingFalse(
 ): Promise<boolean> {
   const row = await lockIfKnown(trx, id);
   const wasClosed = await closeAlert(trx, PAID_BY_DEAD, id, note);
-  const wasJudged = await noteJudged(trx, PAID_BY_DEAD, id, note);
+  const wasJudged = await noteJudgment(trx, PAID_BY_DEAD, id, note);
   if (row !== undefined && isPaidByDead(row)) {
     const { status, reason } = statusAfter((await attemptsOf(trx, id)).at(-1));
     await enterStatus(trx, eventsByKind, id, status, reason, { isDisproved: true });

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../../domain/settlement-kinds.ts';
 import { type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
-import { isQuarantine } from '../operations/continuity.ts';
+import { isQuarantineHeight } from '../operations/continuity.ts';
 import { requestSettlements } from './settlement-row.ts';
 
 /** A nonce account of a wallet; `position` numbers the accounts of one wallet from 1. */
@@ -166,7 +166,7 @@ export class LostNonces extends Repository {
    */
   async suspect(rows: readonly LostNonceRow[], height: bigint): Promise<void> {
     await this.db.transaction().execute(async (trx) => {
-      if (!(await isQuarantine(trx, height))) return;
+      if (!(await isQuarantineHeight(trx, height))) return;
       await requestSettlements(trx, NONCE_ADVANCE, rows.map(advanceSubject));
       await trx
         .insertInto('lostNonce')

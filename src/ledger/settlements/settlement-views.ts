@@ -3,12 +3,12 @@ import { type SettlementCount, type SettlementStatus, UNFINISHED } from '../../d
 import { COUNT, type Database, Repository } from '../database.ts';
 import {
   mapPage,
-  negated,
-  negative,
+  negationOf,
   type Page,
   type PageRequest,
   positionBefore,
   readPage,
+  zeroMinus,
 } from '../page.ts';
 import { noSettlement, type SettlementRow, toSettlementRow } from './settlement-row.ts';
 
@@ -35,7 +35,7 @@ export class SettlementViews extends Repository {
     const { kind, subject, status, signature } = filter;
     const position = sql.ref<bigint>('settlement.position');
     const before = positionBefore(filter);
-    const orderKey = status === undefined ? negative : negated;
+    const orderKey = status === undefined ? negationOf : zeroMinus;
     let query = selectViews(this.db);
     query =
       kind === undefined

@@ -4,7 +4,7 @@ import { KEEPS_FAILING } from '../../domain/chain-failures.ts';
 import { EVERYTHING, PAID_BY_DEAD, type StatusReason, scopesOf } from '../../domain/settlement.ts';
 import { exists, type Trx } from '../database.ts';
 import { PAUSED_SCOPE, WAS_JUDGED } from '../operations/alerts.ts';
-import { gapOf, UNBROKEN } from '../operations/continuity.ts';
+import { gapOf, IS_UNBROKEN } from '../operations/continuity.ts';
 import { lockPreparations, openPauses } from '../operations/pauses.ts';
 import type { NewAttempt } from './attempts.ts';
 
@@ -50,7 +50,7 @@ async function hasNoStop(trx: Trx, settlementId: string): Promise<boolean> {
   const { rows } = await sql<{ readonly quiet: boolean }>`select
     not exists (select from alert where subject = ${settlementId})
     and not exists (select from pause where ended_at is null)
-    and coalesce((select ${UNBROKEN} from continuity), true) as quiet`.execute(trx);
+    and coalesce((select ${IS_UNBROKEN} from continuity), true) as quiet`.execute(trx);
   return rows[0]?.quiet === true;
 }
 

@@ -5,8 +5,8 @@ import { isWithdrawalStatus } from '../../domain/withdrawal.ts';
 import { exists, type Trx } from '../database.ts';
 import { closeAlert, raiseAlert } from '../operations/alerts.ts';
 import type { KindEvents, SettlementRow } from '../settlements/settlement-row.ts';
-import { withdrawalNews } from '../webhooks/events.ts';
-import { isAskedFor, writeEvent } from '../webhooks/outbox.ts';
+import { withdrawalOutboxEvent } from '../webhooks/events.ts';
+import { hasSubscriber, writeEvent } from '../webhooks/outbox.ts';
 
 /** Updates what depends on the status of a withdrawal: the amount received, alerts about holds, and webhook events. */
 export const withdrawalEvents: KindEvents = {
@@ -24,7 +24,7 @@ export const withdrawalEvents: KindEvents = {
 async function publishStatus(trx: Trx, settlement: SettlementRow): Promise<void> {
   const { id, status } = settlement;
   const type = isWithdrawalStatus(status) ? eventOfStatus(status) : null;
-  if (type === null || !(await isAskedFor(trx, [type]))) return;
+  if (type === null || !(await hasSubscriber(trx, [type]))) return;
   const withdrawal = await trx
     .selectFrom('withdrawal')
     .selectAll()
@@ -36,7 +36,7 @@ async function publishStatus(trx: Trx, settlement: SettlementRow): Promise<void>
     )
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
-  await writeEvent(trx, withdrawalNews(type, settlement, withdrawal));
+  await writeEvent(trx, withdrawalOutboxEvent(type, settlement, withdrawal));
 }
 
 interface HeldWithdrawal {

@@ -13,12 +13,12 @@ import { anyOf, type Database, Repository, type RowOf } from '../database.ts';
 import { EPOCH } from '../operations/restore-detection.ts';
 import {
   mapPage,
-  negated,
-  negative,
+  negationOf,
   type Page,
   type PageRequest,
   positionBefore,
   readPage,
+  zeroMinus,
 } from '../page.ts';
 import { LIVE_STATES } from '../settlements/attempt-row.ts';
 import { lockSettlement, type SettlementRow, toSettlementRow } from '../settlements/settlement-row.ts';
@@ -107,8 +107,8 @@ export class Withdrawals extends Repository {
     const hasTermsFilter = asset !== undefined || destination !== undefined;
     // Both tables have the same position. The order uses the table of the filter, so that its index applies.
     const order = hasTermsFilter
-      ? negative('withdrawal.position')
-      : (status === undefined ? negative : negated)('settlement.position');
+      ? negationOf('withdrawal.position')
+      : (status === undefined ? negationOf : zeroMinus)('settlement.position');
     let query = selectWithdrawals(this.db)
       .where('settlement.kind', '=', WITHDRAWAL)
       .where(order, '>', -positionBefore(filter));

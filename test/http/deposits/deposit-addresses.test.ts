@@ -47,7 +47,7 @@ describe('the address pool', () => {
     expect(await openAlerts()).toEqual([]);
     expect((await importing(0, 3)).body).toMatchObject({ imported: 0, known: 3, free: 3 });
     const { address } = desk.keys.entry(0);
-    expect([...(await desk.ledger.watched.among([address]))]).toEqual([[address, 'deposit']]);
+    expect([...(await desk.ledger.watched.watchKindsOf([address]))]).toEqual([[address, 'deposit']]);
   });
 
   test('assigns one lasting address to each user; each assignment from a low pool updates the alert', async () => {
@@ -129,7 +129,7 @@ describe('a database restored from a backup', () => {
     await sql`update continuity set identity = 'the old primary'`.execute(db);
     expect(await assign('after')).toMatchObject({ status: 503, body: { code: 'RecordInDoubt' } });
     await continuity.quarantine(1n, null);
-    await continuity.heal(1n);
+    await continuity.endGap(1n);
     expect(await assign('after')).toMatchObject({ status: 409, body: { code: 'NoFreeAddress' } });
     const { address } = desk.keys.entry(41);
     expect((await desk.call('GET', `${ROOT}/${address}`)).body).toMatchObject({ state: 'withheld' });

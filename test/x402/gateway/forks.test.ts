@@ -69,7 +69,7 @@ async function takeBack({ signature }: Shown): Promise<void> {
 
 /** The messages of the open alerts of a payment. */
 async function alertsOf({ payment: { id } }: Shown): Promise<readonly string[]> {
-  const alerts = await standing.shop.ledger.alerts.openAbout(id);
+  const alerts = await standing.shop.ledger.alerts.listOpenAbout(id);
   return alerts.filter(({ kind }) => kind === 'confirmed_taken_back').map(({ message }) => message);
 }
 

@@ -23,7 +23,9 @@ export function requireApiKey(app: FastifyInstance, keys: Pick<ApiKeys, 'holderO
     reply.header('www-authenticate', 'Bearer');
     throw new DomainError(
       'Unauthorized',
-      key === undefined ? 'send the API key as "Authorization: Bearer <key>"' : 'the API key is not known',
+      key === undefined
+        ? 'send the API key as "Authorization: Bearer <key>"'
+        : 'the API key is unknown; create one with `sluice keys create <name>`',
     );
   });
 }

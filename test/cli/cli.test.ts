@@ -130,7 +130,9 @@ test('withdrawals explain names the next step; get shows the proof of a dead att
   ]);
   expect(blind).toMatchObject({ code: 0, stderr: '' });
   expect(blind.stdout).toContain(`${id}  sending\n  waits for  a block that contains the transaction`);
-  expect(blind.stdout).toContain('  attempt 1  signed  sig\n    verdict  unknown: this API knows no nodes');
+  expect(blind.stdout).toContain(
+    '  attempt 1  signed  sig\n    verdict  unknown: the API has no Solana nodes',
+  );
   expect(jsonOf(blindJson)).toMatchObject({ id, attempt: { verdict: 'unknown', evidence: null } });
 
   await attempts.settle(id, 1, { state: 'dead', proof: { ...deathProof(), ofMessage: deathProof() } });
@@ -227,7 +229,9 @@ test('exit codes distinguish usage errors, refusals and missing objects', async 
     error: { code: 'UsageError', message: 'missing: --asset, --amount or --units, --to; see --help' },
   });
   expect(unknown.stderr).toContain('no-such-id');
-  expect(wrongKey.stderr).toBe('sluice: the API key is not known\n');
+  expect(wrongKey.stderr).toBe(
+    'sluice: the API key is unknown; create one with `sluice keys create <name>`\n',
+  );
   expect(badAmount.stderr).toContain('amount must be a whole number of base units');
   expect(away.stderr).toContain('DATABASE_URL');
 });

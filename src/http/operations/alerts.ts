@@ -17,7 +17,7 @@ export const AlertBody = z
       'Subject of the alert: a settlement (a withdrawal by its own id), signature, wallet, node or webhook, or `sluice` for the whole service',
     ),
     message: text('Explanation, for display'),
-    runbook: text('Path in the repository of the page that says what to do'),
+    runbook: text('Path of the runbook page in the repository'),
     details: z.record(z.string(), z.unknown()).describe('Further fields, depending on `kind`'),
     raisedAt: time.describe('Time at which the alert was raised'),
     lastSeenAt: time.describe('Time at which the condition was last observed'),
@@ -47,7 +47,7 @@ const CloseBody = z.strictObject({
   reason,
 });
 
-const JudgedBody = z
+const ClosedAlertBody = z
   .object({ closed: z.boolean().describe('False if there was no such open alert') })
   .meta({ id: 'ClosedAlert' });
 
@@ -57,8 +57,8 @@ export function alertRoutes(app: FastifyInstance, { ledger }: { readonly ledger:
     operationId: 'listAlerts',
     tags,
     summary: 'List alerts, newest first',
-    page: 'AlertPage',
-    name: 'alerts',
+    pageId: 'AlertPage',
+    itemsField: 'alerts',
     item: AlertBody,
     filter: { open },
     find: async (query) => mapRows(await ledger.alerts.list(query), withRunbook),
@@ -79,11 +79,11 @@ export function alertRoutes(app: FastifyInstance, { ledger }: { readonly ledger:
   route(app, 'POST', '/v1/alerts/close', {
     operationId: 'closeAlert',
     tags,
-    summary: 'Close an alert that stops a settlement, so that Sluice may pay it',
+    summary: 'Close an alert that stops a settlement, so that Sluice can pay the settlement',
     description:
-      'The alert gets `closedBy` and `closedReason` in its details. The settlement then continues from its newest attempt, and may be paid. If it was paid already, use `POST /v1/settlements/paid` instead. A pause of payments stays until `POST /v1/resume`.',
+      'The alert gets `closedBy` and `closedReason` in its details. The settlement then continues from its newest attempt, and can be paid. If the settlement was paid already, use `POST /v1/settlements/paid` instead. A pause of payments stays until `POST /v1/resume`.',
     body: CloseBody,
-    response: JudgedBody,
+    response: ClosedAlertBody,
     handler: async ({ caller: actor, body: { kind, subject, reason } }) => {
       const note = { actor, reason };
       return {

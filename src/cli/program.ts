@@ -33,7 +33,7 @@ export async function runCommand(program: Command, args: readonly string[]): Pro
   }
 }
 
-/** Handles a reader that closed stdout, such as `head`: an endless command ends like by Ctrl-C, any other at once. */
+/** Ends the program if the reader of stdout, such as `head`, has closed it: as by Ctrl-C if a command handles that. */
 function endOnBrokenPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
   if (!process.emit('SIGINT', 'SIGINT')) process.exit();

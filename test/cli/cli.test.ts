@@ -142,9 +142,9 @@ test('withdrawals explain names the next step; get shows the proof of a dead att
     sluice(['withdrawals', 'explain', id]),
   ]);
   const proof = [
-    '2 of 2 nodes are final above its last height 1150',
-    'no linked block from 2500 to 3000 holds it',
-    '2 of 2 nodes have no trace of it',
+    '2 of 2 nodes have finalized a block above its last valid height 1150',
+    'no linked block from 2500 to 3000 contains the transaction',
+    '2 of 2 nodes do not have the transaction',
   ];
   expect(status.stdout).toContain(`             proof: ${proof.join('; ')}\n`);
   expect(status.stdout).toContain(`             under any other signature: ${proof.join('; ')}\n`);
@@ -152,9 +152,9 @@ test('withdrawals explain names the next step; get shows the proof of a dead att
     '  reason     paused: a test (paused)\n  next       `sluice settlements resume --reason <text>` ends the pause; `sluice alerts list` shows the pause and the alerts that caused it\n',
   );
   expect(explained.stdout).toContain('  attempt 1  dead  sig\n    verdict  dead\n    blockhash ');
-  expect(explained.stdout).toMatch(/^ {4}last height 1150; finalized heights: \S+ \d+, \S+ \d+$/m);
+  expect(explained.stdout).toMatch(/^ {4}last valid height 1150; finalized heights: \S+ \d+, \S+ \d+$/m);
   expect(explained.stdout).toMatch(
-    /^ {4}blocks 2500 \S+ \(shown by .+\) to 3000 \S+ .+ lack its signature$/m,
+    /^ {4}blocks 2500 \S+ \(returned by .+\) to 3000 \S+ .+ do not contain its signature$/m,
   );
   expect(explained.stdout).toMatch(/^ {4}statuses: \S+ absent, \S+ absent$/m);
 });

@@ -63,11 +63,11 @@ export function createWebhookActivities(deps: WebhookDeps) {
     async deliver(key: DeliveryKey, patience: Patience): Promise<string | null> {
       const turn = limiter.take(key.endpoint);
       if (turn.kind === 'full')
-        throw notYet('WebhookBusy', 'other events are on their way to this endpoint', turn.backInMs);
+        throw notYet('WebhookBusy', 'other events are on their way to this endpoint', turn.retryInMs);
       try {
         return await tryOnce(deps, key, patience);
       } finally {
-        turn.leave();
+        turn.release();
       }
     },
   };

@@ -9,7 +9,7 @@ export class AlertCalls extends ListCalls<'listAlerts', 'alerts', Alert> {
   /**
    * Closes alerts that do not close by themselves, after an operator investigated them. Returns the closed alerts.
    *
-   * @throws SluiceError `InvalidRequest` (400) if one of them closes in another way; then none is closed.
+   * @throws SluiceError `InvalidRequest` (400) if one of the alerts closes in another way; then no alert is closed.
    */
   async acknowledge(
     positions: readonly string[],

@@ -13,7 +13,7 @@ export interface WithdrawalEventData
     WithdrawalSummary,
     'id' | 'status' | 'reason' | 'asset' | 'amount' | 'amountReceived' | 'destination' | 'memo' | 'updatedAt'
   > {
-  /** Signature of its newest transaction (base58); null before there is one. */
+  /** base58 signature of the newest transaction of the withdrawal; null if there is none yet. */
   readonly signature: string | null;
 }
 

@@ -68,7 +68,7 @@ test('an explanation shows for a pending attempt how far each node is from its l
   expect(explained?.evidence?.lastHeight).toBe(last);
   expect(explained?.evidence?.finalizedHeights.map(({ node }) => node)).toEqual(names());
   expect(explained?.missing).toEqual(
-    names().map((node) => ({ node, what: expect.stringContaining(`finalized blocks above ${last}: `) })),
+    names().map((node) => ({ node, what: expect.stringContaining(`a finalized block above height ${last}: `) })),
   );
 });
 

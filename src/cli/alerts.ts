@@ -68,7 +68,7 @@ function registerAcknowledge(alerts: Command): void {
 }
 
 function registerClose(alerts: Command): void {
-  apiCommand(alerts, 'close', 'Close an alert that stops a settlement; Sluice may then pay the settlement')
+  apiCommand(alerts, 'close', 'Close an alert that stops a settlement; Sluice can then pay the settlement')
     .addOption(
       new Option('--kind <kind>', 'Kind of the alert').choices(CLOSED_BY_ORDER).makeOptionMandatory(),
     )

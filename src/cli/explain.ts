@@ -28,11 +28,11 @@ function renderExplanation(explanation: SettlementExplanation): string {
     `  next       ${nextStep}`,
     ...alerts.map(({ position, kind, message }) => `  alert ${position}  ${kind}  ${message}`),
     ...attempts.filter(({ n }) => n !== attempt?.n).flatMap(renderAttempt),
-    ...(attempt === null ? [] : renderExplained(attempt)),
+    ...(attempt === null ? [] : renderExplainedAttempt(attempt)),
   ].join('\n');
 }
 
-function renderExplained({
+function renderExplainedAttempt({
   n,
   state,
   signature,

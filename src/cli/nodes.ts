@@ -31,20 +31,20 @@ async function survey() {
 /** `record`: cluster of the database; null if the database cannot be read or no worker has used it yet. */
 type Survey = PoolReport & { readonly record: ClusterRow | null };
 
-interface Stored {
+interface DatabaseState {
   readonly cluster: ClusterRow | null;
   readonly neededSlot: bigint | null;
 }
 
 /** Reads the cluster of the database and the lowest slot that it needs; nulls if the database cannot be read. */
-async function readStored(): Promise<Stored> {
-  const nothing: Stored = { cluster: null, neededSlot: null };
-  if (databaseUrl() === undefined) return nothing;
+async function readStored(): Promise<DatabaseState> {
+  const unknownState: DatabaseState = { cluster: null, neededSlot: null };
+  if (databaseUrl() === undefined) return unknownState;
   const read = withDatabase(async (ledger) => ({
     cluster: await ledger.cluster.get(),
     neededSlot: await ledger.keptBlocks.neededSlot(),
   }));
-  return read.catch(() => nothing);
+  return read.catch(() => unknownState);
 }
 
 function nodeUrls(): readonly string[] {

@@ -26,35 +26,37 @@ function exitOf({ last, open, unread }: Reconciliation): number {
 function render(reconciliation: Reconciliation): string {
   const { last, open } = reconciliation;
   if (last === null && open === null) return NEVER_RAN;
-  return [...lastLines(reconciliation), ...openLines(reconciliation), ...unreadLines(reconciliation)].join(
-    '\n',
-  );
+  return [
+    ...lastPassLines(reconciliation),
+    ...openPassLines(reconciliation),
+    ...unreadLines(reconciliation),
+  ].join('\n');
 }
 
-function lastLines({ last }: Reconciliation): readonly string[] {
+function lastPassLines({ last }: Reconciliation): readonly string[] {
   if (last === null) return ['no pass has ended yet'];
-  return [`last pass from ${last.begunAt} to ${last.endedAt}`, ...comparedLines(last)];
+  return [`last pass from ${last.begunAt} to ${last.endedAt}`, ...comparisonLines(last)];
 }
 
-function openLines({ open, watched }: Reconciliation): readonly string[] {
+function openPassLines({ open, watched }: Reconciliation): readonly string[] {
   if (open === null) return ['no pass is running: one begins every hour'];
   const place = open.after === null ? 'at its beginning' : `after wallet ${open.after}`;
   return [
-    `pass running since ${open.begunAt}, ${place}; ${counted(watched, 'wallet')} in all`,
-    ...comparedLines(open),
+    `pass running since ${open.begunAt}, ${place}; ${countText(watched, 'wallet')} in all`,
+    ...comparisonLines(open),
     ...(open.haltedBecause === null ? [] : [`  halted    ${open.haltedBecause}: the next round continues`]),
   ];
 }
 
 type Counts = Pick<OpenReconciliation, 'wallets' | 'accounts' | 'differences'>;
 
-function comparedLines({ wallets, accounts, differences }: Counts): readonly string[] {
+function comparisonLines({ wallets, accounts, differences }: Counts): readonly string[] {
   const verdict =
     differences === 0
       ? 'chain and database agree'
-      : `${counted(differences, 'account')} with a difference: see \`sluice alerts list\``;
+      : `${countText(differences, 'account')} with a difference: see \`sluice alerts list\``;
   return [
-    `  compared  ${counted(wallets, 'wallet')}, ${counted(accounts, 'account')}`,
+    `  compared  ${countText(wallets, 'wallet')}, ${countText(accounts, 'account')}`,
     ...(wallets === 0 ? [] : [`  verdict   ${verdict}`]),
   ];
 }
@@ -67,12 +69,12 @@ function unreadLines({ unread, longestUnread }: Reconciliation): readonly string
   const more = unread > listed.length ? [`  and ${unread - listed.length} more`] : [];
   const rows = inColumns([['wallet', 'since', 'reason'], ...listed]).map((line) => `  ${line}`);
   return [
-    `${counted(unread, 'wallet')} could not be compared; Sluice tries again every hour:`,
+    `${countText(unread, 'wallet')} could not be compared; Sluice tries again every hour:`,
     ...rows,
     ...more,
   ];
 }
 
-function counted(count: number, what: string): string {
+function countText(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

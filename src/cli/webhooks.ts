@@ -142,9 +142,9 @@ function hoursOf(text: string): number {
 }
 
 function renderCreated({ id, secret, disabledBecause }: WebhookWithSecret): string {
-  const off =
+  const disabledNote =
     disabledBecause === null ? [] : [`disabled (${disabledBecause}) until \`sluice webhooks enable ${id}\``];
-  return [id, secret ?? 'events changed; the secret stays the same', ...off].join('\n');
+  return [id, secret ?? 'events changed; the secret stays the same', ...disabledNote].join('\n');
 }
 
 function renderReplayed(replayed: number, eventId: string | undefined): string {

@@ -20,7 +20,7 @@ export class AlertCalls extends ListCalls<'listAlerts', 'alerts', Alert> {
     return (await this.send<ClosedAlerts>('POST', '/v1/alerts/seen', body, options)).alerts;
   }
 
-  /** Closes an alert that stops a settlement. Sluice may then pay the settlement. False if no such alert was open. */
+  /** Closes an alert that stops a settlement. Sluice can then pay the settlement. False if no such alert was open. */
   async close(
     kind: Bodies['closeAlert']['kind'],
     subject: string,

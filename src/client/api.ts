@@ -114,7 +114,7 @@ export interface Attempt {
   readonly rentLamports: string;
   /** Slot of the finalized block that contains the transaction; null if there is none yet */
   readonly slot: string | null;
-  /** Decoded program error of a failed transaction; null for every other attempt */
+  /** Error of a transaction that failed on chain, as the nodes report it; null for every other attempt */
   readonly error: string | null;
   /** URL of the transaction in a block explorer; null until the attempt is signed */
   readonly explorer: string | null;
@@ -504,7 +504,7 @@ export interface Payment {
   readonly signature: string | null;
   /** Part of Sluice that received the payment */
   readonly seller: "gateway" | "facilitator";
-  /** Protocol of the payment: x402 version 2 or 1, or one of the two forms of the exchange interface */
+  /** Protocol of the payment: `v2` or `v1` of x402; `example` and `submitted` are the two forms of the exchange interface, in which Sluice or the buyer submits the transaction */
   readonly dialect: "v2" | "v1" | "example" | "submitted";
   /** Address of the wallet of the buyer */
   readonly payer: string;

@@ -1,7 +1,7 @@
 import type { ProblemCode } from '../domain/errors.ts';
 import type { Problem } from './api.ts';
 
-/** HTTP statuses after which the same call may succeed. Every call of this API is idempotent, so a retry is safe. */
+/** HTTP statuses after which the same call can succeed. Every call of this API is idempotent, so a retry is safe. */
 const RETRYABLE_STATUS: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504]);
 
 /**

@@ -12,7 +12,7 @@ const TOLERANCE_SECONDS = 300;
 const PREFIX = 'whsec_';
 
 /**
- * Verifies a webhook request (Standard Webhooks) and returns its event and id. An event may arrive more than once,
+ * Verifies a webhook request (Standard Webhooks) and returns its event and id. An event can arrive more than once,
  * with the same id. Works in every runtime with WebCrypto.
  *
  * @param secret as returned by the API, `whsec_…`. During a rotation each request is signed with both secrets, so

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { parse } from 'lossless-json';
 import { DomainError } from '../domain/errors.ts';
 
-/** Accepts only JSON, and refuses an object that has two values for one key: parsers disagree about which value counts. */
+/** Accepts only JSON. Refuses an object with two values for a key, because parsers disagree about which value counts. */
 export function acceptOnlyJson(app: FastifyInstance): void {
   const parseStrictly = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Returns a function that maps a path to the methods of its routes. Covers only routes that are added after this call. */
+/** Returns a function that maps a path to its methods. It covers only routes that are added after this call. */
 export function knownMethods(app: FastifyInstance): (path: string) => readonly string[] {
   const routes = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>();
   app.addHook('onRoute', ({ url: routeUrl, method }) => {

@@ -25,8 +25,8 @@ function referencedNames(part: unknown, schemas: Schemas, found = new Set<string
 }
 
 /**
- * `fastify-type-provider-zod` lists every schema twice: for responses, and with the suffix `Input` for requests. Returns
- * the document with each referenced schema once, without the suffix.
+ * Returns the document with each referenced schema once. `fastify-type-provider-zod` lists every schema twice: for
+ * responses, and with the suffix `Input` for requests.
  */
 function withUniqueSchemas(document: Document): Document {
   const schemas = document.components?.schemas ?? {};

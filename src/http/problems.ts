@@ -10,7 +10,8 @@ const HINTS: ReadonlyMap<string, string> = new Map([
 const MEDIA_TYPE = `${PROBLEM_TYPE}; charset=utf-8`;
 
 /**
- * Sends every failure of `app` as RFC 9457 `application/problem+json`. Only domain errors return their own message.
+ * Sends every failure of `app` as RFC 9457 `application/problem+json`. Domain errors and Fastify's own 4xx errors return
+ * their message; every other failure is only logged.
  * `methodsOf` returns the methods of a path: other methods of a known path get 405.
  */
 export function answerProblems(app: FastifyInstance, methodsOf: (path: string) => readonly string[]): void {

@@ -23,9 +23,9 @@ export function temporalFault(error: unknown): DomainError | null {
 }
 
 /**
- * Returns an error handler for the start of a stored request's workflow. If Temporal does not answer, the handler throws
- * Unavailable, so that callers do not treat the request as refused: a worker starts it as soon as Temporal answers.
- * `request` is the subject of the message, and `hint` its end.
+ * Returns an error handler for the start of a workflow whose request is stored. If Temporal does not answer, a worker
+ * starts the workflow later, so the handler throws Unavailable: callers must not treat the request as refused.
+ * `request` names the request in the message, and `hint` ends the message.
  */
 export function onStartFailure(request: string, hint = ''): (error: unknown) => never {
   return (error) => {

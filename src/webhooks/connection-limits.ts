@@ -1,4 +1,4 @@
-/** Result of {@link ConnectionLimiter.take}: a connection until `release` is called, or the delay before the next try. */
+/** `taken`: the caller has a connection until it calls `release`. `full`: the delay after which to call again. */
 export type ConnectionGrant =
   | { readonly kind: 'taken'; readonly release: () => void }
   | { readonly kind: 'full'; readonly retryInMs: number };
@@ -21,8 +21,8 @@ const MIN_DELAY_MS = 500;
 const MAX_DELAY_MS = 300_000;
 
 /**
- * True if an endpoint with `inFlight` tries can start another one while `free` connections are unused. One slow endpoint
- * takes at most a third of all connections, and n of them take 1/(n + 2) each, so that other endpoints find free ones.
+ * True if an endpoint with `inFlight` tries can start another one while `free` connections are unused. One slow
+ * endpoint takes at most a third of all connections, and n slow ones take 1/(n + 2) each, so that some stay free.
  */
 export function mayTake(inFlight: number, free: number): boolean {
   return 2 * (inFlight + 1) <= free;
@@ -73,7 +73,7 @@ export class ConnectionLimiter {
   }
 }
 
-/** Milliseconds until a rejected try can be repeated: after the earlier rejected ones, when a connection should be free. */
+/** Milliseconds until a rejected try can be repeated. Rejected tries are spread at the speed of the endpoint. */
 function delayOf(connections: EndpointConnections, now: number): number {
   const [oldest = { startedAt: now }] = connections.tries;
   const intervalMs =

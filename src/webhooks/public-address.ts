@@ -19,7 +19,7 @@ export function isPublicAddress(address: string): boolean {
   return parsed.kind() === 'ipv4' || (parsed.toByteArray()[0] ?? 0) >> 5 === 1;
 }
 
-/** Why the URL is not allowed; null if it is. Checks only the text: the sender checks a host name when it resolves it. */
+/** Why the URL is not allowed; null if it is. Host names are not resolved here: the sender checks their addresses. */
 export function faultOfUrl(url: string, allowPrivate: boolean): string | null {
   if (!URL.canParse(url)) return 'must be a URL';
   const { protocol, username, password, hostname, hash } = new URL(url);

@@ -4,7 +4,7 @@ import { callbackify } from 'node:util';
 import { Agent, request } from '../shims/undici.ts';
 import { faultOfUrl, isPublicAddress } from './public-address.ts';
 
-/** A request that failed because of this machine (its resolver, network, clock or keys), not because of the receiver. */
+/** A fault of this machine (its resolver, network, clock or keys), not of the receiver, which stopped a request. */
 export class OwnFault extends Error {
   override readonly name = 'OwnFault';
 }
@@ -89,8 +89,8 @@ export class WebhookSender {
   }
 
   /**
-   * Returns the response, whatever its status. Without a response, throws an Error with one sentence, or {@link OwnFault}
-   * if this machine is at fault.
+   * Returns the response, whatever its status. Without a response, throws an Error with one sentence, or an
+   * {@link OwnFault} if this machine is at fault.
    */
   async post(
     url: string,
@@ -146,8 +146,8 @@ function resolveBySystem(hostname: string): Promise<readonly LookupAddress[]> {
 }
 
 /**
- * Concurrent lookups of a name share one request. Otherwise a silent name server could block all resolver threads, and no
- * other endpoint or Solana node could be resolved.
+ * Concurrent lookups of a name share one request. Otherwise a silent name server could block all resolver threads, and
+ * no other endpoint or Solana node could be resolved.
  */
 function shareLookups(resolve: Resolve): Resolve {
   const pending = new Map<string, ReturnType<Resolve>>();

@@ -12,7 +12,7 @@ export interface GenerateOptions {
 }
 
 /** Result of the generation. The mnemonic is in `mnemonicFile` and is never printed. */
-export interface Generated {
+export interface GenerationResult {
   readonly manifest: string;
   readonly manifestKey: string;
   readonly mnemonicFile: string;
@@ -32,7 +32,7 @@ const PROGRESS_EVERY = 1_000;
  *
  * @throws UsageError; DomainError InvalidRequest for an invalid mnemonic
  */
-export async function generate(options: GenerateOptions, output: Output): Promise<Generated> {
+export async function generate(options: GenerateOptions, output: Output): Promise<GenerationResult> {
   const { MANIFEST_ENTRIES } = await import('../../deposits/addresses/address-manifest.ts');
   const { DepositKeys, seedOf } = await import('../../deposits/addresses/hd-keys.ts');
   const { count, start, out } = options;

@@ -137,7 +137,7 @@ async function putAsset(
   return deps.ledger.assets.put(chainAsset, (current) => changeTerms(current, change, limits));
 }
 
-/** Reads the asset from the chain, with default terms. `hookProgram`: program of its transfer hook; null if it has none. */
+/** Reads the asset from the chain, with default terms. `hookProgram`: its transfer hook; null if the mint has none. */
 async function readAsset(
   { chain = noChain }: AssetDeps,
   asset: string,

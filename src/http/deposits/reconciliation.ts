@@ -6,7 +6,7 @@ import { text, textOrNull, time } from '../schemas.ts';
 
 const MAX_UNREAD = 100;
 
-const compared = {
+const passFields = {
   begunAt: time.describe('Time at which the pass began'),
   wallets: z.int().describe('Number of wallet comparisons; a wallet that was compared twice counts twice'),
   accounts: z.int().describe('Number of accounts compared, each for SOL or a token'),
@@ -29,13 +29,13 @@ const UnreadBody = z
 const ReconciliationBody = z
   .object({
     last: z
-      .object({ ...compared, endedAt: time.describe('Time at which the pass ended') })
+      .object({ ...passFields, endedAt: time.describe('Time at which the pass ended') })
       .meta({ id: 'EndedReconciliation' })
       .nullable()
       .describe('Last complete pass; null until a pass has completed'),
     open: z
       .object({
-        ...compared,
+        ...passFields,
         after: textOrNull(
           'Last wallet of the previous round; the next round starts after it. Null before the first round',
         ),

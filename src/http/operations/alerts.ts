@@ -30,7 +30,7 @@ const ClosedBody = z
   .object({ alerts: z.array(AlertBody).readonly().describe('Alerts that this request closed') })
   .meta({ id: 'ClosedAlerts' });
 
-const open = z
+const openFilter = z
   .enum(['true', 'false'])
   .transform((text) => text === 'true')
   .optional()
@@ -60,7 +60,7 @@ export function alertRoutes(app: FastifyInstance, { ledger }: { readonly ledger:
     pageId: 'AlertPage',
     itemsField: 'alerts',
     item: AlertBody,
-    filter: { open },
+    filter: { open: openFilter },
     find: async (query) => mapRows(await ledger.alerts.list(query), withRunbook),
   });
   route(app, 'POST', '/v1/alerts/seen', {

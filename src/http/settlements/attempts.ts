@@ -36,7 +36,9 @@ export const AttemptBody = z
     slot: decimal(z.string())
       .nullable()
       .describe('Slot of the finalized block that contains the transaction; null if there is none yet'),
-    error: textOrNull('Decoded program error of a failed transaction; null for every other attempt'),
+    error: textOrNull(
+      'Error of a transaction that failed on chain, as the nodes report it; null for every other attempt',
+    ),
     explorer: textOrNull('URL of the transaction in a block explorer; null until the attempt is signed'),
     proof: EvidenceBody.nullable().describe(
       'Evidence for the final verdict; null until the attempt has ended',

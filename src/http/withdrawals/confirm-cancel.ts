@@ -48,8 +48,8 @@ export async function cancel(deps: CustomerCommandDeps, id: string): Promise<voi
 }
 
 /**
- * Ends a settlement of any kind that an operator has seen paid on chain. A withdrawal's workflow may be waiting for its
- * customer, so the API sends it an update. Workflows of other kinds read the database again within half a minute.
+ * Ends a settlement of any kind that an operator has seen paid on chain. The workflow of a withdrawal can be waiting for
+ * its customer, so the API sends the workflow an update. Others read the database again within half a minute.
  *
  * @throws DomainError NotFound, NotCancellable, Unavailable
  */

@@ -22,7 +22,7 @@ const PaymentBody = z
     dialect: z
       .enum(['v2', 'v1', 'example', 'submitted'])
       .describe(
-        'Protocol of the payment: x402 version 2 or 1, or one of the two forms of the exchange interface',
+        'Protocol of the payment: `v2` or `v1` of x402; `example` and `submitted` are the two forms of the exchange interface, in which Sluice or the buyer submits the transaction',
       ),
     payer: text('Address of the wallet of the buyer'),
     network: text('Network as a CAIP-2 id'),

@@ -96,7 +96,7 @@ async function readManifest(file: string): Promise<AddressManifest> {
       throw new UsageError(`<file> must be an address manifest in JSON, but ${file} cannot be read as JSON`);
     });
   if (!isManifest(manifest))
-    throw new UsageError(`<file> must be an address manifest, but ${file} is a different file`);
+    throw new UsageError(`<file> must be an address manifest, but ${file} is not one`);
   return manifest;
 }
 

@@ -47,7 +47,7 @@ function registerAcknowledge(alerts: Command): void {
     'acknowledge',
     'Close alerts that you have investigated and that do not close by themselves',
   )
-    .argument('<positions>', 'Positions from `sluice alerts list`, such as 17,18', parsePositions)
+    .argument('<positions>', 'Positions of the alerts in `sluice alerts list`, such as 17,18', parsePositions)
     .requiredOption(...REASON_OPTION)
     .option(...DATABASE_OPTION)
     .action((seen, options) => {

@@ -2,7 +2,7 @@ import { SluiceClient, type SluiceError } from '../client/client.ts';
 import { missingSetting, readDevFile } from './dev-file.ts';
 import { UsageError } from './exit.ts';
 
-/** Short, because an operator waits, but longer than one try: ten seconds while PostgreSQL does not respond. */
+/** Short, because an operator waits, but longer than a try takes while PostgreSQL does not respond (ten seconds). */
 const RETRY_WITHIN_MS = 15_000;
 
 export interface Connection {

@@ -36,7 +36,7 @@ export function registerDeposits(program: Command): void {
   apiCommand(deposits, 'get', 'Show a deposit in its current state')
     .argument('<id>', 'Deposit ID')
     .action((id, options) => show(options, 'deposits', COLUMNS, (sluice) => sluice.deposits.get(id)));
-  filteredCommand(deposits, 'follow', 'Print deposit events as they occur, one a line, until interrupted')
+  filteredCommand(deposits, 'follow', 'Print deposit events as they occur, one per line, until interrupted')
     .option(
       '--after <sequence>',
       'Only events after this sequence number (default: all events)',

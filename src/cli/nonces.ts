@@ -32,7 +32,9 @@ export function registerNonces(program: Command): void {
     .action(({ count, ...options }) =>
       run(options, async (output) => {
         const addresses = await withDatabase((ledger) => register(ledger, count));
-        output.progress(`waiting until ${addresses.length} accounts are finalized`);
+        output.progress(
+          `waiting for the finalization of ${addresses.length} nonce ${addresses.length === 1 ? 'account' : 'accounts'}`,
+        );
         const ends = await settle(NONCE_CREATE, addresses);
         output.result({ created: addresses }, addresses.join('\n'));
         return ends.every(isDone) ? EXIT.ok : EXIT.failure;
@@ -59,7 +61,7 @@ function registerAdvance(nonces: Command): void {
 
 async function advance(withdrawal: string, output: Output) {
   const used = await withDatabase((ledger) => useUp(ledger, withdrawal));
-  output.progress(`waiting until the nonce of ${used.address} is advanced`);
+  output.progress(`waiting until nonce account ${used.address} is advanced`);
   const [end] = await settle(NONCE_ADVANCE, [advanceSubject(used)]);
   return { kind: 'advance', ...used, signature: end?.signature ?? null };
 }

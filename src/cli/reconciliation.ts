@@ -35,7 +35,7 @@ function render(reconciliation: Reconciliation): string {
 
 function lastPassLines({ last }: Reconciliation): readonly string[] {
   if (last === null) return ['no pass has ended yet'];
-  return [`last pass from ${last.begunAt} to ${last.endedAt}`, ...comparisonLines(last)];
+  return [`last pass began ${last.begunAt} and ended ${last.endedAt}`, ...comparisonLines(last)];
 }
 
 function openPassLines({ open, watched }: Reconciliation): readonly string[] {

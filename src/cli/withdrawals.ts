@@ -50,7 +50,7 @@ function registerCreate(withdrawals: Command): void {
       '--accept-empty-wallet',
       'Pay without a confirmation even if the wallet does not exist on chain yet',
     )
-    .option('--memo <text>', 'Memo, written to the chain')
+    .option('--memo <text>', 'Memo of the transaction, public on chain')
     .option('--wait', 'Wait until the withdrawal is finalized, rejected, cancelled or failed')
     .action((options) => {
       const create = async (output: Output) => {

@@ -7,7 +7,7 @@ export interface AddressImport {
   readonly known: number;
   /** Number of free addresses. Counted only up to 10,000, or up to SLUICE_ADDRESS_LOW_WATER if that is higher */
   readonly free: number;
-  /** Conditions that need attention but block nothing */
+  /** Conditions that need attention, although the request has succeeded */
   readonly warnings: readonly Warning[];
 }
 
@@ -15,7 +15,7 @@ export interface AddressImport {
 export interface AddressManifest {
   /** Version of the manifest format */
   readonly version: 1;
-  /** Public key of the signer of the manifest in base58. This key signs nothing else */
+  /** Public key of the signer of the manifest in base58. This key signs only manifests */
   readonly publicKey: string;
   /** Wallets, each listed once */
   readonly entries: readonly {
@@ -35,7 +35,7 @@ export interface Alert {
   readonly kind: "unknown_spend" | "maybe_paid" | "dead_attempt_landed" | "evidence_missing" | "payment_keeps_failing" | "confirmed_taken_back" | "record_lost" | "record_restored" | "fee_payer_unread" | "listing_unproved" | "fee_payer_low" | "payment_short" | "workflow_failed" | "hot_account_frozen" | "mint_paused" | "default_frozen" | "account_frozen" | "confidential_only" | "asset_changed" | "mint_changed" | "cannot_prepare" | "fee_above_bound" | "tokens_seized" | "scan_gap" | "scan_stopped" | "scan_silent" | "scan_behind" | "deposit_unconfirmed" | "deposit_mismatch" | "deposit_unowned" | "deposit_missed" | "audit_incomplete" | "addresses_low" | "addresses_withheld" | "balance_difference" | "reconciliation_behind" | "confidential_pending" | "deposit_account_frozen" | "nested_tokens" | "webhook_behind" | "webhook_dead_letter" | "webhook_unsent" | "webhook_disabled" | "too_few_nodes" | "nodes_of_one_provider" | "node_history_off" | "node_ledger_gap" | "node_version_behind" | "node_other_cluster" | "node_twice" | "node_lagging" | "node_false_word" | "node_silent";
   /** Subject of the alert: a settlement (a withdrawal by its own id), signature, wallet, node or webhook, or `sluice` for the whole service */
   readonly subject: string;
-  /** Explanation, for display */
+  /** Explanation of the alert, for display */
   readonly message: string;
   /** Path of the runbook page in the repository */
   readonly runbook: string;
@@ -65,7 +65,7 @@ export interface Asset {
   readonly asset: string;
   /** Token program of the mint; null for SOL */
   readonly program: string | null;
-  /** Number of decimals */
+  /** Number of decimals of the asset */
   readonly decimals: number;
   /** Names of the Token-2022 extensions of the mint */
   readonly extensions: readonly string[];
@@ -128,7 +128,7 @@ export interface Attempt {
 
 /** Evidence for the verdict on an attempt: heights or nonces, then blocks, then statuses */
 export interface AttemptEvidence {
-  /** Time of the first question; null for evidence stored without times */
+  /** Time of the first request to the nodes; null for evidence stored without times */
   readonly askedAt: string | null;
   /** Time of the verdict; null for evidence stored without times */
   readonly judgedAt: string | null;
@@ -238,9 +238,9 @@ export interface Backfill {
   readonly id: string;
   /** Address of the wallet whose history is read; null if the blocks are read again for all wallets */
   readonly address: string | null;
-  /** First slot */
+  /** First slot of the range */
   readonly from: string;
-  /** Last slot */
+  /** Last slot of the range */
   readonly to: string;
   /** Whether missing deposits are recorded */
   readonly repair: boolean;
@@ -254,13 +254,13 @@ export interface Backfill {
   readonly readTo: string | null;
   /** Number of blocks read */
   readonly blocks: number;
-  /** Number of deposits found that differ from the database */
+  /** Number of deposits on chain that differed from the database */
   readonly found: number;
   /** Slot ranges of closed gaps whose blocks no node returned; empty until the backfill has tried to read these gaps */
   readonly unread: readonly {
-    /** First slot */
+    /** First slot of the range */
     readonly from: string;
-    /** Last slot */
+    /** Last slot of the range */
     readonly to: string;
   }[];
   /** Result of the audit of an address; null for a backfill of blocks, and until the backfill has ended */
@@ -281,9 +281,9 @@ export interface BackfillPage {
 }
 
 export interface BackfillRequest {
-  /** First slot */
+  /** First slot of the range */
   readonly from: string;
-  /** Last slot; the scan must have passed it */
+  /** Last slot of the range; the scan must have passed it */
   readonly to: string;
   /** Reason for this action, stored with the name of the API key */
   readonly reason: string;
@@ -294,7 +294,7 @@ export interface BackfillRequest {
 }
 
 export interface ClosedAlert {
-  /** False if there was no such open alert */
+  /** True if the request closed the alert; false if no such alert was open */
   readonly closed: boolean;
 }
 
@@ -347,7 +347,7 @@ export interface DepositAddress {
   readonly createdAt: string;
   /** Time at which the address was assigned to its user; null until then */
   readonly assignedAt: string | null;
-  /** Conditions that need attention but block nothing */
+  /** Conditions that need attention, although the request has succeeded */
   readonly warnings: readonly Warning[];
 }
 
@@ -410,7 +410,7 @@ export interface ExplainedAttempt {
   readonly missing: readonly ({
     /** Name of the node that must provide the evidence; null if no single node can */
     readonly node: string | null;
-    /** Missing evidence, for display */
+    /** Description of the missing evidence, for display */
     readonly what: string;
   })[];
   /** Current node answers about a live attempt, or the stored answers about an ended one. Null if no node could be asked, or no answers are stored */
@@ -420,7 +420,7 @@ export interface ExplainedAttempt {
 export interface Explanation {
   /** Your id for the withdrawal */
   readonly id: string;
-  /** Current status */
+  /** Current status of the withdrawal */
   readonly status: WithdrawalStatus;
   /** Reason for the current status; null if the status needs no reason */
   readonly reason: StatusReason | null;
@@ -484,7 +484,7 @@ export interface Pause {
   readonly reason: string;
   /** Name of the API key, operator or process that began the pause */
   readonly actor: string;
-  /** Start of the pause */
+  /** Time at which the pause began */
   readonly since: string;
 }
 
@@ -498,7 +498,7 @@ export interface Payment {
   readonly id: string;
   /** State of the sale: whether the payment has settled and the resource was served */
   readonly state: "settling" | "owed" | "served" | "refundable" | "unmatched" | "void";
-  /** Why the payment became `refundable` or `unmatched`; null if it never did */
+  /** Why the payment became `refundable` or `unmatched`; null if it became neither */
   readonly reason: string | null;
   /** Transaction signature in base58; null until the transaction is signed */
   readonly signature: string | null;
@@ -538,11 +538,11 @@ export interface PaymentPage {
 }
 
 export interface Problem {
-  /** A URN that ends in `code` */
+  /** URN of this kind of error; ends in `code` */
   readonly type: string;
   /** Short description of this kind of error, for display */
   readonly title: string;
-  /** HTTP status */
+  /** HTTP status code of the response */
   readonly status: number;
   /** What happened in this request, for display */
   readonly detail: string;
@@ -574,19 +574,19 @@ export type Scan = {
     /** Height of the block */
     readonly height: string;
   } | null;
-  /** Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report */
+  /** Newest slot that a quorum of nodes has finalized, as a worker last reported it; null without a report */
   readonly tip: string | null;
-  /** Number of slots from the cursor to the tip */
+  /** Number of slots from the cursor to the tip; null if one of them is null */
   readonly lag: string | null;
-  /** Speed in the newest report; null without a report and while the scan is paused */
+  /** Blocks per second in the newest report of a worker; null without a report, and while the scan is paused */
   readonly blocksPerSecond: number | null;
-  /** Time of the newest report; null without a report */
+  /** Time of the newest report of a worker; null if no worker has reported */
   readonly at: string | null;
   /** Ranges of blocks that no node returned, newest first */
   readonly gaps: readonly ({
-    /** First slot */
+    /** First slot of the range */
     readonly from: string;
-    /** Last slot */
+    /** Last slot of the range */
     readonly to: string;
     /** `open`: the gap stops the scan. `filled`: nodes returned the blocks. `closed`: an operator let the scan continue without the blocks */
     readonly state: "open" | "filled" | "closed";
@@ -615,19 +615,19 @@ export type Scan = {
     /** Height of the block */
     readonly height: string;
   } | null;
-  /** Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report */
+  /** Newest slot that a quorum of nodes has finalized, as a worker last reported it; null without a report */
   readonly tip: string | null;
-  /** Number of slots from the cursor to the tip */
+  /** Number of slots from the cursor to the tip; null if one of them is null */
   readonly lag: string | null;
-  /** Speed in the newest report; null without a report and while the scan is paused */
+  /** Blocks per second in the newest report of a worker; null without a report, and while the scan is paused */
   readonly blocksPerSecond: number | null;
-  /** Time of the newest report; null without a report */
+  /** Time of the newest report of a worker; null if no worker has reported */
   readonly at: string | null;
   /** Ranges of blocks that no node returned, newest first */
   readonly gaps: readonly ({
-    /** First slot */
+    /** First slot of the range */
     readonly from: string;
-    /** Last slot */
+    /** Last slot of the range */
     readonly to: string;
     /** `open`: the gap stops the scan. `filled`: nodes returned the blocks. `closed`: an operator let the scan continue without the blocks */
     readonly state: "open" | "filled" | "closed";
@@ -646,7 +646,7 @@ export type Scan = {
   readonly backfills: readonly Backfill[];
   /** Why the scan is stopped, for display */
   readonly reason: string;
-  /** Time since which the scan is stopped */
+  /** Time at which the scan stopped */
   readonly since: string;
   /** The scan is stopped until nodes recover or an operator acts */
   readonly state: "waiting" | "stopped";
@@ -660,19 +660,19 @@ export type Scan = {
     /** Height of the block */
     readonly height: string;
   } | null;
-  /** Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report */
+  /** Newest slot that a quorum of nodes has finalized, as a worker last reported it; null without a report */
   readonly tip: string | null;
-  /** Number of slots from the cursor to the tip */
+  /** Number of slots from the cursor to the tip; null if one of them is null */
   readonly lag: string | null;
-  /** Speed in the newest report; null without a report and while the scan is paused */
+  /** Blocks per second in the newest report of a worker; null without a report, and while the scan is paused */
   readonly blocksPerSecond: number | null;
-  /** Time of the newest report; null without a report */
+  /** Time of the newest report of a worker; null if no worker has reported */
   readonly at: string | null;
   /** Ranges of blocks that no node returned, newest first */
   readonly gaps: readonly ({
-    /** First slot */
+    /** First slot of the range */
     readonly from: string;
-    /** Last slot */
+    /** Last slot of the range */
     readonly to: string;
     /** `open`: the gap stops the scan. `filled`: nodes returned the blocks. `closed`: an operator let the scan continue without the blocks */
     readonly state: "open" | "filled" | "closed";
@@ -691,7 +691,7 @@ export type Scan = {
   readonly backfills: readonly Backfill[];
   /** Why the scan is stopped, for display */
   readonly reason: string;
-  /** Time since which the scan is stopped */
+  /** Time at which the scan stopped */
   readonly since: string;
   /** An operator paused the scan */
   readonly state: "paused";
@@ -707,19 +707,19 @@ export type Scan = {
     /** Height of the block */
     readonly height: string;
   } | null;
-  /** Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report */
+  /** Newest slot that a quorum of nodes has finalized, as a worker last reported it; null without a report */
   readonly tip: string | null;
-  /** Number of slots from the cursor to the tip */
+  /** Number of slots from the cursor to the tip; null if one of them is null */
   readonly lag: string | null;
-  /** Speed in the newest report; null without a report and while the scan is paused */
+  /** Blocks per second in the newest report of a worker; null without a report, and while the scan is paused */
   readonly blocksPerSecond: number | null;
-  /** Time of the newest report; null without a report */
+  /** Time of the newest report of a worker; null if no worker has reported */
   readonly at: string | null;
   /** Ranges of blocks that no node returned, newest first */
   readonly gaps: readonly ({
-    /** First slot */
+    /** First slot of the range */
     readonly from: string;
-    /** Last slot */
+    /** Last slot of the range */
     readonly to: string;
     /** `open`: the gap stops the scan. `filled`: nodes returned the blocks. `closed`: an operator let the scan continue without the blocks */
     readonly state: "open" | "filled" | "closed";
@@ -738,15 +738,15 @@ export type Scan = {
   readonly backfills: readonly Backfill[];
   /** Why the scan is stopped, for display */
   readonly reason: string;
-  /** Time since which the scan is stopped */
+  /** Time at which the scan stopped */
   readonly since: string;
   /** No node returns blocks that exist, or nodes return blocks that are not linked */
   readonly state: "gap";
   /** Slots of the missing blocks */
   readonly gap: {
-    /** First slot */
+    /** First slot of the range */
     readonly from: string;
-    /** Last slot */
+    /** Last slot of the range */
     readonly to: string;
   };
 } | {
@@ -759,19 +759,19 @@ export type Scan = {
     /** Height of the block */
     readonly height: string;
   } | null;
-  /** Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report */
+  /** Newest slot that a quorum of nodes has finalized, as a worker last reported it; null without a report */
   readonly tip: string | null;
-  /** Number of slots from the cursor to the tip */
+  /** Number of slots from the cursor to the tip; null if one of them is null */
   readonly lag: string | null;
-  /** Speed in the newest report; null without a report and while the scan is paused */
+  /** Blocks per second in the newest report of a worker; null without a report, and while the scan is paused */
   readonly blocksPerSecond: number | null;
-  /** Time of the newest report; null without a report */
+  /** Time of the newest report of a worker; null if no worker has reported */
   readonly at: string | null;
   /** Ranges of blocks that no node returned, newest first */
   readonly gaps: readonly ({
-    /** First slot */
+    /** First slot of the range */
     readonly from: string;
-    /** Last slot */
+    /** Last slot of the range */
     readonly to: string;
     /** `open`: the gap stops the scan. `filled`: nodes returned the blocks. `closed`: an operator let the scan continue without the blocks */
     readonly state: "open" | "filled" | "closed";
@@ -832,7 +832,7 @@ export interface SettlementExplanation {
   readonly alerts: readonly ({
     /** Position of the alert, for `POST /v1/resume` and `POST /v1/alerts/seen` */
     readonly position: string;
-    /** Explanation, for display */
+    /** Explanation of the alert, for display */
     readonly message: string;
     /** Time at which the alert was raised */
     readonly raisedAt: string;
@@ -903,7 +903,7 @@ export interface StatusAnswer {
 export interface StatusReason {
   /** Stable identifier of the reason, for programs */
   readonly code: string;
-  /** Explanation, for display */
+  /** Explanation of the reason, for display */
   readonly message: string;
 }
 
@@ -925,7 +925,7 @@ export interface UnreadWallet {
   readonly wallet: string;
   /** Why the wallet could not be compared */
   readonly reason: string;
-  /** Time since which the wallet could not be compared */
+  /** Time of the first failed comparison since the last successful one */
   readonly since: string;
   /** Time of the last try to compare the wallet */
   readonly askedAt: string;
@@ -950,7 +950,7 @@ export interface WalletBaseline {
 export interface Warning {
   /** Stable identifier of the warning, for programs */
   readonly code: string;
-  /** Explanation, for display */
+  /** Explanation of the warning, for display */
   readonly message: string;
 }
 
@@ -1029,7 +1029,7 @@ export interface WebhookWithSecret {
   readonly previousSecretUntil: string | null;
   /** Time at which the endpoint was created */
   readonly createdAt: string;
-  /** Signing secret, only in this response; null if no new secret was created */
+  /** Signing secret, returned only in this response; null if no new secret was created */
   readonly secret: string | null;
 }
 
@@ -1282,9 +1282,9 @@ export interface Bodies {
     readonly reason: string;
   };
   readonly closeScanGap: {
-    /** First slot */
+    /** First slot of the range */
     readonly from: string;
-    /** Last slot; the scan must have passed it */
+    /** Last slot of the range; the scan must have passed it */
     readonly to: string;
     /** Reason for this action, stored with the name of the API key */
     readonly reason: string;

@@ -37,9 +37,9 @@ export const amountPattern = `^${patternUpTo(U64_MAX)}$`;
 /** RFC 9457 problem document: the body of every response with status 400 or above. Further fields depend on `code`. */
 export const ProblemBody = z
   .looseObject({
-    type: text('A URN that ends in `code`'),
+    type: text('URN of this kind of error; ends in `code`'),
     title: text('Short description of this kind of error, for display'),
-    status: z.int().describe('HTTP status'),
+    status: z.int().describe('HTTP status code of the response'),
     detail: text('What happened in this request, for display'),
     code: text('Stable identifier of the error, for programs'),
   })
@@ -101,7 +101,7 @@ export const userRef = idParam.describe(
 export const WarningBody = z
   .object({
     code: text('Stable identifier of the warning, for programs'),
-    message: text('Explanation, for display'),
+    message: text('Explanation of the warning, for display'),
   })
   .meta({ id: 'Warning' });
 

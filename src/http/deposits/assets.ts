@@ -27,7 +27,7 @@ const AssetBody = z
   .object({
     asset: text('`SOL` or the address of a mint'),
     program: textOrNull('Token program of the mint; null for SOL'),
-    decimals: z.int().describe('Number of decimals'),
+    decimals: z.int().describe('Number of decimals of the asset'),
     extensions: z.array(z.string()).readonly().describe('Names of the Token-2022 extensions of the mint'),
     freezeAuthority: textOrNull(
       'Address that can freeze every token account of the mint, including deposit accounts; null if the mint has none',

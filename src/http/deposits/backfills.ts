@@ -44,8 +44,8 @@ const ReportBody = z
   .meta({ id: 'AuditReport' }) satisfies z.ZodType<AuditReport>;
 
 const rangeFields = {
-  from: position.describe('First slot'),
-  to: position.describe('Last slot; the scan must have passed it'),
+  from: position.describe('First slot of the range'),
+  to: position.describe('Last slot of the range; the scan must have passed it'),
   reason,
 };
 
@@ -81,8 +81,8 @@ export const BackfillBody = z
     address: textOrNull(
       'Address of the wallet whose history is read; null if the blocks are read again for all wallets',
     ),
-    from: u64.describe('First slot'),
-    to: u64.describe('Last slot'),
+    from: u64.describe('First slot of the range'),
+    to: u64.describe('Last slot of the range'),
     repair: z.boolean().describe('Whether missing deposits are recorded'),
     actor: text('Name of the API key or operator that requested the backfill'),
     reason: text('Reason for the backfill'),
@@ -95,9 +95,14 @@ export const BackfillBody = z
       .nullable()
       .describe('Slot up to which blocks are read, apart from gaps; null before the first block'),
     blocks: count.describe('Number of blocks read'),
-    found: count.describe('Number of deposits found that differ from the database'),
+    found: count.describe('Number of deposits on chain that differed from the database'),
     unread: z
-      .array(z.object({ from: u64.describe('First slot'), to: u64.describe('Last slot') }))
+      .array(
+        z.object({
+          from: u64.describe('First slot of the range'),
+          to: u64.describe('Last slot of the range'),
+        }),
+      )
       .readonly()
       .describe(
         'Slot ranges of closed gaps whose blocks no node returned; empty until the backfill has tried to read these gaps',

@@ -51,7 +51,10 @@ const AddressBody = z
     assignedAt: time
       .nullable()
       .describe('Time at which the address was assigned to its user; null until then'),
-    warnings: z.array(WarningBody).readonly().describe('Conditions that need attention but block nothing'),
+    warnings: z
+      .array(WarningBody)
+      .readonly()
+      .describe('Conditions that need attention, although the request has succeeded'),
   })
   .meta({ id: 'DepositAddress' });
 
@@ -61,7 +64,7 @@ const ManifestBody = z
     publicKey: z
       .string()
       .max(44)
-      .describe('Public key of the signer of the manifest in base58. This key signs nothing else'),
+      .describe('Public key of the signer of the manifest in base58. This key signs only manifests'),
     entries: z
       .array(
         z.strictObject({
@@ -91,7 +94,10 @@ const ImportedBody = z
       .describe(
         'Number of free addresses. Counted only up to 10,000, or up to SLUICE_ADDRESS_LOW_WATER if that is higher',
       ),
-    warnings: z.array(WarningBody).readonly().describe('Conditions that need attention but block nothing'),
+    warnings: z
+      .array(WarningBody)
+      .readonly()
+      .describe('Conditions that need attention, although the request has succeeded'),
   })
   .meta({ id: 'AddressImport' });
 

@@ -21,7 +21,7 @@ const UnreadBody = z
   .object({
     wallet: text('Address of the wallet'),
     reason: text('Why the wallet could not be compared'),
-    since: time.describe('Time since which the wallet could not be compared'),
+    since: time.describe('Time of the first failed comparison since the last successful one'),
     askedAt: time.describe('Time of the last try to compare the wallet'),
   })
   .meta({ id: 'UnreadWallet' });

@@ -10,7 +10,10 @@ import { BackfillBody, presentBackfill, RangeBody } from './backfills.ts';
 const tags = ['operations'];
 const MAX_GAPS = 100;
 const MAX_BACKFILLS = 100;
-const range = z.object({ from: u64.describe('First slot'), to: u64.describe('Last slot') });
+const range = z.object({
+  from: u64.describe('First slot of the range'),
+  to: u64.describe('Last slot of the range'),
+});
 
 const GapBody = range.extend({
   state: z
@@ -41,20 +44,22 @@ const scanFields = z.object({
   tip: u64
     .nullable()
     .describe(
-      'Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report',
+      'Newest slot that a quorum of nodes has finalized, as a worker last reported it; null without a report',
     ),
-  lag: u64.nullable().describe('Number of slots from the cursor to the tip'),
+  lag: u64.nullable().describe('Number of slots from the cursor to the tip; null if one of them is null'),
   blocksPerSecond: z
     .number()
     .nullable()
-    .describe('Speed in the newest report; null without a report and while the scan is paused'),
-  at: time.nullable().describe('Time of the newest report; null without a report'),
+    .describe(
+      'Blocks per second in the newest report of a worker; null without a report, and while the scan is paused',
+    ),
+  at: time.nullable().describe('Time of the newest report of a worker; null if no worker has reported'),
   gaps: z.array(GapBody).readonly().describe('Ranges of blocks that no node returned, newest first'),
   backfills: z.array(BackfillBody).readonly().describe('Backfills that have not ended'),
 });
 const stoppedFields = scanFields.extend({
   reason: text('Why the scan is stopped, for display'),
-  since: time.describe('Time since which the scan is stopped'),
+  since: time.describe('Time at which the scan stopped'),
 });
 const ScanBody = z
   .discriminatedUnion('state', [

@@ -16,7 +16,7 @@ export const AlertBody = z
     subject: text(
       'Subject of the alert: a settlement (a withdrawal by its own id), signature, wallet, node or webhook, or `sluice` for the whole service',
     ),
-    message: text('Explanation, for display'),
+    message: text('Explanation of the alert, for display'),
     runbook: text('Path of the runbook page in the repository'),
     details: z.record(z.string(), z.unknown()).describe('Further fields, depending on `kind`'),
     raisedAt: time.describe('Time at which the alert was raised'),
@@ -48,7 +48,9 @@ const CloseBody = z.strictObject({
 });
 
 const ClosedAlertBody = z
-  .object({ closed: z.boolean().describe('False if there was no such open alert') })
+  .object({
+    closed: z.boolean().describe('True if the request closed the alert; false if no such alert was open'),
+  })
   .meta({ id: 'ClosedAlert' });
 
 /** Routes of `/v1/alerts`. The API key's name is stored with each action. */

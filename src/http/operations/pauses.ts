@@ -38,7 +38,7 @@ const PausesBody = z
             scope: text('Scope of the pause: `all`, `kind/<kind>` or `wallet/<address>`'),
             reason: text('Reason for the pause'),
             actor: text('Name of the API key, operator or process that began the pause'),
-            since: time.describe('Start of the pause'),
+            since: time.describe('Time at which the pause began'),
           })
           .meta({ id: 'Pause' }),
       )

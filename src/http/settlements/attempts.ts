@@ -74,7 +74,7 @@ export const ExplainedBody = z
       .array(
         z.object({
           node: textOrNull('Name of the node that must provide the evidence; null if no single node can'),
-          what: text('Missing evidence, for display'),
+          what: text('Description of the missing evidence, for display'),
         }),
       )
       .readonly()

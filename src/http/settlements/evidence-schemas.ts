@@ -20,7 +20,9 @@ const AgreedBlockBody = z
 
 export const EvidenceBody = z
   .object({
-    askedAt: time.nullable().describe('Time of the first question; null for evidence stored without times'),
+    askedAt: time
+      .nullable()
+      .describe('Time of the first request to the nodes; null for evidence stored without times'),
     judgedAt: time.nullable().describe('Time of the verdict; null for evidence stored without times'),
     quorum: z.int().describe('Minimum number of nodes that must agree'),
     lastHeight: u64

@@ -28,7 +28,7 @@ const explanationFields = {
 const ExplanationBody = z
   .object({
     id: text('Your id for the withdrawal'),
-    status: Status.describe('Current status'),
+    status: Status.describe('Current status of the withdrawal'),
     reason: Reason,
     ...explanationFields,
   })

@@ -55,7 +55,7 @@ export const WebhookBody = z.object(webhookFields).meta({ id: 'Webhook' });
 export const WebhookWithSecretBody = z
   .object({
     ...webhookFields,
-    secret: textOrNull('Signing secret, only in this response; null if no new secret was created'),
+    secret: textOrNull('Signing secret, returned only in this response; null if no new secret was created'),
   })
   .meta({ id: 'WebhookWithSecret' });
 

@@ -43,7 +43,7 @@ export const Status = z.enum(WITHDRAWAL_STATUSES).meta({ id: 'WithdrawalStatus' 
 export const Reason = z
   .object({
     code: text('Stable identifier of the reason, for programs'),
-    message: text('Explanation, for display'),
+    message: text('Explanation of the reason, for display'),
   })
   .meta({ id: 'StatusReason' })
   .nullable()

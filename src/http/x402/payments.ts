@@ -16,7 +16,7 @@ const PaymentBody = z
     state: z
       .enum(PAYMENT_STATES)
       .describe('State of the sale: whether the payment has settled and the resource was served'),
-    reason: textOrNull('Why the payment became `refundable` or `unmatched`; null if it never did'),
+    reason: textOrNull('Why the payment became `refundable` or `unmatched`; null if it became neither'),
     signature: textOrNull('Transaction signature in base58; null until the transaction is signed'),
     seller: z.enum(['gateway', 'facilitator']).describe('Part of Sluice that received the payment'),
     dialect: z

@@ -582,7 +582,7 @@ export type Scan = {
   readonly blocksPerSecond: number | null;
   /** Time of the newest report of a worker; null if no worker has reported */
   readonly at: string | null;
-  /** Ranges of blocks that no node returned, newest first */
+  /** Ranges of blocks that no node returned, newest first; at most 100 */
   readonly gaps: readonly ({
     /** First slot of the range */
     readonly from: string;
@@ -601,7 +601,7 @@ export type Scan = {
     /** Time at which a rescan had read all blocks of the gap from a quorum of nodes; null until then */
     readonly readAt: string | null;
   })[];
-  /** Backfills that have not ended */
+  /** Backfills that have not ended; at most 100 */
   readonly backfills: readonly Backfill[];
   /** The scan makes progress */
   readonly state: "starting" | "tail" | "catch-up";
@@ -623,7 +623,7 @@ export type Scan = {
   readonly blocksPerSecond: number | null;
   /** Time of the newest report of a worker; null if no worker has reported */
   readonly at: string | null;
-  /** Ranges of blocks that no node returned, newest first */
+  /** Ranges of blocks that no node returned, newest first; at most 100 */
   readonly gaps: readonly ({
     /** First slot of the range */
     readonly from: string;
@@ -642,7 +642,7 @@ export type Scan = {
     /** Time at which a rescan had read all blocks of the gap from a quorum of nodes; null until then */
     readonly readAt: string | null;
   })[];
-  /** Backfills that have not ended */
+  /** Backfills that have not ended; at most 100 */
   readonly backfills: readonly Backfill[];
   /** Why the scan is stopped, for display */
   readonly reason: string;
@@ -668,7 +668,7 @@ export type Scan = {
   readonly blocksPerSecond: number | null;
   /** Time of the newest report of a worker; null if no worker has reported */
   readonly at: string | null;
-  /** Ranges of blocks that no node returned, newest first */
+  /** Ranges of blocks that no node returned, newest first; at most 100 */
   readonly gaps: readonly ({
     /** First slot of the range */
     readonly from: string;
@@ -687,7 +687,7 @@ export type Scan = {
     /** Time at which a rescan had read all blocks of the gap from a quorum of nodes; null until then */
     readonly readAt: string | null;
   })[];
-  /** Backfills that have not ended */
+  /** Backfills that have not ended; at most 100 */
   readonly backfills: readonly Backfill[];
   /** Why the scan is stopped, for display */
   readonly reason: string;
@@ -715,7 +715,7 @@ export type Scan = {
   readonly blocksPerSecond: number | null;
   /** Time of the newest report of a worker; null if no worker has reported */
   readonly at: string | null;
-  /** Ranges of blocks that no node returned, newest first */
+  /** Ranges of blocks that no node returned, newest first; at most 100 */
   readonly gaps: readonly ({
     /** First slot of the range */
     readonly from: string;
@@ -734,7 +734,7 @@ export type Scan = {
     /** Time at which a rescan had read all blocks of the gap from a quorum of nodes; null until then */
     readonly readAt: string | null;
   })[];
-  /** Backfills that have not ended */
+  /** Backfills that have not ended; at most 100 */
   readonly backfills: readonly Backfill[];
   /** Why the scan is stopped, for display */
   readonly reason: string;
@@ -767,7 +767,7 @@ export type Scan = {
   readonly blocksPerSecond: number | null;
   /** Time of the newest report of a worker; null if no worker has reported */
   readonly at: string | null;
-  /** Ranges of blocks that no node returned, newest first */
+  /** Ranges of blocks that no node returned, newest first; at most 100 */
   readonly gaps: readonly ({
     /** First slot of the range */
     readonly from: string;
@@ -786,7 +786,7 @@ export type Scan = {
     /** Time at which a rescan had read all blocks of the gap from a quorum of nodes; null until then */
     readonly readAt: string | null;
   })[];
-  /** Backfills that have not ended */
+  /** Backfills that have not ended; at most 100 */
   readonly backfills: readonly Backfill[];
   /** No worker reports, or no worker has started the scan */
   readonly state: "silent" | "absent";

@@ -5,7 +5,7 @@ import type { CallOptions } from './waiting.ts';
 
 export type { ScanGap, ScanRange, ScanStatus } from '../domain/scan.ts';
 
-/** Status of the scan, all recorded gaps (newest first), and unfinished backfills. */
+/** Status of the scan, with at most 100 gaps (newest first) and at most 100 unfinished backfills. */
 export type ScanOverview = Scan;
 
 /** Operator commands for the scan. Each one returns the resulting status of the scan. */

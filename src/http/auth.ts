@@ -10,7 +10,7 @@ declare module 'fastify' {
 
 const BEARER = /^Bearer +([\x21-\x7e]{1,256})$/i;
 
-/** Requires a known API key for the routes of `app`, and sets `caller` to its name. The key is never logged. */
+/** Requires a known API key for the routes of `app`, and sets `caller` to the name of the key. Never logs a key. */
 export function requireApiKey(app: FastifyInstance, keys: Pick<ApiKeys, 'holderOf'>): void {
   app.decorateRequest('caller', '');
   app.addHook('onRequest', async (request, reply) => {

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { VERSION } from '../platform/version.ts';
 
-/** zod marks a `readonly()` array as `readOnly`, which in a request means "do not send". */
+/** Removes `readOnly`, which zod adds to a `readonly()` array: in a request it would mean "do not send". */
 const zodToJsonConfig = {
   override: ({ jsonSchema }: { jsonSchema: { readOnly?: boolean } }) => {
     delete jsonSchema.readOnly;

@@ -51,7 +51,7 @@ function asDomainError(error: unknown, isRead: boolean): DomainError | null {
 
 function sendDomainError(error: DomainError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { status, retryable } = ERROR_KINDS[error.code];
-  // During an outage, one line with the cause is enough for each request.
+  // One line without the stack is enough: during an outage every request fails for the same cause.
   if (retryable && status >= 500)
     request.log.warn({ code: error.code, cause: causeText(error) }, error.message);
   else if (status >= 500) request.log.error({ err: error }, error.message);

@@ -49,7 +49,6 @@ const rangeFields = {
   reason,
 };
 
-/** A range of slots, both ends inclusive, and a reason. */
 export const RangeBody = z.strictObject(rangeFields).transform(inOrder);
 
 const RequestBody = z
@@ -118,7 +117,6 @@ export const BackfillBody = z
 
 const tags = ['operations'];
 
-/** Routes of `/v1/backfills`. The name of the API key is stored with each backfill. */
 export function backfillRoutes(app: FastifyInstance, deps: BackfillDeps): void {
   const { backfills } = deps.ledger;
   route(app, 'POST', '/v1/backfills', {

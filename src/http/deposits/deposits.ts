@@ -95,11 +95,6 @@ const DepositQuery = z.strictObject({
   ...pageQuery,
 });
 
-/**
- * `GET /v1/deposits`: with `after` the feed of deposit events, without it the deposits in their current state.
- * `GET /v1/deposits/{id}`: one deposit in its current state.
- * `POST /v1/deposits/{id}/reject`: ends a deposit that one node reported and a quorum denies.
- */
 export function depositRoutes(app: FastifyInstance, deps: DepositDeps): void {
   const { ledger, explorer } = deps;
   const present = presenter(explorer);
@@ -109,7 +104,7 @@ export function depositRoutes(app: FastifyInstance, deps: DepositDeps): void {
     tags,
     summary: 'List deposits, or follow their events',
     description:
-      'With `after`: events, oldest first. Their sequence has no gaps, and no event is ever added below one that was returned. A request examines a limited number of events, so a filtered response may be empty: continue with `next`. `cursor` has no effect. Without `after`: deposits in their current state, newest first.',
+      'With `after`: events, oldest first. Their sequence has no gaps, and no event is ever added below one that was returned. A request examines a limited number of events, so a filtered response can be empty: continue with `next`. `cursor` has no effect. Without `after`: deposits in their current state, newest first.',
     querystring: DepositQuery,
     response: z.union([FeedBody, PageBody]),
     handler: async ({ query: { after, ...query } }) => {

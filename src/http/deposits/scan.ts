@@ -54,8 +54,14 @@ const scanFields = z.object({
       'Blocks per second in the newest report of a worker; null without a report, and while the scan is paused',
     ),
   at: time.nullable().describe('Time of the newest report of a worker; null if no worker has reported'),
-  gaps: z.array(GapBody).readonly().describe('Ranges of blocks that no node returned, newest first'),
-  backfills: z.array(BackfillBody).readonly().describe('Backfills that have not ended'),
+  gaps: z
+    .array(GapBody)
+    .readonly()
+    .describe(`Ranges of blocks that no node returned, newest first; at most ${MAX_GAPS}`),
+  backfills: z
+    .array(BackfillBody)
+    .readonly()
+    .describe(`Backfills that have not ended; at most ${MAX_BACKFILLS}`),
 });
 const stoppedFields = scanFields.extend({
   reason: text('Why the scan is stopped, for display'),
@@ -83,7 +89,6 @@ const ScanBody = z
   ])
   .meta({ id: 'Scan' });
 
-/** Routes of `/v1/scan`: status and operator actions. The name of the API key is stored with each action. */
 export function scanRoutes(app: FastifyInstance, { ledger }: { readonly ledger: Ledger }): void {
   route(app, 'GET', '/v1/scan', {
     operationId: 'getScan',

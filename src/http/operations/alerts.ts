@@ -53,7 +53,6 @@ const ClosedAlertBody = z
   })
   .meta({ id: 'ClosedAlert' });
 
-/** Routes of `/v1/alerts`. The API key's name is stored with each action. */
 export function alertRoutes(app: FastifyInstance, { ledger }: { readonly ledger: Ledger }): void {
   listRoute(app, '/v1/alerts', {
     operationId: 'listAlerts',

@@ -47,7 +47,6 @@ const PausesBody = z
   })
   .meta({ id: 'Pauses' });
 
-/** `GET /v1/pause`, `POST /v1/pause` and `POST /v1/resume`. The name of the API key is stored with each action. */
 export function pauseRoutes(
   app: FastifyInstance,
   { ledger: { pauses } }: { readonly ledger: Pick<Ledger, 'pauses'> },

@@ -87,7 +87,7 @@ async function explanationOf({ ledger, explorer }: ExplanationDeps, explain: Exp
     row.kind === WITHDRAWAL ? ledger.withdrawals.get(id) : null,
   ]);
   const attempt = await explain(attempts);
-  // An unsigned attempt waits for the signer, whatever the nodes return about it.
+  // Null for an unsigned attempt: it waits for the signer, whatever the nodes return about it.
   const verdict = attempt?.state === 'signed' ? attempt.verdict : null;
   return {
     ...presentSettlement(row),

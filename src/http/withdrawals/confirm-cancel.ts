@@ -58,7 +58,7 @@ export async function endAsPaid(deps: CustomerCommandDeps, id: string, note: Ope
   if (kind === WITHDRAWAL) await sendUpdate(deps, id, cancelWithdrawal);
 }
 
-/** True if the withdrawal is unfinished and its workflow accepted the update. Otherwise the ledger must decide. */
+/** True if the withdrawal is unfinished and its workflow accepted the update. Otherwise the caller must write to the database. */
 async function updateUnfinished(
   deps: CustomerCommandDeps,
   id: string,

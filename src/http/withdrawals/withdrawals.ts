@@ -108,7 +108,7 @@ function commandRoutes(app: FastifyInstance, deps: WithdrawalRouteDeps): void {
 async function createWithdrawal(deps: WithdrawalRouteDeps, body: unknown) {
   const terms = checkTerms(body);
   const { row, created } = await deps.ledger.withdrawals.reserve(terms);
-  // A caller that treated this error as a refusal, and paid in another way, would pay twice.
+  // The hint is for callers that would take this error for a refusal and pay again under another id.
   const asStored = onStartFailure(`withdrawal ${row.id}`, ': do not request this payment with another id');
   if (!isTerminal(row.status)) await startWithdrawal(deps.temporal, termsOf(row)).catch(asStored);
   return { created, withdrawal: await show(deps, row.id) };

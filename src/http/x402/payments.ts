@@ -83,7 +83,7 @@ export function paymentRoutes(app: FastifyInstance, { ledger }: { readonly ledge
   });
 }
 
-/** `signatures`: signature of the newest attempt by payment id. An `unmatched` payment can have no attempt. */
+/** `signatures`: signature of the newest attempt by payment id. Without an attempt, the row itself has the signature. */
 function present(row: PaymentRow, signatures: ReadonlyMap<string, string | null>) {
   const { network, asset, amount, payTo } = row.terms;
   return { ...row, network, asset, amount, payTo, signature: signatures.get(row.id) ?? row.signature };

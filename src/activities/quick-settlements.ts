@@ -6,22 +6,25 @@ import { setAside } from '../settlement/state.ts';
 import { createSettlementActivities, type SettlementsDeps } from './settlements.ts';
 
 export interface QuickDeps extends JudgeDeps, Pick<SettlementsDeps, 'signer'> {
-  /** Milliseconds that a caller waits for `confirmed`. Then the settlement continues like any other. Default 2,000. */
+  /**
+   * Milliseconds that a caller waits for `confirmed`; the settlement then continues without the caller. Default 2,000.
+   */
   readonly answerWithinMs?: number;
 }
 
-const ANSWER_WITHIN_MS = 2_000;
+const DEFAULT_ANSWER_WITHIN_MS = 2_000;
 
-/** The first part of settlements whose callers expect an answer within a second. Idempotent. */
+/** The first part of settlements whose callers expect an answer within about a second. Idempotent. */
 export function createQuickActivities(deps: QuickDeps) {
-  const { ledger, answerWithinMs = ANSWER_WITHIN_MS } = deps;
+  const { ledger, answerWithinMs = DEFAULT_ANSWER_WITHIN_MS } = deps;
   const steps = createSettlementActivities(deps);
   const answerSoon = createAnswering(deps);
 
   return {
     /**
-     * Prepares, signs, stores and sends. Returns the state once a node shows the attempt confirmed, or after two
-     * seconds. Returns earlier if keys on other workers must sign. A repeated call continues with the stored attempt.
+     * Prepares, signs and sends an attempt. Returns the state when a node reports the attempt as confirmed, or after
+     * `answerWithinMs`, or at once if keys on other workers must sign. A repeated call continues with the stored
+     * attempt.
      * @throws NotFound, SigningRefused
      */
     async settleQuickly(input: Parameters<typeof steps.prepareSettlement>[0]): Promise<SettlementState> {

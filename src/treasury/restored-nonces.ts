@@ -2,7 +2,12 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { LostNonceRow } from '../ledger/settlements/nonces.ts';
 import type { Chain } from '../solana/chain.ts';
 import { nonceAddress, nonceSeed } from '../solana/nonces/account.ts';
-import { agreedNonces, isGone, mayBeLost, surveyNonces } from '../solana/nonces/survey.ts';
+import {
+  agreedNonces,
+  isNonceUsedUp,
+  mayBeUsedByLostAttempt,
+  surveyNonces,
+} from '../solana/nonces/survey.ts';
 
 interface RestoredNoncesDeps {
   readonly ledger: Ledger;
@@ -40,7 +45,7 @@ async function areGone({ pool }: Chain, suspected: readonly LostNonceRow[], end:
     pool,
     suspected.map(({ address }) => address),
   );
-  return suspected.every(({ nonce }, index) => isGone(nonce, end, survey[index] ?? [], pool.quorum));
+  return suspected.every(({ nonce }, index) => isNonceUsedUp(nonce, end, survey[index] ?? [], pool.quorum));
 }
 
 /** Every nonce that a lost attempt may use. Null if too few nodes report any account. */
@@ -56,7 +61,7 @@ async function findSuspects(
     const agreed = survey[index] ?? null;
     if (agreed === null) return null;
     const { nonce, slot } = agreed;
-    if (nonce !== null && mayBeLost(agreed, state === 'leased' ? recorded : null))
+    if (nonce !== null && mayBeUsedByLostAttempt(agreed, state === 'leased' ? recorded : null))
       suspects.push({ address, nonce, slot });
   }
   return suspects;

@@ -6,7 +6,7 @@ import type { WithdrawalRow } from '../ledger/withdrawals/withdrawals.ts';
 import type { Refusal } from '../settlement/kind.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { AccountView } from '../solana/rpc/agreed-accounts.ts';
-import { lowestSlot, type ShownAccount } from '../solana/rpc/agreed-accounts.ts';
+import { type AccountAnswer, lowestSlot } from '../solana/rpc/agreed-accounts.ts';
 import { classifyDestination, type Destination } from '../solana/tokens/addresses.ts';
 import type { DraftBasis } from '../solana/tx/compute-limit.ts';
 import { type ListedMint, readTokenSide, type TokenSide } from './token-side.ts';
@@ -69,9 +69,9 @@ export async function readPayee(
 }
 
 function payable(
-  shown: readonly (ShownAccount | null)[],
+  shown: readonly (AccountAnswer | null)[],
   token: Exclude<Awaited<ReturnType<typeof readTokenSide>>, Refusal> | null,
-  hot: ShownAccount,
+  hot: AccountAnswer,
   isVault: boolean,
 ): Payee {
   const slot = lowestSlot(shown.filter((one) => one !== null));

@@ -6,7 +6,7 @@ import type { WithdrawalRow } from '../ledger/withdrawals/withdrawals.ts';
 import type { Refusal } from '../settlement/kind.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { AccountView } from '../solana/rpc/agreed-accounts.ts';
-import { lowestSlot, type ShownAccount } from '../solana/rpc/agreed-accounts.ts';
+import { type AccountAnswer, lowestSlot } from '../solana/rpc/agreed-accounts.ts';
 import { ataRent, deriveAta } from '../solana/tokens/ata.ts';
 import { resolveHookAccounts } from '../solana/tokens/hooks.ts';
 import { type MintInfo, readMint, transferFee } from '../solana/tokens/mint.ts';
@@ -40,7 +40,7 @@ export interface TokenReading {
 /** Reads the token side at `slot` or later, or why the token is not paid now. Throws AssetRejected. */
 export async function readTokenSide(
   reading: TokenReading,
-  shownMint: ShownAccount,
+  shownMint: AccountAnswer,
 ): Promise<{ readonly slot: bigint; readonly ataFunded: boolean; readonly side: TokenSide } | Refusal> {
   const { chain, view, rules, row, isVault } = reading;
   const mint = usableMint(reading, shownMint);
@@ -70,7 +70,7 @@ export async function readTokenSide(
 }
 
 /** Holds the withdrawal if a listed mint was closed or created again: it is no longer the customers' asset. */
-function usableMint({ row, listed }: TokenReading, { account }: ShownAccount): MintInfo | Refusal {
+function usableMint({ row, listed }: TokenReading, { account }: AccountAnswer): MintInfo | Refusal {
   if (listed === undefined) return readMint(row.asset, account);
   try {
     const mint = readMint(row.asset, account);
@@ -92,7 +92,7 @@ function mintChanged(mint: string, { program, decimals }: ListedMint, now: strin
 function sourceAccount(
   { address }: MintInfo,
   hotWallet: string,
-  shown: ShownAccount,
+  shown: AccountAnswer,
 ): TokenAccountInfo | null | Refusal {
   const name = `the hot wallet's token account ${shown.address} of ${address}`;
   try {

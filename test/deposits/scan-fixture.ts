@@ -78,7 +78,7 @@ export class ScanFixture {
       ledger: this.ledger,
       pool,
       lists: new WalletLists(),
-      held: new LedgerCompleteness(),
+      completeness: new LedgerCompleteness(),
       matcher: new DepositMatcher(this.ledger, options),
     };
   }

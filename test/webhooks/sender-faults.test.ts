@@ -73,7 +73,7 @@ describe('a fault of our own that is not counted as an attempt', () => {
     const sealed = new Webhooks(db, sealOf([other]));
     await expect(tryWith({ webhooks: sealed })).rejects.toMatchObject({ type: 'WebhookNotSent' });
     await untouched();
-    expect(await alarmed()).toEqual([expect.stringContaining('because of a fault of its own')]);
+    expect(await alarmed()).toEqual([expect.stringContaining('because of a fault of Sluice itself')]);
     expect(receiver.received).toEqual([]);
     await tryWith({ webhooks: new Webhooks(db, sealOf([other, key])) });
     expect(receiver.types()).toEqual(['deposit.final']);
@@ -106,7 +106,7 @@ describe('a fault of our own that is not counted as an attempt', () => {
     await expect(tryWith({})).rejects.toMatchObject({ type: 'WebhookNotSent' });
     await untouched();
     expect(await alarmed()).toEqual([
-      expect.stringMatching(/answered 401, and its clock and ours are 3\d+ s apart/),
+      expect.stringMatching(/answered 401, and its clock differs from ours by 3\d+ seconds/),
     ]);
     refuses(Date.now());
     await tryWith({});

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import {
   type AccountHistory,
-  areWhole,
+  areComplete,
   historyOf,
   isAbsent,
   type ListedNodes,
@@ -60,7 +60,7 @@ export async function listedFor(
     await pLimit(AT_ONCE).map(history.entries, look);
     histories.push(history);
   }
-  const isWhole = await areWhole(deps, { from, to }, histories);
+  const isWhole = await areComplete(deps, { from, to }, histories);
   return { listed: [...listed.values()], unread: [...unread], isWhole };
 }
 

@@ -6,7 +6,7 @@ import type {
   OutcomeEvidence,
 } from '../../domain/attempt.ts';
 import { lastHeight } from '../../solana/proof/attempt-evidence.ts';
-import { firstHash } from '../../solana/proof/judge.ts';
+import { firstBlockhash } from '../../solana/proof/judge.ts';
 
 /** Evidence that a final verdict still needs. `node` must provide it; null if no single node can. */
 export interface MissingEvidence {
@@ -40,7 +40,7 @@ export function missingEvidence(
   return [
     ...missingSignature(attempt),
     ...missingHeights,
-    ...missingFact(lacksBlock, `the block with hash ${firstHash(attempt)}, returned by ${quorum} nodes`),
+    ...missingFact(lacksBlock, `the block with hash ${firstBlockhash(attempt)}, returned by ${quorum} nodes`),
     ...missingFact(lacksLinks, `linked finalized blocks up to a height above ${last}`),
     ...missingStatuses(evidence, nodes),
   ];

@@ -1,5 +1,5 @@
 import type { BlockHeader } from '../../../domain/deposit.ts';
-import { LONGEST_SIGNATURE, SHORTEST_SIGNATURE } from '../../rpc/node-text.ts';
+import { MAX_SIGNATURE_LENGTH, MIN_SIGNATURE_LENGTH } from '../../rpc/node-text.ts';
 import { headerFields, headerOf } from '../block.ts';
 import { listIn } from '../listing.ts';
 import { type ByteRange, JsonBytes, type OnText, Unreadable } from './json-bytes.ts';
@@ -108,7 +108,7 @@ class AnswerScan {
   #sign(start: number, end: number): void {
     if (this.#signatures.length > this.#transactions.length) return;
     const length = end - start;
-    if (length < SHORTEST_SIGNATURE || length > LONGEST_SIGNATURE)
+    if (length < MIN_SIGNATURE_LENGTH || length > MAX_SIGNATURE_LENGTH)
       throw new Unreadable(`the text at byte ${start} is no signature`);
     this.#signatures.push({ start, end });
   }

@@ -65,12 +65,12 @@ export function createWebhookActivities(deps: WebhookDeps) {
         throw retryLater(
           'WebhookBusy',
           'too many other deliveries to this endpoint are in progress',
-          turn.backInMs,
+          turn.retryInMs,
         );
       try {
         return await tryOnce(deps, key, patience);
       } finally {
-        turn.leave();
+        turn.release();
       }
     },
   };

@@ -10,7 +10,7 @@ declare module 'fastify' {
 
 const BEARER = /^Bearer +([\x21-\x7e]{1,256})$/i;
 
-/** Requires a known API key for the routes of `app`, and sets `caller` to its name. The key is never logged. */
+/** Requires a known API key for the routes of `app`, and sets `caller` to the name of the key. Never logs a key. */
 export function requireApiKey(app: FastifyInstance, keys: Pick<ApiKeys, 'nameOf'>): void {
   app.decorateRequest('caller', '');
   app.addHook('onRequest', async (request, reply) => {
@@ -23,7 +23,9 @@ export function requireApiKey(app: FastifyInstance, keys: Pick<ApiKeys, 'nameOf'
     reply.header('www-authenticate', 'Bearer');
     throw new DomainError(
       'Unauthorized',
-      key === undefined ? 'send the API key as "Authorization: Bearer <key>"' : 'the API key is not known',
+      key === undefined
+        ? 'send the API key as "Authorization: Bearer <key>"'
+        : 'the API key is unknown; create one with `sluice keys create <name>`',
     );
   });
 }

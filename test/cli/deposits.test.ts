@@ -49,7 +49,7 @@ test('addresses made offline are imported and assigned to users, and the API rep
   };
   const imported = await sluice('addresses', 'import', 'pool.json');
   expect(imported.stdout).toBe(
-    '3 imported, 0 known before; 3 can be assigned\nwarning: 3 deposit addresses are free, fewer than 100: import more\n',
+    '3 addresses imported, 0 already known; 3 can be assigned\nwarning: 3 deposit addresses are free, fewer than 100: import more\n',
   );
   const { address } = await asked<DepositAddress>('addresses', 'assign', 'alice');
   expect(address).toBe(made.entries[0]?.address);

@@ -60,10 +60,10 @@ describe.each(WAYS)('an operator who works by $way', ({ actor, sluice: call }) =
     const { stdout } = await call('alerts', 'list');
     expect(stdout).toMatch(/^position +last seen +kind +subject +message\n/);
     expect(stdout).toContain(
-      'so it is; `sluice webhooks replay it` tries again; see docs/runbooks/webhook_dead_letter.md\n',
+      'so it is; `sluice webhooks replay it` tries to deliver it again; see docs/runbooks/webhook_dead_letter.md\n',
     );
     expect(stdout).toMatch(
-      /^(\d+) .* so it is; once investigated: `sluice alerts acknowledge \1 --reason <text>`; see docs\/runbooks\/deposit_unowned\.md$/m,
+      /^(\d+) .* so it is; after you have investigated it: `sluice alerts acknowledge \1 --reason <text>`; see docs\/runbooks\/deposit_unowned\.md$/m,
     );
     for (const kind of ['webhook_dead_letter', 'deposit_unowned'] as const) await alerts.close(kind, 'it');
     const close = ['alerts', 'close', '--subject', 'order-1', '--kind'];

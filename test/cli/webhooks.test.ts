@@ -55,9 +55,12 @@ describe('sluice webhooks', () => {
     expect(await sluice('replay', row.id)).toMatchObject({ json: { replayed: 0 }, code: 3 });
     const env = { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY };
     const nothing = await callSluice(['webhooks', 'replay', row.id], { env });
-    expect(nothing.stdout).toBe('no dead events\n');
+    expect(nothing.stdout).toBe('the endpoint has no dead events\n');
     const other = await callSluice(['webhooks', 'replay', row.id, 'evt_nothere'], { env });
-    expect(other).toMatchObject({ stdout: 'no dead event has the ID evt_nothere\n', code: 3 });
+    expect(other).toMatchObject({
+      stdout: 'the endpoint has no dead event with the ID evt_nothere\n',
+      code: 3,
+    });
     expect((await sluice('list')).json).toMatchObject({ webhooks: [{ id: row.id, waiting: 1, dead: 0 }] });
     const waiting = { deliveries: [{ entity: 'deposit/1', state: 'waiting' }] };
     expect(await sluice('deliveries', row.id)).toMatchObject({ json: waiting, code: 0 });

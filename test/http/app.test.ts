@@ -107,7 +107,7 @@ test.each([
 });
 
 test.each([
-  ['{"amount":"1","amount":"2"}', 'amount occurs twice in the body, with different values'],
+  ['{"amount":"1","amount":"2"}', 'the key amount occurs twice in the body, with different values'],
   ['{"__proto__":{"amount":"1"}}', "Body is not valid JSON but content-type is set to 'application/json'"],
   ['[]', 'a withdrawal must be one object with id, asset, amount, destination; this is an array'],
   ['null', 'a withdrawal must be one object with id, asset, amount, destination; this is nothing'],

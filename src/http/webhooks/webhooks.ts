@@ -21,7 +21,7 @@ import {
 
 export interface WebhookRouteDeps {
   readonly ledger: Ledger;
-  /** Allows private addresses and plain http. @default false */
+  /** Accepts private addresses and plain http. @default false */
   readonly allowPrivateWebhooks?: boolean;
 }
 
@@ -35,7 +35,7 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookRouteDeps): voi
     tags,
     summary: 'Create a webhook endpoint',
     description:
-      'A URL has one endpoint. If it exists, its events are replaced. The secret of a new endpoint is only in this response.',
+      'A URL has at most one endpoint: if the URL has one already, only its events are replaced. The secret of a new endpoint is returned only in this response.',
     body: NewWebhookBody,
     response: WebhookWithSecretBody,
     handler: async ({ body: { url, events } }) => {
@@ -73,7 +73,7 @@ function endpointRoutes(app: FastifyInstance, { webhooks }: Ledger): void {
     tags,
     summary: 'Rotate the signing secret of an endpoint',
     description:
-      'For `keepPreviousHours`, each delivery has two signatures: one with the new secret and one with the previous secret. A second rotation in that time replaces only the new secret.',
+      'For `keepPreviousHours`, each delivery has two signatures: one with the new secret and one with the previous secret. A second rotation within that time replaces only the new secret.',
     params,
     body: RotateBody,
     response: WebhookWithSecretBody,

@@ -98,7 +98,7 @@ describe('the address pool', () => {
     const tip = BigInt(desk.localnet.controls.chain.at('confirmed').slot);
     const refused = await importing(21, 1, `${tip + 1n}`);
     expect(refused).toMatchObject({ status: 409, body: { code: 'SlotsNotRecorded', field: 'since' } });
-    expect(refused.body.detail).toBe(`since: the newest slot is ${tip}`);
+    expect(refused.body.detail).toBe(`since is in the future: the newest slot is ${tip}`);
     const { address } = desk.keys.entry(21);
     expect((await desk.call('GET', `${ROOT}/${address}`)).status).toBe(404);
     expect(await importing(21, 1, `${tip}`)).toMatchObject({ status: 200, body: { imported: 1 } });
@@ -115,7 +115,7 @@ describe('the address pool', () => {
     expect([status, body.code, body.detail]).toEqual([
       503,
       'Unavailable',
-      'this API knows no nodes: set SLUICE_RPC_URLS',
+      'the API has no Solana nodes: set SLUICE_RPC_URLS',
     ]);
     expect(await importThere({})).toMatchObject({ status: 200, body: { imported: 1 } });
   });
@@ -233,7 +233,7 @@ describe('the warning about a deposit address', () => {
     expect(await warnings(address)).toEqual([
       {
         code: 'balance_below_minimum',
-        message: 'it holds 0 lamports, less than the 890880 that the chain requires for an account',
+        message: `${address} has 0 lamports, less than the rent-exempt minimum of 890880 lamports`,
       },
     ]);
   });

@@ -68,7 +68,10 @@ test('an explanation shows for a pending attempt how far each node is from its l
   expect(explained?.evidence?.lastHeight).toBe(last);
   expect(explained?.evidence?.finalizedHeights.map(({ node }) => node)).toEqual(names());
   expect(explained?.missing).toEqual(
-    names().map((node) => ({ node, what: expect.stringContaining(`finalized blocks above ${last}: `) })),
+    names().map((node) => ({
+      node,
+      what: expect.stringContaining(`a finalized block above height ${last}: `),
+    })),
   );
 });
 
@@ -98,8 +101,10 @@ test('an explanation names the missing evidence for an expired attempt, and the 
   const [, silent = ''] = names();
   expect(attempt).toMatchObject({ verdict: 'unknown', reason: expect.stringContaining(silent) });
   const missing = attempt?.missing ?? [];
-  expect(missing.find(({ what }) => what === 'its finalized block height')?.node).toBe(silent);
-  expect(missing.find(({ what }) => what.startsWith('the status of its signature'))?.node).toBe(silent);
+  expect(missing.find(({ what }) => what === 'the finalized block height of the node')?.node).toBe(silent);
+  expect(missing.find(({ what }) => what.startsWith('a readable status of the signature'))?.node).toBe(
+    silent,
+  );
   expect(nextStep).toContain('repair the nodes');
 });
 

@@ -2,8 +2,8 @@ import type { BoughtRequest, Obligations } from '../ledger/x402/obligations.ts';
 import type { PaymentRow } from '../ledger/x402/payments.ts';
 import { paymentHeaders } from './routes/headers.ts';
 import {
-  storable,
-  type UpstreamAsker,
+  storableAnswer,
+  type UpstreamCall,
   type UpstreamOptions,
   type UpstreamRequest,
   type UpstreamResponse,
@@ -11,7 +11,7 @@ import {
 
 interface ObligationDeps {
   readonly obligations: Pick<Obligations, 'take' | 'giveBack' | 'served' | 'refused'>;
-  readonly upstream: UpstreamAsker;
+  readonly upstream: UpstreamCall;
   /** Owner of the lease, unique for each process and request. */
   readonly holder: string;
   readonly bounds: UpstreamOptions;
@@ -56,10 +56,10 @@ export async function serveOwed(deps: ObligationDeps, payment: PaymentRow): Prom
     return { kind: 'owed', reason };
   }
   if (answer.status >= 400) {
-    await obligations.refused(id, reason, storable(answer));
+    await obligations.refused(id, reason, storableAnswer(answer));
     return { kind: 'refundable', reason, answer };
   }
-  await obligations.served(id, answer.status, storable(answer));
+  await obligations.served(id, answer.status, storableAnswer(answer));
   return { kind: 'served', answer };
 }
 

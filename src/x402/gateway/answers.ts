@@ -3,7 +3,7 @@ import { paidResponse } from '../formats/example.ts';
 import { exactJson } from '../formats/json.ts';
 import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
 import { paymentResponse, type SettleResult } from '../formats/payment-response.ts';
-import { paidHeaders } from '../routes/headers.ts';
+import { paidResponseHeaders } from '../routes/headers.ts';
 import { exampleError } from '../rules/example.ts';
 import { reasonOfVersion1 } from '../rules/reasons.ts';
 import type { Proof, Terms } from '../terms.ts';
@@ -198,7 +198,7 @@ function resultHeaders({ dialect, network }: PresentedProof, result: SettleResul
 
 /** The upstream's response. Shared caches must not serve it to clients that have not paid. */
 function forwardedAnswer(answer: UpstreamResponse, headers: GatewayAnswer['headers'] = {}): GatewayAnswer {
-  const head = { status: answer.status, headers: { ...paidHeaders(answer.headers), ...headers } };
+  const head = { status: answer.status, headers: { ...paidResponseHeaders(answer.headers), ...headers } };
   return answer.kind === 'large'
     ? { ...head, body: answer.body, discard: answer.discard }
     : { ...head, body: Buffer.from(answer.body, 'base64') };

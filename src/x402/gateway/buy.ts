@@ -5,7 +5,7 @@ import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { getSignatureStatuses } from '../../solana/rpc/methods.ts';
 import { upstreamRequest } from '../obligation.ts';
 import { type Admission, admit, paymentRow, type Reached, signatureOf, simulate } from '../purchase.ts';
-import { storable } from '../upstream.ts';
+import { storableAnswer } from '../upstream.ts';
 import { isSameCaller } from './callers.ts';
 import type { Flaw } from './check-proof.ts';
 import { deliver, POLL_MS, settlingOutcome, upstreamOptionsOf, voidOutcome } from './deliver.ts';
@@ -125,7 +125,7 @@ async function callUpstream(
   if (request === null) return null;
   const answer = await upstream(upstreamRequest(request, id), upstreamOptionsOf(route));
   if (answer.kind === 'large') answer.discard();
-  const stored = answer.kind === 'none' ? null : storable(answer);
+  const stored = answer.kind === 'none' ? null : storableAnswer(answer);
   if (stored !== null && stored.status < 400) {
     await ledger.obligations.hold(id, stored);
     return null;

@@ -3,7 +3,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { isSignature } from '../../solana/rpc/node-text.ts';
 import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
 import { clientAddress, isUntrustedForwarding, type TrustedProxies } from '../routes/client-address.ts';
-import { answerHeaders, askedHeaders } from '../routes/headers.ts';
+import { upstreamRequestHeaders, upstreamResponseHeaders } from '../routes/headers.ts';
 import type { FreeRoute, Method, PricedRoute, Route } from '../routes/route.ts';
 import { matchRoute, requestHashOf, type Target, upstreamUrl } from '../routes/target.ts';
 import { ANY_ORIGIN, type GatewayAnswer, jsonAnswer } from './answers.ts';
@@ -81,8 +81,8 @@ function passage(upstream: string, target: Target, { headers }: RawRequest): Pas
   return {
     kind: 'passage',
     url: upstreamUrl(upstream, target),
-    requestHeaders: askedHeaders(headers, false),
-    responseHeaders: answerHeaders,
+    requestHeaders: upstreamRequestHeaders(headers, false),
+    responseHeaders: upstreamResponseHeaders,
   };
 }
 
@@ -101,7 +101,7 @@ function saleOf(
   const request = {
     method,
     url: upstream === null ? '' : upstreamUrl(upstream, target),
-    headers: askedHeaders(headers, true),
+    headers: upstreamRequestHeaders(headers, true),
     body: Buffer.from(body).toString('base64'),
     isRepeatable: IDEMPOTENT.includes(method) || retryUnsafe,
   };

@@ -3,11 +3,11 @@ import type { BoughtRequest, Caller, PaymentRow } from '../../ledger/x402/paymen
 import type { CheckedPayment, PurchaseDeps } from '../purchase.ts';
 import type { PricedRoute } from '../routes/route.ts';
 import type { Refused, Resource } from '../terms.ts';
-import type { UpstreamAsker, UpstreamResponse } from '../upstream.ts';
+import type { UpstreamCall, UpstreamResponse } from '../upstream.ts';
 import type { RouteOffers } from './offers.ts';
 
 export interface SaleDeps extends PurchaseDeps {
-  readonly upstream: UpstreamAsker;
+  readonly upstream: UpstreamCall;
   readonly offers: RouteOffers;
   /** The first secret signs new quote tokens; a token is valid under any of them. */
   readonly quoteSecrets: readonly [string, ...string[]];

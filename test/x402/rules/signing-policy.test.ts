@@ -61,7 +61,7 @@ describe('the signer of a fee payer', () => {
     [
       'a price above its own limit',
       { instructions: [units(1), price(1_000_001), transferChecked()] },
-      'price of a compute unit',
+      'compute unit price',
     ],
     [
       'a memo with its own key',

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { AttemptState } from '../../domain/attempt.ts';
-import type { Ends, Unsent } from '../../domain/backpressure.ts';
+import type { EndedCounts, UnsentCounts } from '../../domain/backpressure.ts';
 import { Repository } from '../database.ts';
 
 const ENDED: readonly AttemptState[] = ['landed', 'failed', 'dead'];
@@ -11,13 +11,13 @@ const newestSigned = (kind: string) => sql<Date>`coalesce(
     order by created_at desc limit 1),
   '-infinity')`;
 
-/** Unsent attempts and the ends of the newest ones, which limit how fast each kind is prepared. */
+/** UnsentCounts attempts and the ends of the newest ones, which limit how fast each kind is prepared. */
 export class Traffic extends Repository {
   /**
    * Prepared, unsent attempts with an expiry. `living`: not expired at block height `height`. `overdue`: expired,
    * and no later one was signed. Attempts that the signer skipped or refused do not count.
    */
-  async unsent(kind: string, height: bigint): Promise<Unsent> {
+  async unsent(kind: string, height: bigint): Promise<UnsentCounts> {
     const { living, overdue } = await this.db
       .selectFrom('attempt')
       .select(({ fn }) => [
@@ -46,7 +46,7 @@ export class Traffic extends Repository {
   }
 
   /** How many of the newest `count` ended attempts died. `ended` is lower if there are fewer. */
-  async newestEnds(kind: string, count: number): Promise<Ends> {
+  async newestEnds(kind: string, count: number): Promise<EndedCounts> {
     const newest = await this.db
       .selectFrom('attempt')
       .select('state')

@@ -1,6 +1,6 @@
 import { cancellationSignal, log } from '@temporalio/activity';
 import pLimit from 'p-limit';
-import type { BlockName } from '../../domain/block-link.ts';
+import type { BlockId } from '../../domain/block-link.ts';
 import type { CatchUpPlan, CatchUpRange, JoinEnd, RangeEnd } from '../../domain/scan.ts';
 import { lowest } from '../../domain/units.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -119,7 +119,7 @@ async function rangesAhead(
   const headers = new HeaderQuorum(pool);
   await headers.request(ends);
   const agreed = ends.flatMap((slot) => headers.agreed(slot) ?? []);
-  const starts: readonly BlockName[] = [cursor, ...agreed];
+  const starts: readonly BlockId[] = [cursor, ...agreed];
   return agreed.flatMap((end, index) => rangeAfter(starts[index], end.slot));
 }
 
@@ -131,7 +131,7 @@ async function join(deps: RangeDeps, from: Cursor): Promise<Cursor> {
   }
 }
 
-function rangeAfter(after: BlockName | undefined, to: bigint): readonly CatchUpRange[] {
+function rangeAfter(after: BlockId | undefined, to: bigint): readonly CatchUpRange[] {
   if (after === undefined) return [];
   const { slot, blockhash, height } = after;
   return [{ after: { slot: slot.toString(), blockhash, height: height.toString() }, to: to.toString() }];
@@ -148,7 +148,7 @@ async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, over: Ab
   const { ledger, matcher, slowMs = STALLED_MS } = deps;
   const reader = openReader(deps, deps.budgetBytes ?? BUDGET_BYTES, over);
   const last = BigInt(to);
-  let cursor: BlockName = {
+  let cursor: BlockId = {
     slot: BigInt(after.slot),
     blockhash: after.blockhash,
     height: BigInt(after.height),

@@ -4,9 +4,9 @@ import { parseAmount } from '../../domain/amount.ts';
 import {
   type AssetChange,
   changeTerms,
+  defaultSolTerms,
   SOL,
-  untouchedSol,
-  untouchedToken,
+  withDefaultTerms,
 } from '../../domain/deposit-asset.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { allowsHooks, type TokenPolicy } from '../../domain/token-rules.ts';
@@ -141,12 +141,19 @@ async function readAsset(
 ): Promise<{ readonly fresh: NewAsset; readonly hookProgram: string | null }> {
   const opened = await chain();
   if (asset === SOL) {
-    const sol = untouchedSol(await opened.rentMinimum(0));
+    const sol = defaultSolTerms(await opened.rentMinimum(0));
     return { fresh: { ...sol, extensions: [] }, hookProgram: null };
   }
   const { hookProgram, ...mint } = await agreedMint(opened.pool, asset);
   const { program, decimals, extensions, freezeAuthority, permanentDelegate } = mint;
-  const fresh = untouchedToken({ asset, program, decimals, extensions, freezeAuthority, permanentDelegate });
+  const fresh = withDefaultTerms({
+    asset,
+    program,
+    decimals,
+    extensions,
+    freezeAuthority,
+    permanentDelegate,
+  });
   return { fresh, hookProgram };
 }
 

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
-import { type BlockName, isParent } from '../../domain/block-link.ts';
+import { type BlockId, isParent } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Database, Locked, Trx } from '../database.ts';
 import { dropPassed } from '../deposits/deposit-writing.ts';
 
 /** The last linked, scanned, committed block. */
-export type Cursor = BlockName;
+export type Cursor = BlockId;
 
 /** The cursor, locked by this transaction: no other one moves it before this one ends. */
 export type LockedCursor = Locked<Cursor, 'cursor'>;

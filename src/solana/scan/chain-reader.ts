@@ -1,4 +1,4 @@
-import { type BlockLink, type BlockName, linkedPrefix, walkBack } from '../../domain/block-link.ts';
+import { type BlockId, type BlockLink, linkedPrefix, walkBack } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { lowest } from '../../domain/units.ts';
@@ -70,7 +70,7 @@ export class ChainReader<Block extends ListedBlock> {
    * The blocks after `cursor` up to slot `to`, which a quorum has finalized. Throws as `NodePool.read` does if nodes
    * do not answer, or contradict each other.
    */
-  async after(cursor: BlockName, to: bigint): Promise<ChainReading<Block>> {
+  async after(cursor: BlockId, to: bigint): Promise<ChainReading<Block>> {
     let linked = false;
     try {
       const reading = await this.#read(cursor, to);
@@ -82,7 +82,7 @@ export class ChainReader<Block extends ListedBlock> {
     }
   }
 
-  async #read(cursor: BlockName, to: bigint): Promise<ChainReading<Block>> {
+  async #read(cursor: BlockId, to: bigint): Promise<ChainReading<Block>> {
     this.#ahead.dropTo(cursor.slot);
     this.#headers.dropTo(cursor.slot);
     if (to <= cursor.slot) return { kind: 'idle' };
@@ -142,7 +142,7 @@ export class ChainReader<Block extends ListedBlock> {
     return undefined;
   }
 
-  async #walk(cursor: BlockName, anchor: ListedHeader): Promise<Links> {
+  async #walk(cursor: BlockId, anchor: ListedHeader): Promise<Links> {
     const asked = new Set<bigint>();
     for (;;) {
       const walk = walkBack(cursor, anchor, (name) => this.#headers.named(name));
@@ -156,7 +156,7 @@ export class ChainReader<Block extends ListedBlock> {
   }
 
   /** The agreed blocks between the cursor and a missing one: the cursor moves as close to a gap as nodes allow. */
-  #below(child: ListedHeader, cursor: BlockName, batch: readonly bigint[]): readonly ListedHeader[] {
+  #below(child: ListedHeader, cursor: BlockId, batch: readonly bigint[]): readonly ListedHeader[] {
     const below = batch.filter((slot) => slot < child.parentSlot);
     return linkedPrefix(
       cursor,

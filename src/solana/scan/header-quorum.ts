@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { type BlockName, isSameBlock } from '../../domain/block-link.ts';
+import { type BlockId, isSameBlock } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { NodeFault, RpcError } from '../rpc/errors.ts';
@@ -62,7 +62,7 @@ export class HeaderQuorum {
    * Requests a block that its child names. If a quorum has lost it, other nodes may have it. Then all nodes are asked
    * about it, and about earlier slots in which a quorum has no block. Never throws.
    */
-  async requestParent({ slot }: BlockName): Promise<void> {
+  async requestParent({ slot }: BlockId): Promise<void> {
     await this.request(this.#absent.has(slot) ? [...this.#absent].filter((other) => other <= slot) : [slot]);
   }
 
@@ -76,7 +76,7 @@ export class HeaderQuorum {
    * of the slot, and all others answer that they have none. A node without an answer may know the block's
    * transactions better.
    */
-  named(name: BlockName): ListedHeader | undefined {
+  named(name: BlockId): ListedHeader | undefined {
     const { versions = [], silent = [] } = this.#answers.get(name.slot) ?? {};
     const [first, second] = versions;
     if (first === undefined || (second !== undefined && second.nodes.length >= first.nodes.length))
@@ -109,7 +109,7 @@ export class HeaderQuorum {
    * is a gap, never a skipped slot. Throws NoHealthyNode if a node that does not answer may have the block, NodeFault
    * if some nodes have it.
    */
-  async othersInSlot(name: BlockName): Promise<readonly ShownHeader[]> {
+  async othersInSlot(name: BlockId): Promise<readonly ShownHeader[]> {
     const { versions, silent } = await this.#askAll(name.slot);
     const what = `block ${name.blockhash} of slot ${name.slot}`;
     const isWithSome = versions.some(({ header }) => isSameBlock(header, name));

@@ -1,4 +1,4 @@
-import { EVERYTHING } from '../../src/domain/settlement.ts';
+import { ALL_SETTLEMENTS } from '../../src/domain/settlement.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { BUSY_DESTINATION, FEE_PAYER, HOT, RARE, TOKEN } from './rows.ts';
 import { withClient } from './server.ts';
@@ -172,7 +172,7 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await alerts.openAbout(of.id);
   await alerts.openByKind();
   await alerts.everRaised('unknown_spend', [of.signature]);
-  await alerts.knowsLanding(of.id, { signature: of.signature, shownBy: [] }, EVERYTHING);
+  await alerts.knowsLanding(of.id, { signature: of.signature, shownBy: [] }, ALL_SETTLEMENTS);
   await ledger.pauses.open();
   await ledger.nonces.candidate(HOT, 1n);
   await ledger.nonces.unproved(HOT);

@@ -133,7 +133,7 @@ export function runbookOf(kind: AlertKind): string {
 }
 
 /** Alerts about past events, which operators close by acknowledging them. Other alerts close when their cause ends. */
-export const ENDED_BY_A_LOOK: readonly AlertKind[] = [
+export const ACKNOWLEDGED_ALERTS: readonly AlertKind[] = [
   'workflow_failed',
   'confirmed_taken_back',
   'deposit_mismatch',
@@ -149,14 +149,14 @@ export const ENDED_BY_A_LOOK: readonly AlertKind[] = [
  * Alerts that stop a settlement. Only an operator's command with a reason closes one, because Sluice may pay after
  * that.
  */
-export const CLOSED_BY_ORDER = [
+export const ALERTS_CLOSED_WITH_REASON = [
   'maybe_paid',
   'dead_attempt_landed',
   'payment_keeps_failing',
 ] as const satisfies readonly AlertKind[];
 
 /** Alerts whose subject is a settlement. */
-export const ABOUT_SETTLEMENT: readonly AlertKind[] = [
+export const SETTLEMENT_ALERTS: readonly AlertKind[] = [
   'maybe_paid',
   'dead_attempt_landed',
   'evidence_missing',
@@ -171,7 +171,7 @@ export const ABOUT_SETTLEMENT: readonly AlertKind[] = [
 ];
 
 /** The subject of an alert about the whole system. */
-export const WHOLE = 'sluice';
+export const WHOLE_SYSTEM = 'sluice';
 
 /** An alert to raise. If one with this kind and subject is open, raising it adds one occurrence. */
 export interface Alarm {

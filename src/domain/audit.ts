@@ -29,7 +29,8 @@ export interface OperatorAuditOrder extends ScanRange {
 /**
  * Reason why an audit is incomplete: without these blocks, an empty history does not prove that there was no deposit.
  */
-export const UNSHOWN = 'no quorum of nodes returned the blocks of these slots: add nodes that have them';
+export const BLOCKS_NOT_RETURNED =
+  'no quorum of nodes returned the blocks of these slots: add nodes that have them';
 
 const IMPORTS_SINCE = 'since ';
 
@@ -68,7 +69,7 @@ export interface AuditDifference {
   readonly repaired: boolean;
 }
 
-export type Arrived = Pick<Movement, 'signature' | 'account' | 'asset' | 'amount'> &
+export type ComparedTransfer = Pick<Movement, 'signature' | 'account' | 'asset' | 'amount'> &
   Pick<BlockHeader, 'slot'>;
 
 export const NOTHING_AUDITED: AuditReport = {
@@ -81,9 +82,9 @@ export const NOTHING_AUDITED: AuditReport = {
 
 /** Incoming transfers that differed before the repair. `repaired`: the difference no longer exists in `recordNow`. */
 export function differencesBetween(
-  chain: readonly Arrived[],
-  recordBefore: readonly Arrived[],
-  recordNow: readonly Arrived[],
+  chain: readonly ComparedTransfer[],
+  recordBefore: readonly ComparedTransfer[],
+  recordNow: readonly ComparedTransfer[],
 ): readonly AuditDifference[] {
   const chainAmounts = amountsOf(chain);
   const [before, now] = [amountsOf(recordBefore), amountsOf(recordNow)];
@@ -99,7 +100,7 @@ export function differencesBetween(
   });
 }
 
-function amountsOf(arrivals: readonly Arrived[]): ReadonlyMap<string, bigint> {
+function amountsOf(arrivals: readonly ComparedTransfer[]): ReadonlyMap<string, bigint> {
   return new Map(arrivals.map((one) => [depositKey(one), one.amount]));
 }
 

@@ -74,7 +74,9 @@ export function findingOfTransaction(transaction: ScannedTransaction, ours: Ours
   return { inflows, outflows, spends };
 }
 
-/** The change of one account. A new owner results in two changes: the balance leaves one wallet and enters the other. */
+/**
+ * The change of one account. A new owner results in two changes: the balance leaves one wallet and enters the other.
+ */
 interface BalanceDelta {
   readonly account: string;
   readonly wallet: string;
@@ -86,7 +88,10 @@ interface BalanceDelta {
   readonly nested?: true;
 }
 
-/** Attributes an inflow of a nested token account to its wallet. Its outflows are dropped: the wallet's balances exclude it. */
+/**
+ * Attributes an inflow of a nested token account to its wallet. Its outflows are dropped: the wallet's balances exclude
+ * it.
+ */
 function attributeToWallet(change: BalanceDelta, ours: Ours): readonly BalanceDelta[] {
   const wallet = change.asset === SOL ? undefined : ours.nestedIn?.(change.wallet);
   if (wallet === undefined) return [change];

@@ -97,7 +97,9 @@ export const NON_RETRYABLE_CODES: readonly string[] = Object.entries(ERROR_KINDS
   .filter(([, kind]) => !kind.retryable)
   .map(([code]) => code);
 
-/** An error with a code from {@link ERROR_KINDS}, a message that names the affected field or object, and a JSON context. */
+/**
+ * An error with a code from {@link ERROR_KINDS}, a message that names the affected field or object, and a JSON context.
+ */
 export class DomainError extends Error {
   override readonly name = 'DomainError';
   readonly code: ErrorCode;

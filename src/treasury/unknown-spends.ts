@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { EVERYTHING, type PauseScope } from '../domain/settlement.ts';
+import { ALL_SETTLEMENTS, type PauseScope } from '../domain/settlement.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RecordedSpend } from '../ledger/settlements/wallet-history.ts';
 import { verifySignature } from '../signing/ed25519.ts';
@@ -165,7 +165,7 @@ export class SpendJudge {
       remember(this.#harmless, `${wallet} ${entry.signature}`);
       return true;
     }
-    const searches = scope === EVERYTHING;
+    const searches = scope === ALL_SETTLEMENTS;
     const alarm = unknownSpendAlarm(wallet, entry.signature, entry.slot, searches ? null : []);
     await ledger.pauses.pauseWithAlert(alarm, undefined, scope);
     // Payments stop before the search for withdrawals that it may have paid. Each check repeats an unfinished

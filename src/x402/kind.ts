@@ -19,7 +19,7 @@ export interface X402KindDeps {
 }
 
 /** Name of a fee payer's key. It is equal on all workers. */
-export function feePayerKey(address: string): string {
+export function feePayerKeyName(address: string): string {
   return `fee-payer/${address}`;
 }
 
@@ -48,7 +48,7 @@ export function x402Kind({ ledger, chain, lives, feePayers }: X402KindDeps): Kin
     },
     tasks: async (settlement, { message }): Promise<readonly SigningTask[]> => {
       const { feePayer, feeLamports, computeUnitLimit, terms } = await paymentOf(settlement);
-      const key = feePayerKey(feePayer);
+      const key = feePayerKeyName(feePayer);
       const { asset, tokenProgram, decimals, amount, payTo, memo } = terms;
       const transfer = { asset, tokenProgram, decimals: String(decimals), amount, payTo, memo };
       const bounds = { maxFeeLamports: feeLamports.toString(), maxComputeUnits: String(computeUnitLimit) };

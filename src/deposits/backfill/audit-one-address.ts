@@ -1,9 +1,9 @@
 import { cancellationSignal, log } from '@temporalio/activity';
 import {
-  type Arrived,
   type AuditDifference,
   type AuditOrder,
   type AuditReport,
+  type ComparedTransfer,
   differenceAlarm,
   differencesBetween,
   NOTHING_AUDITED,
@@ -109,7 +109,7 @@ async function raiseAlerts(
 async function accountsOf(
   { ledger, pool }: AuditDeps,
   address: string,
-  recorded: readonly Arrived[],
+  recorded: readonly ComparedTransfer[],
   order: AuditOrder,
 ): Promise<ReadonlySet<string>> {
   const assets = await ledger.assets.list();
@@ -129,7 +129,7 @@ async function accountsOf(
   ]);
 }
 
-function arrivalsAt(address: string, found: readonly JudgedTransaction[]): readonly Arrived[] {
+function arrivalsAt(address: string, found: readonly JudgedTransaction[]): readonly ComparedTransfer[] {
   return found.flatMap(({ slot, finding }) =>
     finding.inflows.filter(({ wallet }) => wallet === address).map((inflow) => ({ ...inflow, slot })),
   );

@@ -1,5 +1,5 @@
 import { isDomainError } from '../../domain/errors.ts';
-import { agreedOn, differencesOf, type Holding, type View } from '../../domain/reconciliation.ts';
+import { agreedOn, differencesOf, type Holding, type WalletView } from '../../domain/reconciliation.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Baseline } from '../../ledger/reconciliation/baselines.ts';
 import type { WalletHoldings } from '../../solana/history/balances.ts';
@@ -13,7 +13,7 @@ export interface ExpectationDeps extends HistoryDeps {
 }
 
 /** A node's balances of a wallet, compared with the movements up to their slot. */
-export type Look = WalletHoldings & View;
+export type Look = WalletHoldings & WalletView;
 
 /** Compares deposit addresses with one query per slot. */
 export async function depositLooks(

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { ALERT_KINDS, type Alarm } from '../../domain/alerts.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
-import { EVERYTHING, isPaidByDead, mayFollow, type PauseScope } from '../../domain/settlement.ts';
+import { ALL_SETTLEMENTS, isPaidByDead, mayFollow, type PauseScope } from '../../domain/settlement.ts';
 import { anyOfNumbers, type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
 import {
   type EventsByKind,
@@ -46,7 +46,7 @@ export class Pauses extends Repository {
   }
 
   /** After the commit no attempt of the scope is prepared. An operator's open pause stays as it is. */
-  async begin({ actor, reason, scope = EVERYTHING }: Pausing): Promise<readonly PauseRow[]> {
+  async begin({ actor, reason, scope = ALL_SETTLEMENTS }: Pausing): Promise<readonly PauseRow[]> {
     return this.db.transaction().execute(async (trx) => {
       await pause(trx, { cause: OPERATOR, scope, reason, actor });
       return openPauses(trx);
@@ -57,11 +57,11 @@ export class Pauses extends Repository {
    * Ends every pause, or those of one scope, closes their alerts and returns the pauses. Throws AlertsUnseen with
    * the message of each open alert that is not among `seen`; then no pause ends.
    */
-  async end({ actor, reason, seen = [], scope = EVERYTHING }: Resumption): Promise<readonly PauseRow[]> {
+  async end({ actor, reason, seen = [], scope = ALL_SETTLEMENTS }: Resumption): Promise<readonly PauseRow[]> {
     return this.db.transaction().execute(async (trx) => {
       await lockPreparations(trx, 'exclusive');
       const open = await openPauses(trx);
-      const pauses = open.filter((one) => scope === EVERYTHING || one.scope === scope);
+      const pauses = open.filter((one) => scope === ALL_SETTLEMENTS || one.scope === scope);
       const alerts = await alertsOf(trx, pauses);
       const unseen = alerts.filter(({ position }) => !seen.includes(position));
       if (unseen.length > 0) throw alertsUnseen(unseen);
@@ -82,13 +82,13 @@ export class Pauses extends Repository {
    * Pauses the scope and raises the alert. `hold`: the settlement to hold, unless it has ended. An open alert that
    * paused everything keeps that scope.
    */
-  async pauseWithAlert(alarm: Alarm, hold?: string, scope: PauseScope = EVERYTHING): Promise<void> {
+  async pauseWithAlert(alarm: Alarm, hold?: string, scope: PauseScope = ALL_SETTLEMENTS): Promise<void> {
     await this.db.transaction().execute(async (trx) => {
       // Locks in the order of a preparation: the settlement, then all preparations.
       const row = hold === undefined ? undefined : await lockIfKnown(trx, hold);
       await pause(trx, { cause: alarm.kind, scope, reason: alarm.message, actor: SLUICE });
       if (row !== undefined) await holdIn(trx, this.#kinds, row, alarm);
-      const isWide = scope === EVERYTHING || (await hasPausedAll(trx, alarm));
+      const isWide = scope === ALL_SETTLEMENTS || (await hasPausedAll(trx, alarm));
       const details = { ...alarm.details, ...(isWide ? {} : { scope }) };
       await raiseAlert(trx, { ...alarm, details });
     });
@@ -98,7 +98,7 @@ export class Pauses extends Repository {
 async function hasPausedAll(db: Database, { kind, subject }: Alarm): Promise<boolean> {
   const open = db.selectFrom('alert').select('position').where('closedAt', 'is', null);
   const same = open.where('kind', '=', kind).where('subject', '=', subject);
-  return exists(same.where(PAUSED_SCOPE, '=', EVERYTHING));
+  return exists(same.where(PAUSED_SCOPE, '=', ALL_SETTLEMENTS));
 }
 
 /** Preparations share this lock, a pause takes it alone. A separate statement: later reads see awaited commits. */
@@ -121,7 +121,7 @@ async function alertsOf(db: Database, pauses: readonly PauseRow[]): Promise<read
   const open = db.selectFrom('alert').selectAll().where('kind', 'in', kinds).where('closedAt', 'is', null);
   const alerts = await open.orderBy('position').execute();
   return alerts.filter(({ kind, details }) =>
-    pauses.some(({ cause, scope }) => cause === kind && scope === (details['scope'] ?? EVERYTHING)),
+    pauses.some(({ cause, scope }) => cause === kind && scope === (details['scope'] ?? ALL_SETTLEMENTS)),
   );
 }
 

@@ -1,5 +1,10 @@
 import { sql } from 'kysely';
-import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../../domain/settlement-kinds.ts';
+import {
+  advanceSubject,
+  type ConsumedNonce,
+  NONCE_ADVANCE,
+  NONCE_CREATE,
+} from '../../domain/settlement-kinds.ts';
 import { type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
 import { isQuarantine } from '../operations/continuity.ts';
 import { requestSettlements } from './settlement-row.ts';
@@ -38,7 +43,7 @@ export class Nonces extends Repository {
   }
 
   /** Requests the settlement that uses up this nonce, so that the attempt that carries it cannot land any more. */
-  async useUp(value: UsedUp): Promise<void> {
+  async useUp(value: ConsumedNonce): Promise<void> {
     await requestSettlements(this.db, NONCE_ADVANCE, [advanceSubject(value)]);
   }
 

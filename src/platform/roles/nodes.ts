@@ -1,4 +1,4 @@
-import { WHOLE } from '../../domain/alerts.ts';
+import { WHOLE_SYSTEM } from '../../domain/alerts.ts';
 import { checkClusterName } from '../../domain/cluster.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { PoolOptions } from '../../solana/rpc/node-registry.ts';
@@ -35,6 +35,6 @@ const OPEN_SECONDS = (3 * NODES_REPORTED_EVERY_MS) / 1_000;
 export async function watchNodes(ledger: Ledger, pool: Pick<NodePool, 'warnings'>): Promise<void> {
   const warnings = pool.warnings(await ledger.keptBlocks.neededSlot());
   for (const { kind, node, message } of warnings)
-    await ledger.alerts.raise({ kind, subject: node ?? WHOLE, message });
+    await ledger.alerts.raise({ kind, subject: node ?? WHOLE_SYSTEM, message });
   await ledger.alerts.closeUnseen(NODE_ALERTS, OPEN_SECONDS);
 }

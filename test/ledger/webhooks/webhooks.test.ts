@@ -82,7 +82,7 @@ describe('the secrets of an endpoint', () => {
     expect((await stored.execute()).every(({ secret }) => secret.startsWith('sealed:'))).toBe(true);
     const changed = new Webhooks(use.ledger.db, sealOf([other, key]));
     expect(await changed.secretsOf(a.row.id)).toEqual([a.secret]);
-    await expect(use.ledger.webhooks.secretsOf(a.row.id)).rejects.toThrow('SLUICE_PAYLOAD_KEY is not set');
+    await expect(use.ledger.webhooks.secretsOf(a.row.id)).rejects.toThrow('set SLUICE_PAYLOAD_KEY');
     await expect(new Webhooks(use.ledger.db, sealOf([other])).secretsOf(a.row.id)).rejects.toThrow(/lacks/);
     await sql`update webhook_endpoint set secret =
       (select secret from webhook_endpoint where id = ${b.row.id}) where id = ${a.row.id}`.execute(

@@ -76,7 +76,7 @@ describe('the signer of a fee payer', () => {
           units(),
           price(),
           SystemProgram.transfer({
-            fromPubkey: buyer.feePayerKey.publicKey,
+            fromPubkey: buyer.feePayerKeyName.publicKey,
             toPubkey: buyer.strangerKey.publicKey,
             lamports: 1,
           }),

@@ -3,8 +3,8 @@ export const BASE58_DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqr
 const BASE = BigInt(BASE58_DIGITS.length);
 const ADDRESS_BYTES = 32;
 /**
- * Matches base58 text of 32 to 44 characters, the possible lengths of 32 bytes. Some matching texts decode to a different
- * length: {@link isAddress} decides. The upper bound limits the decoding work.
+ * Matches base58 text of 32 to 44 characters, the possible lengths of 32 bytes. Some matching texts decode to a
+ * different length: {@link isAddress} decides. The upper bound limits the decoding work.
  */
 export const ADDRESS_TEXT = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 

@@ -33,8 +33,8 @@ export type Lifetime =
 
 /**
  * The facts about a transaction with a blockhash that a verdict needs. The first block of a message that we composed is
- * the block of its blockhash. For an adopted message, that block is unknown: its first block is a finalized block before
- * which the message cannot have landed.
+ * the block of its blockhash. For an adopted message, that block is unknown: its first block is a finalized block
+ * before which the message cannot have landed.
  */
 export interface AttemptFacts {
   readonly signature: Signature | null;
@@ -96,8 +96,8 @@ export interface Coverage {
 }
 
 /**
- * Proof that the block of a blockhash, at `slot`, is not on the finalized chain, although nodes confirmed it. `by` is the
- * first finalized block at `slot` or later; its parent is before `slot`. `sequence` is that of the last request.
+ * Proof that the block of a blockhash, at `slot`, is not on the finalized chain, although nodes confirmed it. `by` is
+ * the first finalized block at `slot` or later; its parent is before `slot`. `sequence` is that of the last request.
  */
 export interface Displacement {
   readonly slot: Slot;

@@ -9,8 +9,8 @@ import type { ScanRange } from './scan.ts';
 export type AuditOrder = ImportAuditOrder | OperatorAuditOrder;
 
 /**
- * The audit of an imported address. Found deposits raise no alert, because the address was not watched when they arrived.
- * After the audit the address can be assigned, but only in the database copy with the id `record`.
+ * The audit of an imported address. Found deposits raise no alert, because the address was not watched when they
+ * arrived. After the audit the address can be assigned, but only in the database copy with the id `record`.
  */
 export interface ImportAuditOrder extends ScanRange {
   readonly cause: 'import';

@@ -1,7 +1,7 @@
 /**
  * Number of unsent attempts that needs no measurement: at one second for each signature, all are signed within half the
- * validity window of a blockhash. If the signer is slower, attempts end as dead, and {@link maxUnsentAttempts} lowers the
- * limit.
+ * validity window of a blockhash. If the signer is slower, attempts end as dead, and {@link maxUnsentAttempts} lowers
+ * the limit.
  */
 export const DEFAULT_SIGNER_CAPACITY = 32;
 /**
@@ -60,8 +60,8 @@ export class SigningTimes {
 
 /**
  * Number of attempts that the signer can sign within half the validity window of a blockhash; at least
- * {@link DEFAULT_SIGNER_CAPACITY}. Uses the better of two rates: the measured one, and one signature after another at the mean
- * latency. `waitedMs`: how long attempts have waited for the next signature, which lowers both rates.
+ * {@link DEFAULT_SIGNER_CAPACITY}. Uses the better of two rates: the measured one, and one signature after another at
+ * the mean latency. `waitedMs`: how long attempts have waited for the next signature, which lowers both rates.
  */
 export function signerCapacityOf(
   signings: SigningStatistics | null,

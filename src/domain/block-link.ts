@@ -7,9 +7,9 @@ export type LinkHeader = Pick<BlockHeader, 'slot' | 'height' | 'parentSlot' | 'p
 
 /**
  * Result of following parent links from an agreed block back to the cursor. `linked`: the blocks after the cursor,
- * oldest first. `wanted`: the next block to fetch, identified by the slot, hash and height that its child's header gives.
- * `contradicted`: the agreed chain does not contain the cursor; `child` is the block of the agreed chain that is nearest
- * to the cursor.
+ * oldest first. `wanted`: the next block to fetch, identified by the slot, hash and height that its child's header
+ * gives. `contradicted`: the agreed chain does not contain the cursor; `child` is the block of the agreed chain that is
+ * nearest to the cursor.
  */
 export type BlockLink<Header extends BlockHeader = BlockHeader> =
   | { readonly kind: 'linked'; readonly headers: readonly Header[] }
@@ -35,8 +35,9 @@ export function isParent(parent: BlockId, child: LinkHeader): boolean {
 }
 
 /**
- * Follows parent links from `anchor`, an agreed block, back to `cursor`. `blockOf` returns the block with an id if a node
- * returned that block; a block with a different id is not followed. Heights decrease by one, so no block is skipped.
+ * Follows parent links from `anchor`, an agreed block, back to `cursor`. `blockOf` returns the block with an id if a
+ * node returned that block; a block with a different id is not followed. Heights decrease by one, so no block is
+ * skipped.
  * Source: docs/decisions/0014-deposit-scan.md.
  */
 export function walkBack<Header extends BlockHeader>(
@@ -59,8 +60,8 @@ export function walkBack<Header extends BlockHeader>(
 }
 
 /**
- * The first blocks of `blocks` that continue from the cursor without a gap. No quorum has agreed on these blocks yet: they
- * only indicate where an agreed block can be found.
+ * The first blocks of `blocks` that continue from the cursor without a gap. No quorum has agreed on these blocks yet:
+ * they only indicate where an agreed block can be found.
  */
 export function linkedPrefix<Header extends BlockHeader>(
   cursor: BlockId,

@@ -34,8 +34,8 @@ export interface Ours {
 }
 
 /**
- * The effects of a finalized block on watched wallets: inflows, credited or not; outflows; and transactions that our hot
- * wallets signed. Source: docs/interface.md, Deposit detection rules 3 to 5.
+ * The effects of a finalized block on watched wallets: inflows, credited or not; outflows; and transactions that our
+ * hot wallets signed. Source: docs/interface.md, Deposit detection rules 3 to 5.
  */
 export function findingOf({ transactions }: Pick<ScannedBlock, 'transactions'>, ours: Ours): BlockFinding {
   const findings = transactions.map((transaction) => findingOfTransaction(transaction, ours));

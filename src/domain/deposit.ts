@@ -11,11 +11,11 @@ export const DEPOSIT_STATES = ['pending', 'final', 'dropped', 'not_credited'] as
  * - `pending`: the first state. A confirmed block announces the deposit, or a finalized block, a rescan or an audit
  *   adds it. It can have a {@link NotCreditedReason} from one node, which a quorum must confirm.
  *   - to `final` or `not_credited`: a quorum returns the finalized transaction, without or with such a reason.
- *   - to `dropped`: the cursor passes the slot of an announced deposit, and the finalized block does not contain it. Or an
- *     operator rejects the deposit, and a quorum denies it.
+ *   - to `dropped`: the cursor passes the slot of an announced deposit, and the finalized block does not contain it. Or
+ *     an operator rejects the deposit, and a quorum denies it.
  * - `dropped`: to `pending`: a finalized block of the slot contains the deposit, also when the block is read again.
- * - `final`: irreversible, no transition. Credit it if it has a user. It has none if the address was unassigned when
- *   it arrived, or if a restored database lost the assignment.
+ * - `final`: irreversible, no transition. Credit it if it has a user. It has none if the address was unassigned when it
+ *   arrived, or if a restored database lost the assignment.
  * - `not_credited`: received, but not credited, for a {@link NotCreditedReason}. No transition.
  */
 export type DepositState = (typeof DEPOSIT_STATES)[number];
@@ -25,10 +25,10 @@ export const DEPOSIT_ADDRESS_STATES = ['auditing', 'free', 'assigned', 'used', '
 /**
  * State of a deposit address, with every transition. It is watched in all of them.
  *
- * - `auditing`: imported with earlier transactions, which are audited for deposits. To `free` after a complete audit; to
- *   `used` by an earlier deposit.
- * - `free`: may be assigned. To `assigned` for a user; to `auditing` if it is imported again with earlier transactions; to
- *   `used` by a deposit that a quorum confirms, unless the deposit is our own transfer.
+ * - `auditing`: imported with earlier transactions, which are audited for deposits. To `free` after a complete audit;
+ *   to `used` by an earlier deposit.
+ * - `free`: may be assigned. To `assigned` for a user; to `auditing` if it is imported again with earlier transactions;
+ *   to `used` by a deposit that a quorum confirms, unless the deposit is our own transfer.
  * - `assigned`: belongs to one user. No transition.
  * - `used`: received a deposit before it was assigned, so it is never assigned. No transition.
  * - `withheld`: unassigned in a restored database, so a user may have it: watched, and never assigned. No transition.

@@ -8,8 +8,8 @@ export interface ExplorerSettings {
 }
 
 /**
- * URL of a transaction in the explorer. For a local chain it includes the first node's URL, from which the page reads. URLs
- * of remote nodes are never included, because they often contain provider keys.
+ * URL of a transaction in the explorer. For a local chain it includes the first node's URL, from which the page reads.
+ * URLs of remote nodes are never included, because they often contain provider keys.
  */
 export function explorerLink(signature: string, settings: ExplorerSettings): string {
   const url = new URL(`${settings.explorerUrl.replace(/\/+$/, '')}/tx/${signature}`);

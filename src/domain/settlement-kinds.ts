@@ -2,8 +2,8 @@ import type { X402 } from './payment.ts';
 import type { WITHDRAWAL } from './settlement.ts';
 
 /**
- * Every kind of settlement. The parts of a kind are listed in `settlement/kind.ts`. Each part is an entry in a record over
- * this type, so that a kind without one does not compile.
+ * Every kind of settlement. The parts of a kind are listed in `settlement/kind.ts`. Each part is an entry in a record
+ * over this type, so that a kind without one does not compile.
  */
 export type SettlementKind = typeof WITHDRAWAL | typeof X402 | typeof NONCE_CREATE | typeof NONCE_ADVANCE;
 

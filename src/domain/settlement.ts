@@ -75,9 +75,9 @@ export const PAID_ALREADY = 'paid_already';
 export const PAID_BY_DEAD = 'dead_attempt_landed';
 
 /**
- * True if nodes return an attempt that was proved dead as landed, so the settlement may be paid. Nothing more is signed,
- * stored or sent for it, and no result of a later attempt removes this reason. An operator marks it as paid as soon as
- * no attempt can land, or closes its alert as false.
+ * True if nodes return an attempt that was proved dead as landed, so the settlement may be paid. Nothing more is
+ * signed, stored or sent for it, and no result of a later attempt removes this reason. An operator marks it as paid as
+ * soon as no attempt can land, or closes its alert as false.
  */
 export function isPaidByDead(row: {
   readonly status: SettlementStatus;

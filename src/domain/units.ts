@@ -1,8 +1,8 @@
 declare const UNIT: unique symbol;
 
 /**
- * A value with a unit that only the compiler sees. A value of one unit cannot be used as another. A value without unit can
- * be used as any, so that parsers, SQL rows and literals need no cast.
+ * A value with a unit that only the compiler sees. A value of one unit cannot be used as another. A value without unit
+ * can be used as any, so that parsers, SQL rows and literals need no cast.
  */
 type Unit<T, Name extends string> = T & { readonly [UNIT]?: Name };
 

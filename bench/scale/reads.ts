@@ -1,4 +1,4 @@
-import { EVERYTHING } from '../../src/domain/settlement.ts';
+import { ALL_SETTLEMENTS } from '../../src/domain/settlement.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { BUSY_DESTINATION, FEE_PAYER, HOT, RARE, TOKEN } from './rows.ts';
 import { withClient } from './server.ts';
@@ -172,7 +172,7 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await alerts.listOpenAbout(of.id);
   await alerts.countOpenByKind();
   await alerts.subjectsEverRaised('unknown_spend', [of.signature]);
-  await alerts.isLandingKnown(of.id, { signature: of.signature, shownBy: [] }, EVERYTHING);
+  await alerts.isLandingKnown(of.id, { signature: of.signature, shownBy: [] }, ALL_SETTLEMENTS);
   await ledger.pauses.listOpen();
   await ledger.nonces.candidate(HOT, 1n);
   await ledger.nonces.unprovedAccounts(HOT);

@@ -4,7 +4,7 @@ import type { Landing, SignedStep } from '../domain/steps.ts';
 import { createLanding, type LandingDeps } from '../settlement/land.ts';
 import { retryLater } from '../settlement/state.ts';
 import { serveOwed } from '../x402/obligation.ts';
-import type { UpstreamAsker } from '../x402/upstream.ts';
+import type { UpstreamCall } from '../x402/upstream.ts';
 
 const SERVE_CHECK_MS = 2_000;
 const GIVE_UP_AFTER_MS = 86_400_000;
@@ -12,7 +12,7 @@ const GIVE_UP_AFTER_MS = 86_400_000;
 const ANSWER_BOUNDS = { timeoutMs: 60_000, maxBytes: 16 * 1024 * 1024 };
 
 /** Activities that land an x402 payment and serve it afterwards. Each is idempotent. */
-export function createX402Activities(deps: LandingDeps & { readonly upstream: UpstreamAsker }) {
+export function createX402Activities(deps: LandingDeps & { readonly upstream: UpstreamCall }) {
   const { ledger, upstream } = deps;
   const { obligations } = ledger;
   const landing = createLanding(deps);

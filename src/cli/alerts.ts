@@ -1,6 +1,6 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { Alert, Pause } from '../client/client.ts';
-import { CLOSED_BY_ORDER, ENDED_BY_A_LOOK, runbookOf } from '../domain/alerts.ts';
+import { ACKNOWLEDGED_ALERTS, ALERTS_CLOSED_WITH_REASON, runbookOf } from '../domain/alerts.ts';
 import { KEEPS_FAILING } from '../domain/chain-failures.ts';
 import { PAID_BY_DEAD } from '../domain/settlement.ts';
 import type { AlertRow } from '../ledger/operations/alerts.ts';
@@ -72,7 +72,9 @@ function registerAcknowledge(alerts: Command): void {
 function registerClose(alerts: Command): void {
   apiCommand(alerts, 'close', 'Close an alert that stops a settlement; Sluice can then pay the settlement')
     .addOption(
-      new Option('--kind <kind>', 'Kind of the alert').choices(CLOSED_BY_ORDER).makeOptionMandatory(),
+      new Option('--kind <kind>', 'Kind of the alert')
+        .choices(ALERTS_CLOSED_WITH_REASON)
+        .makeOptionMandatory(),
     )
     .requiredOption('--subject <subject>', 'Subject of the alert, such as a withdrawal ID')
     .requiredOption(...REASON_OPTION)
@@ -135,7 +137,7 @@ function nextStep({ position, kind, subject }: Alert): string {
   if (kind === KEEPS_FAILING) return `; after the cause is fixed: ${close} allows more attempts`;
   if (kind === 'webhook_dead_letter')
     return `; \`sluice webhooks replay ${subject}\` tries to deliver it again`;
-  return ENDED_BY_A_LOOK.includes(kind)
+  return ACKNOWLEDGED_ALERTS.includes(kind)
     ? `; after you have investigated it: \`sluice alerts acknowledge ${position} --reason <text>\``
     : '';
 }

@@ -1,5 +1,10 @@
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
-import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../domain/settlement-kinds.ts';
+import {
+  advanceSubject,
+  type ConsumedNonce,
+  NONCE_ADVANCE,
+  NONCE_CREATE,
+} from '../domain/settlement-kinds.ts';
 import type { SettlementEnd } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NonceAccountRow } from '../ledger/settlements/nonces.ts';
@@ -85,7 +90,7 @@ async function register(ledger: Ledger, count: number): Promise<readonly string[
   return addresses;
 }
 
-async function useUp(ledger: Ledger, withdrawalId: string): Promise<UsedUp> {
+async function useUp(ledger: Ledger, withdrawalId: string): Promise<ConsumedNonce> {
   const attempts = await ledger.attempts.of(withdrawalId);
   const live = attempts.find(({ state }) => state === 'prepared' || state === 'signed');
   if (live === undefined || live.nonceAccount === null)

@@ -1,12 +1,12 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { ScanGap, ScanOverview } from '../client/client.ts';
-import { IN_PROGRESS, type ScanStatus } from '../domain/scan.ts';
+import { READING_SCAN_STATES, type ScanStatus } from '../domain/scan.ts';
 import { renderProgress } from './backfills.ts';
 import { apiCommand, call, REASON_OPTION, withRangeOptions, YES_OPTION } from './command.ts';
 import { requireConsent } from './consent.ts';
 import { EXIT } from './exit.ts';
 
-const isInProgress = ({ state }: ScanStatus): boolean => IN_PROGRESS.some((one) => one === state);
+const isInProgress = ({ state }: ScanStatus): boolean => READING_SCAN_STATES.some((one) => one === state);
 
 export function registerScan(program: Command): void {
   const scan = program.command('scan').description('Show, pause and resume the scan of blocks for deposits');

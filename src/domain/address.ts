@@ -3,12 +3,12 @@ export const BASE58_DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqr
 const BASE = BigInt(BASE58_DIGITS.length);
 const ADDRESS_BYTES = 32;
 /**
- * Base58 text of 32 to 44 characters: the lengths that 32 bytes can take. Some matching texts decode to other lengths;
- * use {@link isAddress} to check. The upper bound limits the decoding work.
+ * Matches base58 text of 32 to 44 characters, the possible lengths of 32 bytes. Some matching texts decode to a
+ * different length: {@link isAddress} decides. The upper bound limits the decoding work.
  */
 export const ADDRESS_TEXT = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 
-/** True for base58 text of exactly 32 bytes. Whether it can be paid: `solana/tokens/addresses.ts`. */
+/** True for base58 text of exactly 32 bytes. `solana/tokens/addresses.ts` decides whether an address can be paid. */
 export function isAddress(text: string): boolean {
   if (!ADDRESS_TEXT.test(text)) return false;
   const digits = text.replace(/^1*/, '');

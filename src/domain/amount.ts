@@ -3,14 +3,14 @@ import { DomainError } from './errors.ts';
 export const U64_MAX = 2n ** 64n - 1n;
 
 export const LAMPORT_DECIMALS = 9;
-const CANONICAL = /^[1-9][0-9]{0,19}$/;
+const DECIMAL_TEXT = /^[1-9][0-9]{0,19}$/;
 
 /**
  * Parses an amount of base units, 1 to 2^64-1. Accepts only decimal digits without sign, point or leading zero.
  * Throws DomainError InvalidRequest that names `field`.
  */
 export function parseAmount(text: string, field: string): bigint {
-  const amount = CANONICAL.test(text) ? BigInt(text) : 0n;
+  const amount = DECIMAL_TEXT.test(text) ? BigInt(text) : 0n;
   if (amount < 1n || amount > U64_MAX) {
     throw new DomainError(
       'InvalidRequest',
@@ -22,8 +22,8 @@ export function parseAmount(text: string, field: string): bigint {
 }
 
 /**
- * A withdrawal's amount for display: `1.5 SOL`, or `12500000 base units of 9xQe…`. Token amounts have no decimal
- * point, because only the chain knows the mint's decimals. `mint` is the display form of the mint address.
+ * A withdrawal's amount for display: `1.5 SOL`, or `12500000 base units of 9xQe…`. Token amounts stay in base units,
+ * because only the chain has the mint's decimals. `mint` is the display form of the mint address.
  */
 export function describeAmount(
   { asset, amount }: { readonly asset: string; readonly amount: string },
@@ -37,9 +37,9 @@ export function formatLamports(lamports: bigint): string {
 }
 
 /** Formats base units with a decimal point: `formatUnits(12_500_000n, 6)` is `12.5`. Exact; no trailing zeros. */
-export function formatUnits(base: bigint, decimals: number): string {
-  const digits = (base < 0n ? -base : base).toString().padStart(decimals + 1, '0');
+export function formatUnits(baseUnits: bigint, decimals: number): string {
+  const digits = (baseUnits < 0n ? -baseUnits : baseUnits).toString().padStart(decimals + 1, '0');
   const whole = digits.slice(0, digits.length - decimals);
   const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '');
-  return `${base < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`;
+  return `${baseUnits < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`;
 }

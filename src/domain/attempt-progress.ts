@@ -8,9 +8,9 @@ export const WAITS_FOR: Readonly<Record<SettlementStatus, string>> = {
   awaiting_confirmation: 'the customer: `confirmDestination` or `cancelWithdrawal`',
   awaiting_funds: 'SOL or tokens in the hot wallet; the withdrawal then continues automatically',
   preparing: 'the signer',
-  sending: 'a block that contains the transaction; a worker sends the same bytes again until then',
+  sending: 'a block that contains the transaction; until there is one, a worker resends the same bytes',
   confirmed: 'finality',
-  held: 'the end of the cause in `reason`; nothing is signed until then',
+  held: 'the end of the cause in `reason`; nothing is signed while the settlement is held',
   finalized: 'nothing: it is paid, and this is final',
   rejected: 'nothing: it is not paid, and no transaction can pay it',
   cancelled: 'nothing: it is not paid, and no transaction can pay it',
@@ -18,8 +18,8 @@ export const WAITS_FOR: Readonly<Record<SettlementStatus, string>> = {
   dead: 'nothing: its transaction is proved dead and paid nothing',
 };
 
-/** Overrides {@link WAITS_FOR} for other kinds of settlement: they have no customer, and may not pay. */
-const OTHERS_WAIT_FOR: Readonly<Partial<Record<SettlementStatus, string>>> = {
+/** Overrides {@link WAITS_FOR} for other kinds of settlement, which have no customer and do not always pay. */
+const WAITS_FOR_OF_OTHERS: Readonly<Partial<Record<SettlementStatus, string>>> = {
   awaiting_funds: 'SOL or tokens in its wallet; the settlement then continues automatically',
   preparing: 'the missing signatures',
   finalized: 'nothing: its transaction is finalized',
@@ -33,11 +33,11 @@ const OTHERS_WAIT_FOR: Readonly<Partial<Record<SettlementStatus, string>>> = {
 export function waitsFor(kind: string, status: SettlementStatus, code: string | null = null): string {
   if (status === 'preparing' && code === ATTEMPT_FAILED)
     return 'the next attempt, which a worker composes automatically';
-  return (kind === WITHDRAWAL ? undefined : OTHERS_WAIT_FOR[status]) ?? WAITS_FOR[status];
+  return (kind === WITHDRAWAL ? undefined : WAITS_FOR_OF_OTHERS[status]) ?? WAITS_FOR[status];
 }
 
-/** How each reason to hold a settlement ends, by reason code. No order can force a signature past a hold. */
-const ENDS_HOLD: Readonly<Record<string, string>> = {
+/** How an operator ends a hold, by reason code. No command can force a signature while the cause persists. */
+const STEP_BY_HOLD_CODE: Readonly<Record<string, string>> = {
   evidence_missing:
     'repair the nodes that `reason` names, or add one; the settlement continues automatically once they answer',
   cannot_prepare: 'fix the cause in `reason`; the settlement then continues automatically',
@@ -64,26 +64,26 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
   maybe_paid:
     'check whether the receiver is paid: if so, `sluice settlements mark-paid <id> --reason <text>`; if not, `sluice alerts close --kind maybe_paid --subject <id> --reason <text>`',
   payment_keeps_failing:
-    'find out why its attempts fail on chain, then `sluice alerts close --kind payment_keeps_failing --subject <id> --reason <text>` to allow more attempts; or cancel it',
+    'find out why the attempts fail on chain, then `sluice alerts close --kind payment_keeps_failing --subject <id> --reason <text>` to allow more attempts; or cancel it',
   record_lost: 'restore a newer backup of the database; the settlement then continues automatically',
   dead_attempt_landed:
-    'check whether its dead attempt has landed: if so, `sluice settlements mark-paid <id> --reason <text>` ends it as paid; if not, `sluice alerts close --kind dead_attempt_landed --subject <id> --reason <text>` allows its payment; `sluice settlements resume` ends the pause',
+    'check whether the attempt that was proved dead has landed: if so, `sluice settlements mark-paid <id> --reason <text>` ends it as paid; if not, `sluice alerts close --kind dead_attempt_landed --subject <id> --reason <text>` allows its payment; `sluice settlements resume` ends the pause',
 };
 
-/** Overrides {@link ENDS_HOLD} for kinds other than withdrawals: they have no receiver to check. */
-const ENDS_HOLD_OF_OTHERS: Readonly<Record<string, string>> = {
+/** Overrides {@link STEP_BY_HOLD_CODE} for kinds other than withdrawals, which have no receiver to check. */
+const STEP_BY_HOLD_CODE_OF_OTHERS: Readonly<Record<string, string>> = {
   maybe_paid:
-    'check whether the chain already has its effect: if so, `sluice settlements mark-paid <id> --reason <text>`; if not, `sluice alerts close --kind maybe_paid --subject <id> --reason <text>`',
+    'check whether the chain already has the effect of the settlement: if so, `sluice settlements mark-paid <id> --reason <text>`; if not, `sluice alerts close --kind maybe_paid --subject <id> --reason <text>`',
 };
 
-/** Overrides {@link BY_STATUS} for kinds other than withdrawals: external keys may have to sign them too. */
-const BY_STATUS_OF_OTHERS: Readonly<Partial<Record<SettlementStatus, string>>> = {
+/** Overrides {@link STEP_BY_STATUS} for kinds other than withdrawals, which external keys may have to sign too. */
+const STEP_BY_STATUS_OF_OTHERS: Readonly<Partial<Record<SettlementStatus, string>>> = {
   awaiting_funds: 'fund the wallet that `reason` names; the settlement then continues automatically',
   preparing:
     'the signer signs with its keys; the holder of any other key sends its signature by the update `giveSignature`; if signatures of the signer stay missing, start a signer on task queue `sluice-signer`',
 };
 
-const BY_STATUS: Readonly<Record<SettlementStatus, string>> = {
+const STEP_BY_STATUS: Readonly<Record<SettlementStatus, string>> = {
   requested:
     'a worker composes the transaction; if the state does not change, start a worker on task queue `sluice`',
   awaiting_confirmation:
@@ -101,7 +101,7 @@ const BY_STATUS: Readonly<Record<SettlementStatus, string>> = {
   dead: 'nothing: it has ended',
 };
 
-/** The next step of a settlement, as text for operators. `verdict` is the one on its live signed attempt, if any. */
+/** The next step of a settlement, as text for operators. `verdict`: of its current signed attempt; null without one. */
 export function nextStep(
   kind: string,
   { status, reason }: { readonly status: SettlementStatus; readonly reason: StatusReason | null },
@@ -117,9 +117,9 @@ export function nextStep(
         ? 'nothing: a worker records the proof and composes the next attempt'
         : 'nothing: a worker records the proof, and composes the next attempt if its kind allows one';
     case 'alive':
-      return BY_STATUS[status === 'confirmed' ? 'confirmed' : 'sending'];
+      return STEP_BY_STATUS[status === 'confirmed' ? 'confirmed' : 'sending'];
     case 'unknown':
-      return ENDS_HOLD.evidence_missing ?? BY_STATUS.held;
+      return STEP_BY_HOLD_CODE.evidence_missing ?? STEP_BY_STATUS.held;
     case null:
       return stepOf(kind, status, reason?.code ?? '');
     default:
@@ -131,6 +131,11 @@ function stepOf(kind: string, status: SettlementStatus, code: string): string {
   const isOther = kind !== WITHDRAWAL;
   if (status === 'preparing' && code === ATTEMPT_FAILED)
     return 'wait: a worker composes the next attempt automatically';
-  if (status !== 'held') return (isOther ? BY_STATUS_OF_OTHERS[status] : undefined) ?? BY_STATUS[status];
-  return (isOther ? ENDS_HOLD_OF_OTHERS[code] : undefined) ?? ENDS_HOLD[code] ?? BY_STATUS.held;
+  if (status !== 'held')
+    return (isOther ? STEP_BY_STATUS_OF_OTHERS[status] : undefined) ?? STEP_BY_STATUS[status];
+  return (
+    (isOther ? STEP_BY_HOLD_CODE_OF_OTHERS[code] : undefined) ??
+    STEP_BY_HOLD_CODE[code] ??
+    STEP_BY_STATUS.held
+  );
 }

@@ -2,12 +2,15 @@ import type { Alarm } from './alerts.ts';
 import { type BlockHeader, depositKey, type Movement } from './deposit.ts';
 import type { ScanRange } from './scan.ts';
 
-/** Compares transactions on chain with the database, over scanned slots. `repair`: also store missing deposits. */
+/**
+ * A command to compare transactions on chain with the database, over scanned slots. `repair`: also store missing
+ * deposits.
+ */
 export type AuditOrder = ImportAuditOrder | OperatorAuditOrder;
 
 /**
- * Found deposits raise no alert, because the scan could not see them. Then the address becomes assignable,
- * but only in the database copy `record`.
+ * The audit of an imported address. Found deposits raise no alert, because the address was not watched when they
+ * arrived. After the audit the address can be assigned, but only in the database copy with the id `record`.
  */
 export interface ImportAuditOrder extends ScanRange {
   readonly cause: 'import';
@@ -16,15 +19,18 @@ export interface ImportAuditOrder extends ScanRange {
   readonly record: string;
 }
 
-/** An audit that an operator ordered. */
+/** An audit that an operator requested. */
 export interface OperatorAuditOrder extends ScanRange {
   readonly cause: 'operator';
   readonly address: string;
   readonly repair: boolean;
 }
 
-/** Why an empty listing does not prove that there was no deposit. */
-export const UNSHOWN = 'no quorum of nodes returned the blocks of these slots: add nodes that have them';
+/**
+ * Reason why an audit is incomplete: without these blocks, an empty history does not prove that there was no deposit.
+ */
+export const BLOCKS_NOT_RETURNED =
+  'no quorum of nodes returned the blocks of these slots: add nodes that have them';
 
 const IMPORTS_SINCE = 'since ';
 
@@ -37,7 +43,7 @@ export function importsSubject(since: string): string {
 
 export interface AuditReport {
   readonly transactions: number;
-  /** Arrivals that differ between chain and database, at most 100. `found` counts all of them. */
+  /** The first differences between chain and database, at most 100. `found` counts all differences. */
   readonly differences: readonly AuditDifference[];
   readonly found: number;
   /** Number of differences that were not repaired. */
@@ -49,21 +55,21 @@ export interface AuditReport {
   readonly unread: number;
 }
 
-/** An arrival that differs between chain and database. Amounts (base units) and slots are decimal strings. */
+/** An incoming transfer that differs between chain and database. Amounts (base units) and slots are decimal strings. */
 export interface AuditDifference {
   readonly signature: string;
   readonly slot: string;
   readonly account: string;
   readonly asset: string;
-  /** Null if the chain has no such arrival. */
+  /** Amount on chain; null if the chain has no such transfer. */
   readonly chain: string | null;
-  /** Null if it was not recorded. */
+  /** Recorded amount; null if the database has no such deposit. */
   readonly record: string | null;
   /** True if the database agrees with the chain after the audit. */
   readonly repaired: boolean;
 }
 
-export type Arrived = Pick<Movement, 'signature' | 'account' | 'asset' | 'amount'> &
+export type ComparedTransfer = Pick<Movement, 'signature' | 'account' | 'asset' | 'amount'> &
   Pick<BlockHeader, 'slot'>;
 
 export const NOTHING_AUDITED: AuditReport = {
@@ -74,11 +80,11 @@ export const NOTHING_AUDITED: AuditReport = {
   unread: 0,
 };
 
-/** Arrivals that differ before the repair. A difference that is gone after it is reported as repaired. */
+/** Incoming transfers that differed before the repair. `repaired`: the difference no longer exists in `recordNow`. */
 export function differencesBetween(
-  chain: readonly Arrived[],
-  recordBefore: readonly Arrived[],
-  recordNow: readonly Arrived[],
+  chain: readonly ComparedTransfer[],
+  recordBefore: readonly ComparedTransfer[],
+  recordNow: readonly ComparedTransfer[],
 ): readonly AuditDifference[] {
   const chainAmounts = amountsOf(chain);
   const [before, now] = [amountsOf(recordBefore), amountsOf(recordNow)];
@@ -94,7 +100,7 @@ export function differencesBetween(
   });
 }
 
-function amountsOf(arrivals: readonly Arrived[]): ReadonlyMap<string, bigint> {
+function amountsOf(arrivals: readonly ComparedTransfer[]): ReadonlyMap<string, bigint> {
   return new Map(arrivals.map((one) => [depositKey(one), one.amount]));
 }
 
@@ -107,13 +113,13 @@ export function differenceAlarm({
   record,
   repaired,
 }: AuditDifference): Alarm {
-  const done = repaired ? 'the audit corrected the database' : 'the database is unchanged';
-  const about = { subject: signature, details: { account, asset, slot, chain, record } };
+  const effect = repaired ? 'the audit corrected the database' : 'the database is unchanged';
+  const context = { subject: signature, details: { account, asset, slot, chain, record } };
   if (record === null) {
-    const message = `${account} received ${chain} of ${asset} in slot ${slot}, and the database has no such deposit: ${done}`;
-    return { kind: 'deposit_missed', message, ...about };
+    const message = `${account} received ${chain} base units of ${asset} in slot ${slot}, and the database has no such deposit: ${effect}`;
+    return { kind: 'deposit_missed', message, ...context };
   }
-  const nodeAmount = chain === null ? 'no such arrival' : `${chain}`;
-  const message = `the database has ${record} of ${asset} for ${account} in slot ${slot}, and the nodes show ${nodeAmount}: ${done}`;
-  return { kind: 'deposit_mismatch', message, ...about };
+  const nodeAmount = chain === null ? 'no such transfer' : `${chain} base units`;
+  const message = `the database has ${record} base units of ${asset} for ${account} in slot ${slot}, and the nodes return ${nodeAmount}: ${effect}`;
+  return { kind: 'deposit_mismatch', message, ...context };
 }

@@ -2,23 +2,28 @@ import type { AuditReport, ImportAuditOrder } from './audit.ts';
 import type { OperatorNote } from './operator-note.ts';
 import type { ScanRange } from './scan.ts';
 
-/** Read committed blocks again. Missed deposits are added; no deposit is removed. */
+/** An operator's command to read scanned blocks again. Missed deposits are added; no deposit is removed. */
 export interface RescanOrder extends OperatorNote, ScanRange {}
 
-/** Compare the history of one address with its recorded deposits. */
+/** An operator's command to compare the history of one address with its recorded deposits. */
 export interface AddressOrder extends RescanOrder {
   readonly address: string;
   /** Also record missing deposits. */
   readonly repair: boolean;
 }
 
-/** An operator's order, which has a row in `backfill`. */
+/** A command of an operator. It has a row in `backfill`. */
 export type StoredOrder = RescanOrder | AddressOrder;
 
-/** Reads earlier blocks, or the history of one address. The row of an imported address waits for its audit. */
+/**
+ * A command to read earlier blocks, or the history of one address. The row of an imported address waits for its audit.
+ */
 export type BackfillOrder = StoredOrder | ImportAuditOrder;
 
-/** Blocks read, deposits found that were not recorded, and slots of closed gaps whose blocks no node returned. */
+/**
+ * `blocks`: number of blocks read. `found`: number of missed deposits. `unread`: slots of closed gaps that no node
+ * returned.
+ */
 export interface RescanResult {
   readonly blocks: number;
   readonly found: number;
@@ -29,11 +34,11 @@ export type BackfillResult = RescanResult | AuditReport;
 
 /**
  * - `reading`: in progress.
- * - `waiting`: its newest try failed with `trouble`; it is retried. That of a closed gap waits until a quorum of nodes
- *   has returned its blocks.
+ * - `waiting`: the newest try failed with `trouble` and is retried. The rescan of a closed gap waits until a quorum of
+ *   nodes has returned all blocks of the gap.
  * - `done`: everything was read.
  * - `incomplete`: nodes did not return the slots of `unread` in closed gaps, or all of the history of the address.
- * - `given_up`: it ended early with `trouble`. Deposits found until then are stored.
+ * - `given_up`: ended early with `trouble`. Deposits that were already found are stored.
  */
 export const BACKFILL_STATES = ['reading', 'waiting', 'done', 'incomplete', 'given_up'] as const;
 
@@ -41,7 +46,9 @@ export function isOfImport(order: BackfillOrder): order is ImportAuditOrder {
   return 'record' in order;
 }
 
-/** One backfill of one subject at a time. A read-only audit has its own id, so it never replaces a repairing one. */
+/**
+ * One workflow id for each subject, so that one backfill of it runs at a time. A read-only audit has an id of its own.
+ */
 export function backfillWorkflowId(order: BackfillOrder): string {
   const slots = `${order.from}-${order.to}`;
   if (isOfImport(order)) return `backfill/import/${order.address}/${slots}`;
@@ -49,7 +56,7 @@ export function backfillWorkflowId(order: BackfillOrder): string {
   return `backfill/address/${order.address}/${slots}${order.repair ? '' : '/look'}`;
 }
 
-/** Why the rescan of a closed gap is not done. */
+/** Why the rescan of a closed gap is incomplete. */
 export const GAP_UNREAD = 'no quorum of nodes returns all blocks of this gap: add nodes that have them';
 
 export function unreadText(unread: RescanResult['unread']): string {

@@ -1,31 +1,37 @@
 /**
- * Unsent attempts that are always allowed: even at one second a signature they are signed within half the life of a
- * blockhash. If they are not, attempts die, and {@link unsentAllowed} lowers the limit.
+ * Number of unsent attempts that needs no measurement: at one second for each signature, all are signed within half the
+ * validity window of a blockhash. If the signer is slower, attempts end as dead, and {@link maxUnsentAttempts} lowers
+ * the limit.
  */
-export const USUAL_UNSENT = 32;
-/** Single attempts that die for other reasons, or wait for a signer for days, must not stop all others. */
+export const DEFAULT_SIGNER_CAPACITY = 32;
+/**
+ * At least two, so that a single attempt that ends as dead, or waits for its signer for days, does not stop all others.
+ */
 const MIN_UNSENT = 2;
-/** Limits how many attempts die if the signer stops. */
+/** Limits the number of attempts that end as dead if the signer stops. */
 const MAX_UNSENT = 2_048;
-/** Half the life of a blockhash. The other half is for sending. */
+/** Half the validity window of a blockhash. The other half is left for sending. */
 const SIGNING_BLOCKS = 75;
-const SIGNINGS_KEPT = 32;
-const MIN_SIGNINGS = 8;
+const MAX_SAMPLES = 32;
+const MIN_SAMPLES = 8;
 
-/** Attempts that are prepared but not sent: `living` ones, and those `overdue` since the signer's last signature. */
-export interface Unsent {
+/**
+ * Numbers of prepared attempts that are not sent: `living` ones can still land, `overdue` ones expired without a
+ * signature.
+ */
+export interface UnsentCounts {
   readonly living: number;
   readonly overdue: number;
 }
 
-/** Counts among the newest ended attempts. */
-export interface Ends {
+/** Of the attempts that ended most recently: the number of all, and of dead ones. */
+export interface EndedCounts {
   readonly ended: number;
   readonly dead: number;
 }
 
-/** Statistics of the newest signatures of one kind that this process stored. Milliseconds of one monotonic clock. */
-export interface Signings {
+/** Statistics of the newest signatures of one settlement kind in this process. Times are ms of one monotonic clock. */
+export interface SigningStatistics {
   readonly count: number;
   /** Mean time from the insert of the attempt to its signature. */
   readonly latencyMs: number;
@@ -34,45 +40,56 @@ export interface Signings {
 }
 
 export class SigningTimes {
-  readonly #newest = new Map<string, readonly { readonly at: number; readonly tookMs: number }[]>();
+  readonly #samples = new Map<string, readonly { readonly at: number; readonly tookMs: number }[]>();
 
   add(kind: string, at: number, tookMs: number): void {
     const signing = { at, tookMs: Math.max(1, tookMs) };
-    this.#newest.set(kind, [...(this.#newest.get(kind) ?? []), signing].slice(-SIGNINGS_KEPT));
+    this.#samples.set(kind, [...(this.#samples.get(kind) ?? []), signing].slice(-MAX_SAMPLES));
   }
 
-  /** Null below the minimum number of samples. */
-  measured(kind: string): Signings | null {
-    const newest = this.#newest.get(kind) ?? [];
-    const [first, last] = [newest[0], newest.at(-1)];
-    const count = newest.length;
-    if (first === undefined || last === undefined || count < MIN_SIGNINGS) return null;
-    const latencyMs = newest.reduce((sum, { tookMs }) => sum + tookMs, 0) / count;
+  /** Statistics of a settlement kind; null below the minimum number of samples. */
+  measured(kind: string): SigningStatistics | null {
+    const samples = this.#samples.get(kind) ?? [];
+    const [first, last] = [samples[0], samples.at(-1)];
+    const count = samples.length;
+    if (first === undefined || last === undefined || count < MIN_SAMPLES) return null;
+    const latencyMs = samples.reduce((sum, { tookMs }) => sum + tookMs, 0) / count;
     return { count, latencyMs, firstAt: first.at, lastAt: last.at };
   }
 }
 
 /**
- * Number of attempts that the signer can sign within half the life of a blockhash, with blocks of `msPerBlock`.
- * Uses the better of the measured rate and of sequential signing at the mean latency; at least
- * {@link USUAL_UNSENT}. If attempts have waited for `waitedMs` without a signature, that wait is the latency.
+ * Number of attempts that the signer can sign within half the validity window of a blockhash; at least
+ * {@link DEFAULT_SIGNER_CAPACITY}. Uses the better of two rates: the measured one, and one signature after another at
+ * the mean latency. `waitedMs`: how long attempts have waited for the next signature, which lowers both rates.
  */
-export function unsentServed(signings: Signings | null, msPerBlock: number, waitedMs: number): number {
-  if (signings === null) return USUAL_UNSENT;
+export function signerCapacityOf(
+  signings: SigningStatistics | null,
+  msPerBlock: number,
+  waitedMs: number,
+): number {
+  if (signings === null) return DEFAULT_SIGNER_CAPACITY;
   const { count, latencyMs, firstAt, lastAt } = signings;
-  const oneByOne = 1 / Math.max(latencyMs, waitedMs);
-  const together = (count - 1) / Math.max(1, lastAt - firstAt + waitedMs);
-  const served = Math.round(SIGNING_BLOCKS * msPerBlock * Math.max(oneByOne, together));
-  return Math.min(MAX_UNSENT, Math.max(USUAL_UNSENT, served));
+  const sequentialRate = 1 / Math.max(latencyMs, waitedMs);
+  const parallelRate = (count - 1) / Math.max(1, lastAt - firstAt + waitedMs);
+  const signerCapacity = Math.round(SIGNING_BLOCKS * msPerBlock * Math.max(sequentialRate, parallelRate));
+  return Math.min(MAX_UNSENT, Math.max(DEFAULT_SIGNER_CAPACITY, signerCapacity));
 }
 
-/** Limit of unsent attempts: `served`, reduced by the share of dead ones among the newest ended attempts. */
-export function unsentAllowed({ ended, dead }: Ends, served: number): number {
-  if (ended === 0) return served;
-  return Math.max(MIN_UNSENT, Math.round((served * (ended - dead)) / ended));
+/**
+ * Maximum number of unsent attempts: `signerCapacity`, scaled down by the share of dead attempts among the newest
+ * ended.
+ */
+export function maxUnsentAttempts({ ended, dead }: EndedCounts, signerCapacity: number): number {
+  if (ended === 0) return signerCapacity;
+  return Math.max(MIN_UNSENT, Math.round((signerCapacity * (ended - dead)) / ended));
 }
 
-/** Whether another attempt may begin. A few may always begin: they detect that the signer works again. */
-export function mayBegin({ living, overdue }: Unsent, ends: Ends, served: number): boolean {
-  return living < MIN_UNSENT || living + overdue < unsentAllowed(ends, served);
+/** Whether another attempt may begin. Two may always begin, so that Sluice detects when the signer works again. */
+export function mayBeginAttempt(
+  { living, overdue }: UnsentCounts,
+  ends: EndedCounts,
+  signerCapacity: number,
+): boolean {
+  return living < MIN_UNSENT || living + overdue < maxUnsentAttempts(ends, signerCapacity);
 }

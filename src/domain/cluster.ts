@@ -9,16 +9,16 @@ const GENESIS_HASH = {
 } as const;
 
 /**
- * Throws WrongCluster if this genesis hash is not that of the configured cluster. A private chain has any hash except
- * mainnet's. Localnet returns devnet's, for x402 clients.
+ * Throws WrongCluster if this genesis hash does not belong to the configured cluster. A private chain can have any hash
+ * except mainnet's. The devkit's localnet has devnet's, because x402 clients require a public cluster.
  */
 export function checkClusterName(name: ClusterName, genesisHash: string): void {
   const isPrivate = name === 'localnet';
   if (isPrivate ? genesisHash !== GENESIS_HASH['mainnet-beta'] : genesisHash === GENESIS_HASH[name]) return;
   const expected = isPrivate
-    ? 'no private chain, as localnet says'
-    : `not ${GENESIS_HASH[name]}, which is ${name}`;
-  const message = `the nodes belong to cluster ${genesisHash}: ${expected} (SLUICE_CLUSTER)`;
+    ? 'is that of mainnet-beta, but SLUICE_CLUSTER is localnet'
+    : `is not ${GENESIS_HASH[name]}, as SLUICE_CLUSTER=${name} requires`;
+  const message = `the genesis hash of the nodes, ${genesisHash}, ${expected}`;
   throw new DomainError('WrongCluster', message, { nodes: genesisHash, cluster: name });
 }
 

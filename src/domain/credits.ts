@@ -11,30 +11,31 @@ import {
 } from './deposit.ts';
 import { type AssetTerms, SOL } from './deposit-asset.ts';
 
+/** Sluice's wallets, attempts and asset terms, on which credits depend. */
 export interface Ours {
   /** The kind of a watched wallet; undefined if we do not watch it. */
   kindOf(address: string): WatchKind | undefined;
-  /** The associated token account of a watched wallet. Never throws: senders may pass any wallet and mint. */
+  /** An associated token account. Must not throw: wallet and mint come from other people's transactions. */
   ataOf(wallet: string, mint: string, program: string): string;
   /** The terms of `SOL` or of a mint; undefined if it is not listed. */
   asset(asset: string): AssetTerms | undefined;
   /** True for the signature of an attempt that we composed. A buyer's adopted payment is an ordinary deposit. */
   isAttempt(signature: string): boolean;
   /**
-   * Whether a token account that was handed over to a deposit wallet is credited. It need not be an ATA. Default:
-   * no.
+   * Whether the balance of a token account whose owner became a deposit wallet is credited, even if the account is not
+   * the associated one. Default: false.
    */
   readonly ownerChangeAllowed?: boolean;
   /**
-   * The wallet of ours whose token account owns another token account; undefined for any other owner. Default:
-   * none. Only audits and reconciliation know these owners, the scan does not.
+   * Our wallet whose token account is `owner`; undefined for any other owner. Only audits and reconciliation provide
+   * this method, so the scan finds no nested token accounts.
    */
   nestedIn?(owner: string): string | undefined;
 }
 
 /**
- * The effects of a finalized block on watched wallets: all inflows, credited or not, outflows, and transactions
- * signed by our hot wallets. Source: docs/interface.md, Deposit detection rules 3 to 5.
+ * The effects of a finalized block on watched wallets: inflows, credited or not; outflows; and transactions that our
+ * hot wallets signed. Source: docs/interface.md, Deposit detection rules 3 to 5.
  */
 export function findingOf({ transactions }: Pick<ScannedBlock, 'transactions'>, ours: Ours): BlockFinding {
   const findings = transactions.map((transaction) => findingOfTransaction(transaction, ours));
@@ -45,10 +46,10 @@ export function findingOf({ transactions }: Pick<ScannedBlock, 'transactions'>, 
   };
 }
 
-/** {@link findingOf} for one transaction. A failed one has only its fee as outflow: reported inflows are ignored. */
+/** {@link findingOf} for one transaction. A failed transaction has no inflows, and no outflow except its fee. */
 export function findingOfTransaction(transaction: ScannedTransaction, ours: Ours): BlockFinding {
   const changes = changesOf(transaction)
-    .flatMap((change) => ofWallet(change, ours))
+    .flatMap((change) => attributeToWallet(change, ours))
     .filter(({ delta, wallet }) => delta !== 0n && ours.kindOf(wallet) !== undefined);
   const spends = spendsOf(transaction, ours);
   if (changes.length === 0 && spends.length === 0) return NOTHING_FOUND;
@@ -59,12 +60,12 @@ export function findingOfTransaction(transaction: ScannedTransaction, ours: Ours
       ownerSigned: isSignedBy(transaction, change.wallet),
     }));
   if (transaction.error !== null) return { inflows: [], outflows, spends };
-  const lost = lostByOurSigners(transaction, ours);
+  const lostAssets = lostByOurSigners(transaction, ours);
   const isOurs = ours.isAttempt(transaction.signature);
   const inflows = changes
     .filter(({ delta }) => delta > 0n)
     .map((change): Inflow => {
-      const internal = (isOurs || lost.has(change.asset)) && change.nested !== true;
+      const internal = (isOurs || lostAssets.has(change.asset)) && change.nested !== true;
       return {
         ...movement(transaction, change),
         reason: internal ? 'internal' : reasonAgainst(change, ours),
@@ -73,7 +74,9 @@ export function findingOfTransaction(transaction: ScannedTransaction, ours: Ours
   return { inflows, outflows, spends };
 }
 
-/** The change of one account. A change of owner is two: the whole balance leaves one wallet, enters the other. */
+/**
+ * The change of one account. A new owner results in two changes: the balance leaves one wallet and enters the other.
+ */
 interface BalanceDelta {
   readonly account: string;
   readonly wallet: string;
@@ -85,8 +88,11 @@ interface BalanceDelta {
   readonly nested?: true;
 }
 
-/** A decrease of a nested token account is no outflow: the wallet's balances exclude it. */
-function ofWallet(change: BalanceDelta, ours: Ours): readonly BalanceDelta[] {
+/**
+ * Attributes an inflow of a nested token account to its wallet. Its outflows are dropped: the wallet's balances exclude
+ * it.
+ */
+function attributeToWallet(change: BalanceDelta, ours: Ours): readonly BalanceDelta[] {
   const wallet = change.asset === SOL ? undefined : ours.nestedIn?.(change.wallet);
   if (wallet === undefined) return [change];
   return change.delta > 0n ? [{ ...change, wallet, nested: true }] : [];
@@ -118,7 +124,7 @@ function tokenChanges({ account, mint, before, after }: TokenChange): readonly B
   return change((after ?? before)?.owner, has - had, false);
 }
 
-/** Assets that a signing wallet of ours lost. Fees do not count; lamports of a closed token account do. */
+/** Assets that decreased in our signing wallets, including the lamports of a closed token account but not fees. */
 function lostByOurSigners(transaction: ScannedTransaction, ours: Ours): ReadonlySet<string> {
   const { accounts, tokens, feeLamports } = transaction;
   const signers = new Set(
@@ -139,10 +145,9 @@ function lostByOurSigners(transaction: ScannedTransaction, ours: Ours): Readonly
 }
 
 /**
- * Why an inflow from another sender is not credited; null if it is. The first matching reason applies, after
- * `internal`: the owner (`hot_wallet`), the way it arrived (`nested_token_account`, `owner_changed`,
- * `not_associated_account`, `asset_changed`), and last what an operator may change (`unknown_mint`, `deposits_off`,
- * `below_minimum`). So these last reasons imply that every other check passed.
+ * Why an inflow that is not `internal` is not credited; null if it is. The first matching reason applies. Reasons that
+ * an operator can change (`unknown_mint`, `deposits_off`, `below_minimum`) come last, so that they imply that every
+ * other check passed.
  */
 function reasonAgainst(change: BalanceDelta, ours: Ours): NotCreditedReason | null {
   const terms = ours.asset(change.asset);
@@ -150,19 +155,19 @@ function reasonAgainst(change: BalanceDelta, ours: Ours): NotCreditedReason | nu
   if (change.nested === true) return 'nested_token_account';
   if (change.ownerChanged && ours.ownerChangeAllowed !== true) return 'owner_changed';
   if (!isExpectedAccount(change, terms, ours)) return 'not_associated_account';
-  if (terms !== undefined && isRemade(change, terms)) return 'asset_changed';
+  if (terms !== undefined && isRecreated(change, terms)) return 'asset_changed';
   if (terms === undefined) return 'unknown_mint';
   if (!terms.depositsOn) return 'deposits_off';
   return change.delta < terms.minimumDeposit ? 'below_minimum' : null;
 }
 
-/** True if the mint is not the listed one: its issuer closed it and recreated it at the same address. */
-function isRemade({ program, decimals }: BalanceDelta, terms: AssetTerms): boolean {
+/** True if the issuer closed the listed mint and recreated it at the same address. */
+function isRecreated({ program, decimals }: BalanceDelta, terms: AssetTerms): boolean {
   const isOther = (current: unknown, listed: unknown): boolean => current !== null && current !== listed;
   return isOther(program, terms.program) || isOther(decimals, terms.decimals);
 }
 
-/** True for SOL, an associated token account under the mint's current program, and an allowed change of owner. */
+/** True for SOL, for an associated token account under the mint's current program, and for an allowed owner change. */
 function isExpectedAccount(change: BalanceDelta, terms: AssetTerms | undefined, ours: Ours): boolean {
   const { account, wallet, asset, ownerChanged } = change;
   const program = change.program ?? terms?.program ?? null;

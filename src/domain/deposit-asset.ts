@@ -15,9 +15,9 @@ export interface AssetTerms {
 /** An operator's change; absent fields keep their value. */
 export type AssetChange = Partial<Pick<AssetTerms, 'minimumDeposit' | 'depositsOn'>>;
 
-/** Limits that the chain sets, independent of an operator. */
+/** Limits on an asset's terms that the chain sets. */
 export interface AssetLimits {
-  /** Base units. */
+  /** Lowest possible minimum deposit, in base units. */
   readonly leastDeposit: bigint;
   /** Why no holder can transfer the asset; null if holders can. */
   readonly immovable: string | null;
@@ -25,10 +25,10 @@ export interface AssetLimits {
 
 export const SOL = 'SOL';
 
-const ONE_UNIT = 1n;
+const ONE_BASE_UNIT = 1n;
 
-/** Default terms of SOL. `rentMinimum`: minimum lamports of an account, so that a smaller amount cannot open one. */
-export function untouchedSol(rentMinimum: bigint): AssetTerms {
+/** Default terms of SOL. `rentMinimum`: minimum lamports of an account. A smaller deposit cannot create the account. */
+export function defaultSolTerms(rentMinimum: bigint): AssetTerms {
   return {
     asset: SOL,
     program: null,
@@ -38,18 +38,18 @@ export function untouchedSol(rentMinimum: bigint): AssetTerms {
   };
 }
 
-export function untouchedToken<Mint extends Pick<AssetTerms, 'asset' | 'program' | 'decimals'>>(
+export function withDefaultTerms<Mint extends Pick<AssetTerms, 'asset' | 'program' | 'decimals'>>(
   mint: Mint,
 ): Mint & AssetTerms {
-  return { ...mint, minimumDeposit: ONE_UNIT, depositsOn: true };
+  return { ...mint, minimumDeposit: ONE_BASE_UNIT, depositsOn: true };
 }
 
-/** Whether deposits of an asset are on, by its stored terms. Default: on for SOL, off for a mint that is not listed. */
+/** Whether deposits of an asset are on. Without stored terms: on for SOL, off for a mint. */
 export function takesDeposits(asset: string, recorded: Pick<AssetTerms, 'depositsOn'> | undefined): boolean {
   return recorded?.depositsOn ?? asset === SOL;
 }
 
-/** Applies the change. Throws AssetRejected, which names the field, for terms that the chain does not permit. */
+/** Returns the changed terms. Throws AssetRejected, which names the field, for terms that the chain does not permit. */
 export function changeTerms<Terms extends AssetTerms>(
   terms: Terms,
   { minimumDeposit = terms.minimumDeposit, depositsOn = terms.depositsOn }: AssetChange,
@@ -58,7 +58,7 @@ export function changeTerms<Terms extends AssetTerms>(
   if (minimumDeposit < leastDeposit)
     throw rejected(
       'minimumDeposit',
-      `must be at least ${leastDeposit}: the chain opens no account with less`,
+      `must be at least ${leastDeposit} base units, because no account can be created with less`,
     );
   if (depositsOn && immovable !== null) throw rejected('depositsOn', immovable);
   return { ...terms, minimumDeposit, depositsOn };

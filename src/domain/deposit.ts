@@ -9,14 +9,14 @@ export const DEPOSIT_STATES = ['pending', 'final', 'dropped', 'not_credited'] as
  * State of a deposit, with every transition.
  *
  * - `pending`: the first state. A confirmed block announces the deposit, or a finalized block, a rescan or an audit
- *   adds it. One node may have reported a {@link NotCreditedReason}, which a quorum must confirm.
- *   - to `final` or `not_credited`: a quorum returns its finalized transaction, without or with a reason.
- *   - to `dropped`: the cursor passes the slot of an announced deposit whose finalized block lacks it, or an operator
- *     rejects it and a quorum denies it.
- * - `dropped`: to `pending`: a finalized block of its slot contains it, also when it is read again.
- * - `final`: irreversible, no transition. Credit it if it has a user. It has none if the address was unassigned when
- *   it arrived, or if a restored database lost the assignment.
- * - `not_credited`: arrived, but is not credited, for a {@link NotCreditedReason}. No transition.
+ *   adds it. It can have a {@link NotCreditedReason} from one node, which a quorum must confirm.
+ *   - to `final` or `not_credited`: a quorum returns the finalized transaction, without or with such a reason.
+ *   - to `dropped`: the cursor passes the slot of an announced deposit, and the finalized block does not contain it. Or
+ *     an operator rejects the deposit, and a quorum denies it.
+ * - `dropped`: to `pending`: a finalized block of the slot contains the deposit, also when the block is read again.
+ * - `final`: irreversible, no transition. Credit it if it has a user. It has none if the address was unassigned when it
+ *   arrived, or if a restored database lost the assignment.
+ * - `not_credited`: received, but not credited, for a {@link NotCreditedReason}. No transition.
  */
 export type DepositState = (typeof DEPOSIT_STATES)[number];
 
@@ -25,10 +25,10 @@ export const DEPOSIT_ADDRESS_STATES = ['auditing', 'free', 'assigned', 'used', '
 /**
  * State of a deposit address, with every transition. It is watched in all of them.
  *
- * - `auditing`: imported with a past, while earlier deposits are searched. To `free` after a complete audit; to `used`
- *   by an earlier deposit.
- * - `free`: may be assigned. To `assigned` for a user; to `auditing` if it is imported again with a past; to `used`
- *   by a deposit that a quorum confirms, unless it is our own transfer.
+ * - `auditing`: imported with earlier transactions, which are audited for deposits. To `free` after a complete audit;
+ *   to `used` by an earlier deposit.
+ * - `free`: may be assigned. To `assigned` for a user; to `auditing` if it is imported again with earlier transactions;
+ *   to `used` by a deposit that a quorum confirms, unless the deposit is our own transfer.
  * - `assigned`: belongs to one user. No transition.
  * - `used`: received a deposit before it was assigned, so it is never assigned. No transition.
  * - `withheld`: unassigned in a restored database, so a user may have it: watched, and never assigned. No transition.
@@ -79,7 +79,10 @@ export interface AccountChange {
   readonly after: bigint;
 }
 
-/** Balance in base units. `program` is null in early ledgers, `owner` only in failed transactions. */
+/**
+ * Token balance in base units. `program` is null in old blocks, from before nodes recorded it. `owner` is null only in
+ * failed transactions.
+ */
 export interface TokenHolding {
   readonly owner: string | null;
   readonly program: string | null;
@@ -88,7 +91,7 @@ export interface TokenHolding {
   readonly amount: bigint;
 }
 
-/** One token account of a transaction. Null: the account did not exist, or had another mint. */
+/** One token account before and after a transaction. Null: the account did not exist, or had a different mint. */
 export interface TokenChange {
   readonly account: string;
   readonly mint: string;
@@ -113,6 +116,7 @@ export interface ScannedBlock {
   readonly transactions: readonly ScannedTransaction[];
 }
 
+/** A change of one account's balance in one transaction. */
 export interface Movement {
   readonly signature: string;
   /** The wallet itself for SOL, else the token account. */
@@ -124,12 +128,12 @@ export interface Movement {
   readonly amount: bigint;
 }
 
-/** An arrival. `reason` is null if it is credited. Key: (signature, slot, account, asset), see `depositKey`. */
+/** An incoming transfer. `reason` is null if it is credited. Its key is {@link depositKey}. */
 export interface Inflow extends Movement {
   readonly reason: NotCreditedReason | null;
 }
 
-/** A decrease. `ownerSigned` is false if a delegate moved the tokens. */
+/** A balance decrease. `ownerSigned` is false if a delegate moved the tokens. */
 export interface Outflow extends Movement {
   readonly ownerSigned: boolean;
 }
@@ -143,28 +147,28 @@ export interface Spend {
 
 export interface BlockFinding {
   readonly inflows: readonly Inflow[];
-  /** Decreases: by a sweep, by a permanent delegate, or as a transaction fee, also of a failed one. */
+  /** Decreases by a sweep, by a permanent delegate, or by a transaction fee, also of a failed transaction. */
   readonly outflows: readonly Outflow[];
   readonly spends: readonly Spend[];
 }
 
 export const NOTHING_FOUND: BlockFinding = { inflows: [], outflows: [], spends: [] };
 
-/** End of the year 9999 in Unix seconds. ISO-8601 readers disagree about later dates. */
-const END = 253_402_300_800n;
+/** End of the year 9999 in Unix seconds. ISO-8601 parsers disagree about later dates. */
+const MAX_BLOCK_TIME = 253_402_300_800n;
 
 export function isBlockTime(seconds: bigint): boolean {
-  return seconds >= 0n && seconds < END;
+  return seconds >= 0n && seconds < MAX_BLOCK_TIME;
 }
 
-/** Block time as ISO-8601, from Unix seconds. Null if it is unknown or invalid. */
+/** Formats a block time (Unix seconds) as ISO-8601. Null if the time is unknown or invalid. */
 export function presentBlockTime(seconds: bigint | null): string | null {
   return seconds === null || !isBlockTime(seconds) ? null : new Date(Number(seconds) * 1_000).toISOString();
 }
 
 /**
- * The permanent key of a deposit: it yields the same row and public id in every copy of the database. A slot has one
- * finalized block, so the slot identifies the deposit whichever block announced it, and after the block is lost.
+ * The permanent key of a deposit, which results in the same row and public id in every copy of the database. It has the
+ * slot instead of the block's hash: a slot has one finalized block, whichever block first announced the deposit.
  */
 export function depositKey({
   signature,

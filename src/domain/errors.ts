@@ -1,4 +1,4 @@
-/** How an error appears at every border: HTTP status, whether a retry can help, and a title for people. */
+/** Properties of an error code in every interface: HTTP status, whether a retry can help, and a title for people. */
 interface ErrorKind {
   readonly status: number;
   readonly retryable: boolean;
@@ -23,22 +23,22 @@ export const ERROR_KINDS = {
   RecordInDoubt: {
     status: 503,
     retryable: true,
-    title: 'The database may lack transactions since a restore: irreversible steps wait',
+    title: 'The database may lack transactions because of a restore: irreversible steps wait',
   },
   AlertsUnseen: {
     status: 409,
     retryable: false,
-    title: 'The resume does not name every open alert that holds a pause',
+    title: 'The resume request does not name every open alert that holds a pause',
   },
   NotAwaitingConfirmation: {
     status: 409,
     retryable: false,
-    title: 'The withdrawal is not waiting for a confirmation',
+    title: 'The withdrawal does not await a confirmation',
   },
   ForeignWorkflowId: {
     status: 409,
     retryable: false,
-    title: 'A withdrawal runs only under the workflow id withdrawal/<id>',
+    title: 'A withdrawal workflow must have the id withdrawal/<id>',
   },
   DestinationRejected: { status: 409, retryable: false, title: 'The destination cannot be paid' },
   AssetRejected: { status: 409, retryable: false, title: 'The asset cannot be used' },
@@ -54,14 +54,18 @@ export const ERROR_KINDS = {
   IllegalTransition: {
     status: 500,
     retryable: false,
-    title: 'The state machine does not allow this transition',
+    title: 'The current state does not allow this transition',
   },
   MessageTaken: { status: 500, retryable: true, title: 'Another attempt has the same message' },
-  SlotsNotRecorded: { status: 409, retryable: false, title: 'The database does not hold all of these slots' },
+  SlotsNotRecorded: {
+    status: 409,
+    retryable: false,
+    title: 'The database does not contain all of these slots',
+  },
   NotRejectable: {
     status: 409,
     retryable: false,
-    title: 'The deposit cannot be rejected: no quorum denies it, or it has ended',
+    title: 'The deposit cannot be rejected: it is no longer pending, or no quorum of nodes denies it',
   },
   FeedBehind: {
     status: 409,
@@ -71,7 +75,7 @@ export const ERROR_KINDS = {
   NoFreeAddress: {
     status: 409,
     retryable: false,
-    title: 'No deposit address is free: import more addresses',
+    title: 'No unassigned deposit address is left: import more addresses',
   },
   NodeFault: { status: 502, retryable: true, title: 'A Solana node returned an invalid answer' },
   NoHealthyNode: { status: 503, retryable: true, title: 'No healthy Solana node is available' },
@@ -85,7 +89,7 @@ export const ERROR_KINDS = {
 
 export type ErrorCode = keyof typeof ERROR_KINDS;
 
-/** Every error code of the HTTP API. `Internal` is any failure without a code. */
+/** Every error code of the HTTP API. `Internal` stands for any failure without a code. */
 export type ProblemCode = ErrorCode | 'Internal';
 
 /** Codes of errors that no retry of the same call can resolve. */
@@ -93,7 +97,9 @@ export const NON_RETRYABLE_CODES: readonly string[] = Object.entries(ERROR_KINDS
   .filter(([, kind]) => !kind.retryable)
   .map(([code]) => code);
 
-/** An error with a code from {@link ERROR_KINDS}, a sentence that names the field or thing, and JSON-safe context. */
+/**
+ * An error with a code from {@link ERROR_KINDS}, a message that names the affected field or object, and a JSON context.
+ */
 export class DomainError extends Error {
   override readonly name = 'DomainError';
   readonly code: ErrorCode;
@@ -115,7 +121,7 @@ export class DomainError extends Error {
   }
 }
 
-/** True for a DomainError; with `code`, only for one of that code. */
+/** True for a DomainError; with `code`, only if the error has this code. */
 export function isDomainError(error: unknown, code?: ErrorCode): error is DomainError {
   return error instanceof DomainError && (code === undefined || error.code === code);
 }

@@ -1,15 +1,15 @@
 import { isLoopback } from './cluster.ts';
 
 export interface ExplorerSettings {
-  /** Root of an explorer with the same paths as explorer.solana.com. */
+  /** Base URL of an explorer with the same paths as explorer.solana.com. */
   readonly explorerUrl: string;
   readonly cluster: string;
   readonly rpcUrls: readonly string[];
 }
 
 /**
- * URL of a transaction. For a local chain, the explorer page reads from the first node through the reader's
- * browser. URLs of other nodes are never included: they often contain provider keys.
+ * URL of a transaction in the explorer. For a local chain it includes the first node's URL, from which the page reads.
+ * URLs of remote nodes are never included, because they often contain provider keys.
  */
 export function explorerLink(signature: string, settings: ExplorerSettings): string {
   const url = new URL(`${settings.explorerUrl.replace(/\/+$/, '')}/tx/${signature}`);

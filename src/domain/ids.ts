@@ -4,13 +4,13 @@ import type { DeliveryLine } from './webhook.ts';
 /** Task queue of workflows and of the short activities that prepare payments. */
 export const WORKFLOW_TASK_QUEUE = 'sluice';
 
-/** Task queue of landing waits: each may last for days, and each payment that was sent has one. */
+/** Task queue of the activities that wait for sent transactions: one for each, for up to days. */
 export const LANDING_TASK_QUEUE = 'sluice-landing';
 
-/** Task queue of chain, node and database monitoring. Its load is independent of payments, and no payment delays it. */
+/** Task queue of chain, node and database monitoring, which payments must not delay. */
 export const WATCH_TASK_QUEUE = 'sluice-watch';
 
-/** Task queue of audits and rescans, which may take hours. Few run at once; none delays monitoring. */
+/** Task queue of audits and rescans. They can take hours, so they must not delay monitoring. */
 export const AUDIT_TASK_QUEUE = 'sluice-audit';
 
 /** Task queue of settlements whose callers wait for a response. Its workers sign, send and respond themselves. */
@@ -37,7 +37,7 @@ export function settlementWorkflowId({
   return `${kind}/${subjectId}`;
 }
 
-/** One workflow at a time delivers the events of one entity to one endpoint, so that they arrive in order. */
+/** Id of the one workflow that delivers the events of an entity to an endpoint, so that they are received in order. */
 export function webhookWorkflowId({ endpoint, entity }: DeliveryLine): string {
   return `webhook/${endpoint}/${entity}`;
 }

@@ -9,7 +9,7 @@ export const X402 = 'x402';
  * |---|---|---|---|
  * | settling | not confirmed | not served | owed, served, refundable, unmatched, void |
  * | owed | moved | must be served by the gateway or the workflow | settling (fork), served, refundable, unmatched, void |
- * | served | moved | served once; the stored response may be sent again to the same caller | |
+ * | served | moved | served once; the same caller can get the stored response again | |
  * | refundable | moved | the upstream refused, or may not be called again | void |
  * | unmatched | may have moved | none: it was on chain before it was presented, or too little arrived | void |
  * | void | did not move, and never will | not served | |
@@ -23,28 +23,28 @@ interface Transition {
   readonly to: PaymentState;
 }
 
-/** The buyer must not pay for the same request again. */
-const UNSERVED = ['settling', 'owed'] as const;
+/** States in which the buyer must not pay for the same request again. */
+const UNSERVED_STATES = ['settling', 'owed'] as const;
 
-/** What an event changes: it has no effect in a state that is not in `from`. */
+/** The transition of each event. An event has no effect in a state that is not in `from`. */
 export const PAYMENT_EVENTS = {
-  /** A node returns it as confirmed, or it is final. */
+  /** A node returns the transaction as confirmed, or it is final. */
   paid: { from: ['settling'], to: 'owed' },
-  /** A fork removed its `confirmed` transaction; its bytes are sent again. */
+  /** A fork removed the `confirmed` transaction, and its bytes are sent again. */
   'taken-back': { from: ['owed'], to: 'settling' },
-  /** It failed on chain, is proved dead, or was never to be settled. */
+  /** The transaction failed on chain or is proved dead, or the settlement was cancelled. */
   unpaid: { from: ['settling', 'owed', 'refundable', 'unmatched'], to: 'void' },
-  /** The upstream returned 2xx or 3xx, and the response is stored: a fork may have removed the payment meanwhile. */
-  served: { from: UNSERVED, to: 'served' },
+  /** The upstream returned 2xx or 3xx. Possible from `settling`, because a fork can remove the payment meanwhile. */
+  served: { from: UNSERVED_STATES, to: 'served' },
   /** The upstream returned 4xx, or may not be called again. */
-  refused: { from: UNSERVED, to: 'refundable' },
-  /** It is final, and the amount received is below the price. */
-  short: { from: UNSERVED, to: 'unmatched' },
+  refused: { from: UNSERVED_STATES, to: 'refundable' },
+  /** The transaction is final, and the received amount is below the price. */
+  short: { from: UNSERVED_STATES, to: 'unmatched' },
 } as const satisfies Readonly<Record<string, Transition>>;
 
 export type PaymentEvent = keyof typeof PAYMENT_EVENTS;
 
-/** `x402/<network>/<hash>`: the id of its settlement and of its workflow. */
+/** `x402/<network>/<hash>`: the id of a payment, of its settlement and of its workflow. */
 export function paymentId(network: string, messageHash: string): string {
   return settlementId(X402, `${network}/${messageHash}`);
 }

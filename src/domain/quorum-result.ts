@@ -1,14 +1,14 @@
 import type { Inflow, NotCreditedReason } from './deposit.ts';
 
-/** The part of an arrival that nodes can confirm. */
+/** The part of an incoming transfer that nodes can confirm. */
 export type ReportedInflow = Pick<Inflow, 'wallet' | 'amount' | 'reason'>;
 
 export interface InflowVerdict extends ReportedInflow {
   readonly by: readonly string[];
 }
 
-/** Reasons that depend on our own terms, which may change. All others depend on the chain alone. */
-const OF_OUR_TERMS: ReadonlySet<NotCreditedReason> = new Set([
+/** Reasons that depend on our own terms, which can change. All other reasons depend only on the chain. */
+const REASONS_BY_TERMS: ReadonlySet<NotCreditedReason> = new Set([
   'unknown_mint',
   'deposits_off',
   'below_minimum',
@@ -18,7 +18,7 @@ export function isAlike(one: ReportedInflow, other: ReportedInflow): boolean {
   return (
     one.wallet === other.wallet &&
     one.amount === other.amount &&
-    readFromChain(one.reason) === readFromChain(other.reason)
+    chainReason(one.reason) === chainReason(other.reason)
   );
 }
 
@@ -30,9 +30,9 @@ export function describeInflow({
   reason,
 }: ReportedInflow & Pick<Inflow, 'asset' | 'account'>): string {
   const at = account === wallet ? account : `${account} of ${wallet}`;
-  return `${amount} of ${asset} at ${at}${reason === null ? '' : ` as ${reason}`}`;
+  return `${amount} base units of ${asset} at ${at}${reason === null ? '' : ` as ${reason}`}`;
 }
 
-function readFromChain(reason: NotCreditedReason | null): NotCreditedReason | null {
-  return reason === null || OF_OUR_TERMS.has(reason) ? null : reason;
+function chainReason(reason: NotCreditedReason | null): NotCreditedReason | null {
+  return reason === null || REASONS_BY_TERMS.has(reason) ? null : reason;
 }

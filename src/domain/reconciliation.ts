@@ -1,4 +1,4 @@
-import { type Alarm, WHOLE } from './alerts.ts';
+import { type Alarm, WHOLE_SYSTEM } from './alerts.ts';
 
 /** The balance of an account, on chain or in the database, in base units. `asset` is `SOL` or a mint. */
 export interface Holding {
@@ -20,7 +20,7 @@ export interface Difference {
   readonly record: bigint;
 }
 
-/** Counts of a comparison. A wallet that is retried counts again. */
+/** Counts of a comparison. A wallet that is retried is counted again. */
 export interface Tally {
   readonly wallets: number;
   readonly accounts: number;
@@ -30,9 +30,9 @@ export interface Tally {
 export interface ReconciliationReport extends Tally {
   /** Token accounts with pending confidential transfers. */
   readonly confidential: number;
-  /** Wallets that could not be compared, and are retried. */
+  /** Wallets that could not be compared and will be retried. */
   readonly unread: number;
-  /** False if the scan did not reach the slot of the nodes: the next round continues there. */
+  /** False if the round ended early because the scan had not reached the nodes' slot. The next round continues. */
   readonly complete: boolean;
 }
 
@@ -50,7 +50,7 @@ export const NOTHING_RECONCILED: ReconciliationReport = {
   complete: true,
 };
 
-export function bothOf(a: ReconciliationReport, b: ReconciliationReport): ReconciliationReport {
+export function sumOfReports(a: ReconciliationReport, b: ReconciliationReport): ReconciliationReport {
   return {
     wallets: a.wallets + b.wallets,
     accounts: a.accounts + b.accounts,
@@ -61,7 +61,7 @@ export function bothOf(a: ReconciliationReport, b: ReconciliationReport): Reconc
   };
 }
 
-/** Accounts whose balances differ. An account that is missing on one side has balance 0 there. */
+/** Balances that differ between chain and database. An account that is missing on one side has balance 0 there. */
 export function differencesOf(chain: readonly Holding[], record: readonly Holding[]): readonly Difference[] {
   const byKey = new Map<string, Difference>();
   const at = ({ account, asset }: Holding): Difference =>
@@ -73,8 +73,8 @@ export function differencesOf(chain: readonly Holding[], record: readonly Holdin
   return [...byKey.values()].filter((one) => one.chain !== one.record);
 }
 
-/** One node's view of a wallet, compared with the database at that node's slot. */
-export interface View {
+/** A wallet's balances as one node returned them, compared with the database at that node's slot. */
+export interface WalletView {
   readonly slot: bigint;
   readonly differences: readonly Difference[];
   /** Token accounts with pending confidential transfers. */
@@ -87,22 +87,22 @@ export interface View {
 /**
  * The newest view on which a quorum agrees; null if there is none. `views` has one for each node.
  *
- * Nodes answer at different slots, where a wallet has different balances. They agree on the differences from the
- * database, which are equal at every slot. A minority of lying nodes can neither hide a difference nor invent one.
+ * Nodes answer at different slots, where a wallet can have different balances. So the views are compared by their
+ * differences from the database, which are equal at every slot. A lying minority can neither hide nor invent one.
  */
-export function agreedOn<V extends View>(quorum: number, views: readonly V[]): V | null {
-  const alike = new Map<string, V[]>();
+export function agreedOn<V extends WalletView>(quorum: number, views: readonly V[]): V | null {
+  const viewsByContent = new Map<string, V[]>();
   for (const view of views)
-    alike.set(mismatchMessage(view), [...(alike.get(mismatchMessage(view)) ?? []), view]);
-  const agreed = [...alike.values()].find(({ length }) => length >= quorum) ?? [];
+    viewsByContent.set(contentKey(view), [...(viewsByContent.get(contentKey(view)) ?? []), view]);
+  const agreed = [...viewsByContent.values()].find(({ length }) => length >= quorum) ?? [];
   return agreed.reduce<V | null>(
     (newest, one) => (newest === null || one.slot > newest.slot ? one : newest),
     null,
   );
 }
 
-/** Equal for views with equal content, whatever their slots. */
-function mismatchMessage({ differences, pending, frozen, nested }: View): string {
+/** A text that is equal for views with equal content, whatever their slots. */
+function contentKey({ differences, pending, frozen, nested }: WalletView): string {
   const excess = differences.map(
     ({ account, asset, chain, record }) => `${account} ${asset} ${chain - record}`,
   );
@@ -116,37 +116,44 @@ function mismatchMessage({ differences, pending, frozen, nested }: View): string
 }
 
 export interface ReconciliationProgress {
-  /** Since then every watched wallet was compared, or is among the unread. */
+  /** Every watched wallet has been compared after this time, or is counted in `unread`. */
   readonly comparedSince: Date;
-  /** The wallet after which the current pass continues; null at its beginning, or if there is none. */
+  /** The wallet after which the current pass continues; null at the beginning of a pass, or if no pass is open. */
   readonly after: string | null;
   readonly unread: number;
-  /** The wallet that has waited the longest, since when, and why. */
+  /**
+   * The unread wallet that has waited the longest, with the start and the reason of its wait; null if there is none.
+   */
   readonly longest: { readonly wallet: string; readonly since: Date; readonly reason: string } | null;
 }
 
 const HOUR_MS = 3_600_000;
-/** A pass may take a day, and ordinary nodes keep blocks for about two: missed deposits must be found while they do. */
-const LONGEST_UNCOMPARED_MS = 48 * HOUR_MS;
-/** Wallets are retried hourly: no temporary node fault lasts for this many rounds. */
-const LONGEST_UNREAD_MS = 3 * HOUR_MS;
+/**
+ * Longer than a pass, which can take a day. Ordinary nodes retain blocks for about two days, in which deposits can be
+ * found.
+ */
+const MAX_UNCOMPARED_MS = 48 * HOUR_MS;
+/** Three hourly retries: longer than a temporary node fault. */
+const MAX_UNREAD_MS = 3 * HOUR_MS;
 
 /** The alert about wallets that were not compared for too long; null if there are none. */
 export function behindAlarm(
   { comparedSince, after, unread, longest }: ReconciliationProgress,
   now: Date,
 ): Alarm | null {
-  const lacks: string[] = [];
-  if (now.getTime() - comparedSince.getTime() > LONGEST_UNCOMPARED_MS) {
+  const problems: string[] = [];
+  if (now.getTime() - comparedSince.getTime() > MAX_UNCOMPARED_MS) {
     const where = after === null ? 'no wallet was' : `only wallets up to ${after} were`;
-    lacks.push(`${where} compared since the round that began at ${comparedSince.toISOString()}`);
+    problems.push(`${where} compared since the round that began at ${comparedSince.toISOString()}`);
   }
-  if (longest !== null && now.getTime() - longest.since.getTime() > LONGEST_UNREAD_MS) {
+  if (longest !== null && now.getTime() - longest.since.getTime() > MAX_UNREAD_MS) {
     const { wallet, since, reason } = longest;
-    lacks.push(`${unread} wallets cannot be compared, ${wallet} since ${since.toISOString()}: ${reason}`);
+    problems.push(
+      `${unread} wallets could not be compared; wallet ${wallet} has waited since ${since.toISOString()}: ${reason}`,
+    );
   }
-  if (lacks.length === 0) return null;
-  const message = `balances are not compared with the database: ${lacks.join('; ')}`;
+  if (problems.length === 0) return null;
+  const message = `balances are not compared with the database: ${problems.join('; ')}`;
   const details = { comparedSince: comparedSince.toISOString(), unread, wallet: longest?.wallet ?? null };
-  return { kind: 'reconciliation_behind', subject: WHOLE, message, details };
+  return { kind: 'reconciliation_behind', subject: WHOLE_SYSTEM, message, details };
 }

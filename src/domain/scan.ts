@@ -1,17 +1,18 @@
-export const IN_PROGRESS = ['starting', 'tail', 'catch-up'] as const;
+/** States in which the scan reads blocks. */
+export const READING_SCAN_STATES = ['starting', 'tail', 'catch-up'] as const;
 
 /** States in which the scan waits for nodes or operators. */
-export const HALTED = ['waiting', 'stopped'] as const;
+export const HALTED_SCAN_STATES = ['waiting', 'stopped'] as const;
 
-/** States without a reported status. */
-export const WITHOUT_REPORT = ['silent', 'absent'] as const;
+/** States without a current worker report. */
+export const UNREPORTED_SCAN_STATES = ['silent', 'absent'] as const;
 
 /**
- * What a worker reports: its state, the finalized slot of a quorum or null, and why the scan makes no progress. Pause
- * and gap have rows of their own.
+ * A worker's report about the scan. `tip`: the newest slot that a quorum has finalized. `reason`: why the scan makes no
+ * progress. The details of a pause or gap are in their own rows.
  */
 export interface ScanReport {
-  readonly state: (typeof IN_PROGRESS | typeof HALTED)[number] | 'paused' | 'gap';
+  readonly state: (typeof READING_SCAN_STATES | typeof HALTED_SCAN_STATES)[number] | 'paused' | 'gap';
   readonly tip: bigint | null;
   readonly reason: string | null;
 }
@@ -22,7 +23,7 @@ export interface ScanRange {
   readonly to: string;
 }
 
-/** Blocks to read ahead of the cursor: after `after`, on which a quorum agrees, up to slot `to`. */
+/** Blocks to read ahead of the cursor: those after the block `after`, on which a quorum agrees, up to slot `to`. */
 export interface CatchUpRange {
   readonly after: ScanCursor;
   readonly to: string;
@@ -35,20 +36,23 @@ export interface CatchUpPlan {
   readonly reason: string | null;
 }
 
-/** Whether a range is staged to its end; if not, why (null if unknown). */
+/** Whether all blocks of a range are staged. `reason`: why not; null if unknown. */
 export interface RangeEnd {
   readonly complete: boolean;
   readonly reason: string | null;
 }
 
-/** Number of blocks joined to the cursor, and the status after it; null if `reason` names an obstacle. */
+/**
+ * Result of joining staged blocks to the cursor. `joined`: number of blocks. `status` is null if `reason` names an
+ * obstacle.
+ */
 export interface JoinEnd {
   readonly joined: number;
   readonly status: ScanStatus | null;
   readonly reason: string | null;
 }
 
-/** How long to follow the chain. */
+/** How long an activity follows the newest blocks. */
 export interface TailOrder {
   readonly seconds: number;
 }
@@ -63,12 +67,12 @@ export interface ScanCursor {
 export interface ScanPosition {
   /** Null before the first block. */
   readonly cursor: ScanCursor | null;
-  /** The newest slot that a quorum has finalized, by the last worker report; null without one. */
+  /** The newest slot that a quorum has finalized, from the newest worker report; null without a report. */
   readonly tip: string | null;
   readonly lag: string | null;
-  /** Average of about the last minute; null while unknown, and while the scan makes no progress. */
+  /** Average over about one minute; null if unknown, or while the scan makes no progress. */
   readonly blocksPerSecond: number | null;
-  /** ISO-8601 time of the newest worker report; null without one. */
+  /** ISO-8601 time of the newest worker report; null without a report. */
   readonly at: string | null;
 }
 
@@ -79,45 +83,43 @@ interface Standstill {
 }
 
 /**
- * Status of the scan, by its `state`. All of it is read from PostgreSQL. Workers report at each change of state, and
- * otherwise every two seconds.
+ * Status of the scan, as stored in PostgreSQL. Workers report at each change of state, and otherwise every two seconds.
  *
- * - `starting`, `tail`, `catch-up`: in progress: it starts, reads blocks as they are finalized, or reads many in
- *   parallel.
- * - `waiting`: waits for nodes; `stopped`: waits for an operator.
+ * - `starting`, `tail`, `catch-up`: the scan starts, reads blocks as they are finalized, or reads many in parallel.
+ * - `waiting`: the scan waits for nodes; `stopped`: it waits for an operator.
  * - `paused`: an operator paused it, and an operator must resume it.
  * - `gap`: the chain links to blocks in the slots of `gap`, and no node returns them.
- * - `silent`: no worker has reported for a minute; `absent`: not started.
+ * - `silent`: no worker has reported for a minute; `absent`: the scan was never started.
  */
 export type ScanStatus = ScanPosition &
   (
-    | { readonly state: (typeof IN_PROGRESS)[number] }
-    | ({ readonly state: (typeof HALTED)[number] } & Standstill)
+    | { readonly state: (typeof READING_SCAN_STATES)[number] }
+    | ({ readonly state: (typeof HALTED_SCAN_STATES)[number] } & Standstill)
     | ({ readonly state: 'paused'; readonly actor: string } & Standstill)
     | ({ readonly state: 'gap'; readonly gap: ScanRange } & Standstill)
-    | { readonly state: (typeof WITHOUT_REPORT)[number] }
+    | { readonly state: (typeof UNREPORTED_SCAN_STATES)[number] }
   );
 
 export const GAP_STATES = ['open', 'filled', 'closed'] as const;
 
-/** Slots whose blocks no node returned. `filled`: found later; `closed`: skipped by an operator. ISO-8601 times. */
+/** Slots whose blocks no node returned. `filled`: read later; `closed`: skipped by an operator. Times are ISO-8601. */
 export interface ScanGap extends ScanRange {
   readonly state: (typeof GAP_STATES)[number];
   readonly openedAt: string;
   readonly endedAt: string | null;
   readonly actor: string | null;
   readonly reason: string | null;
-  /** When a rescan had read all blocks of a closed gap from a quorum of nodes; null before. */
+  /** When a rescan finished reading all blocks of a closed gap from a quorum of nodes; null until it has. */
   readonly readAt: string | null;
 }
 
-/** Both ends inclusive. */
+/** A range of slots, both ends inclusive. */
 export interface Slots {
   readonly from: bigint;
   readonly to: bigint;
 }
 
-/** The JSON form, used in workflow arguments. */
+/** The JSON form of a range, for workflow arguments. */
 export function rangeOf({ from, to }: Slots): ScanRange {
   return { from: from.toString(), to: to.toString() };
 }

@@ -2,8 +2,8 @@ import type { X402 } from './payment.ts';
 import type { WITHDRAWAL } from './settlement.ts';
 
 /**
- * Every kind of settlement. Each part of a kind is in a table over this type, so that a kind that lacks a part does
- * not compile; `settlement/kind.ts` lists the parts.
+ * Every kind of settlement. The parts of a kind are listed in `settlement/kind.ts`. Each part is an entry in a record
+ * over this type, so that a kind without one does not compile.
  */
 export type SettlementKind = typeof WITHDRAWAL | typeof X402 | typeof NONCE_CREATE | typeof NONCE_ADVANCE;
 
@@ -13,18 +13,20 @@ export const NONCE_CREATE = 'nonce-create';
 /** Kind of settlements that consume one nonce with an advance instruction only; see {@link advanceSubject}. */
 export const NONCE_ADVANCE = 'nonce-advance';
 
-/** A nonce account and the nonce to consume. Only that nonce, so that a late request harms no later attempt. */
-export interface UsedUp {
+/**
+ * A nonce account and the one nonce to consume, so that a late request cannot invalidate the attempt of a later nonce.
+ */
+export interface ConsumedNonce {
   readonly address: string;
   readonly nonce: string;
 }
 
-/** `<address>/<nonce>`, both base58. */
-export function advanceSubject({ address, nonce }: UsedUp): string {
+/** Subject of a `nonce-advance` settlement: `<address>/<nonce>`, both base58. */
+export function advanceSubject({ address, nonce }: ConsumedNonce): string {
   return `${address}/${nonce}`;
 }
 
-export function readAdvanceSubject(subject: string): UsedUp {
+export function readAdvanceSubject(subject: string): ConsumedNonce {
   const [address = '', nonce = ''] = subject.split('/');
   return { address, nonce };
 }

@@ -1,6 +1,6 @@
 /**
- * States of a settlement: one obligation that must reach the chain at most once. `NEXT` below has the transitions as
- * the ledger enforces them.
+ * States of a settlement, which is one obligation that must land on chain at most once. The database layer enforces the
+ * transitions in `NEXT` below.
  *
  * | state | meaning | next states |
  * |---|---|---|
@@ -9,7 +9,7 @@
  * | awaiting_funds | the wallet lacks the amount | awaiting_confirmation, preparing; rejected, cancelled; held |
  * | preparing | an attempt waits for signatures, or the next one is composed | awaiting_confirmation, awaiting_funds, sending; rejected, cancelled, failed, dead; held |
  * | sending | the attempt is signed, and sent until the chain has a verdict | preparing, confirmed; finalized, failed, dead; held |
- * | confirmed | a node shows the attempt in a confirmed block | sending (a fork reverted it); finalized, failed; held |
+ * | confirmed | a node returns the attempt as confirmed | sending (a fork removed it); finalized, failed; held |
  * | held | no verdict, or a reason that an operator or the nodes must end | every state but requested |
  * | finalized | end: an attempt landed | |
  * | rejected | end: it can never be paid, and no attempt can land | |
@@ -17,8 +17,8 @@
  * | failed | end: an attempt failed on chain for a cause that does not pass | |
  * | dead | end: an adopted message is proved dead; only its buyer can make another one | |
  *
- * While an attempt may land, a held settlement goes only where that attempt leads. A settlement that a dead attempt has
- * paid ({@link isPaidByDead}) stays held until an operator ends it or judges that payment as false.
+ * While an attempt can still land, only the outcome of that attempt can end a hold. A settlement that an attempt paid
+ * after it was proved dead ({@link isPaidByDead}) stays held until an operator marks it as paid or closes its alert.
  */
 export const SETTLEMENT_STATUSES = [
   'requested',
@@ -37,7 +37,7 @@ export const SETTLEMENT_STATUSES = [
 
 export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number];
 
-/** The commitment at which the callers of a settlement get its answer. */
+/** The commitment that the callers of a settlement wait for. */
 export type AwaitedCommitment = 'confirmed' | 'finalized';
 
 export const WITHDRAWAL = 'withdrawal';
@@ -61,23 +61,23 @@ export interface StatusReason {
   readonly message: string;
 }
 
-/** Why a settlement ends as `dead`: Sluice cannot compose its message anew. */
+/** Reason of a settlement that ends as `dead`, because Sluice cannot compose its message again. */
 export const EXPIRED: StatusReason = {
   code: 'expired',
   message:
-    'its transaction is proved dead: it did not land before its blockhash expired, and only its buyer can make another one',
+    'the transaction is proved dead: it did not land before its blockhash expired, and only the buyer can sign a new one',
 };
 
 /** Reason code of a `cancelled` settlement that an operator marked as paid: nothing is refunded. */
 export const PAID_ALREADY = 'paid_already';
 
-/** Reason code of a hold, and its alert kind: two nodes return as landed an attempt that was proved dead. */
+/** Reason code of a hold, and the kind of its alert: two nodes return an attempt that was proved dead as landed. */
 export const PAID_BY_DEAD = 'dead_attempt_landed';
 
 /**
- * True if the chain has an attempt that was proved dead: the settlement is paid. Nothing more of it is signed,
- * stored or sent, and no result of a later attempt removes this reason. An operator marks it as paid once no
- * attempt is live, or closes its alert as false.
+ * True if nodes return an attempt that was proved dead as landed, so the settlement may be paid. Nothing more is
+ * signed, stored or sent for it, and no result of a later attempt removes this reason. An operator marks it as paid as
+ * soon as no attempt can land, or closes its alert as false.
  */
 export function isPaidByDead(row: {
   readonly status: SettlementStatus;
@@ -86,7 +86,9 @@ export function isPaidByDead(row: {
   return row.status === 'held' && row.reason?.code === PAID_BY_DEAD;
 }
 
-/** Operator orders are absent: only the chain and the customer change states about money. */
+/**
+ * Allowed transitions. Marking a settlement as paid is separate: it is an operator's command, not a transition here.
+ */
 const NEXT: Readonly<Record<SettlementStatus, readonly SettlementStatus[]>> = {
   requested: ['awaiting_confirmation', 'awaiting_funds', 'preparing', 'rejected', 'cancelled', 'held'],
   awaiting_confirmation: ['awaiting_funds', 'preparing', 'rejected', 'cancelled', 'held'],
@@ -138,26 +140,26 @@ export interface SettlementCount {
   readonly count: number;
 }
 
-/** True if `to` may follow `from`. The same state is always allowed, so that a repeated step is harmless. */
+/** True if the transition is allowed. The same state is always allowed, so that a repeated step has no effect. */
 export function mayFollow(from: SettlementStatus, to: SettlementStatus): boolean {
   return from === to || NEXT[from].includes(to);
 }
 
-/** The states from which `to` may be entered: the condition of a compare-and-set. */
+/** The states from which a transition to `to` is allowed: the condition of a compare-and-set. */
 export function statesBefore(to: SettlementStatus): readonly SettlementStatus[] {
   return SETTLEMENT_STATUSES.filter((from) => mayFollow(from, to));
 }
 
-/** The scope of a pause: all settlements, those of one kind, or attempts that one wallet signs. */
+/** The scope of a pause: all settlements, the settlements of one kind, or the attempts that one wallet signs. */
 export type PauseScope = 'all' | `kind/${string}` | `wallet/${string}`;
 
-export const EVERYTHING: PauseScope = 'all';
+export const ALL_SETTLEMENTS: PauseScope = 'all';
 
 export const PAUSE_SCOPE = /^(all|(kind|wallet)\/[\w-]{1,64})$/;
 
 /** The scopes whose pauses stop an attempt of this kind with these signers. */
 export function scopesOf(kind: string, signers: readonly string[]): readonly PauseScope[] {
-  return [EVERYTHING, `kind/${kind}`, ...signers.map((signer): PauseScope => `wallet/${signer}`)];
+  return [ALL_SETTLEMENTS, `kind/${kind}`, ...signers.map((signer): PauseScope => `wallet/${signer}`)];
 }
 
 export function isPauseScope(text: string): text is PauseScope {

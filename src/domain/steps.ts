@@ -6,21 +6,23 @@ export interface PreparedAttempt {
   readonly message: string;
   /** base58; null until the signature is stored. */
   readonly signature: string | null;
-  /** Upper bound of its fees, decimal lamports. */
+  /** Upper bound of the fees, in lamports as a decimal string. */
   readonly maxFeeLamports: string;
-  /** Upper bound of the rent for accounts that it creates, decimal lamports. */
+  /** Upper bound of the rent for created accounts, in lamports as a decimal string. */
   readonly maxRentLamports: string;
-  /** Whether it creates the receiver's token account. */
+  /** Whether the attempt creates the receiver's token account. */
   readonly createsAccount: boolean;
-  /** The durable nonce account of its lifetime; absent for a blockhash. */
+  /** Address of the durable nonce account; absent for an attempt with a blockhash. */
   readonly nonceAccount?: string;
-  /** Signatures still needed from our keys, the fee payer's last; absent if the workflow derives them itself. */
+  /**
+   * Signatures that our keys must still make, the fee payer's last; absent if the workflow derives the tasks itself.
+   */
   readonly tasks?: readonly SigningTask[];
   /** True if external signers, such as an offline machine, must sign too. */
   readonly isAwaited?: true;
 }
 
-/** State of a settlement in PostgreSQL, and its attempt that has paid or may land. */
+/** State of a settlement in PostgreSQL, and its attempt that has landed or can still land; null if there is none. */
 export interface SettlementState {
   readonly status: SettlementStatus;
   readonly reason: StatusReason | null;
@@ -42,14 +44,14 @@ export type Preparation =
     }
   | { readonly kind: 'ended'; readonly status: SettlementStatus; readonly reason: StatusReason | null };
 
-/** The n-th attempt of a settlement, by its fee payer's signature (base58). */
+/** A signed attempt: settlement id, attempt number, and the fee payer's signature (base58). */
 export interface SignedStep {
   readonly id: string;
   readonly n: number;
   readonly signature: string;
 }
 
-/** How an attempt ended: `slot` is a decimal slot number. */
+/** How an attempt ended. `slot` is a decimal string. */
 export type Landing =
   | { readonly kind: 'finalized'; readonly signature: string; readonly slot: string }
   | {
@@ -57,20 +59,20 @@ export type Landing =
       readonly signature: string;
       readonly slot: string;
       readonly reason: StatusReason;
-      /** The cause is temporary: the settlement continues. */
+      /** True if the cause is temporary, so that the settlement continues with another attempt. */
       readonly goesOn?: true;
     }
-  /** `ends`: the message cannot be composed anew, so the settlement has ended too. */
+  /** `ends`: the message cannot be composed again, so the settlement has ended too. */
   | { readonly kind: 'dead'; readonly signature: string | null; readonly ends?: true };
 
-/** A request to sign exactly this message, which must match the terms by the rule of the kind. */
+/** A request to sign `message`. The signer first checks it against `terms`, with the signing rule of `kind`. */
 export interface SigningTask {
   readonly kind: string;
   /** Name of the key, such as `hot`. */
   readonly key: string;
   /** base64. */
   readonly message: string;
-  /** The terms that the rule of the kind compares with the message. */
+  /** The terms that the signing rule compares with the message. */
   readonly terms: Readonly<Record<string, string | boolean | null>>;
 }
 

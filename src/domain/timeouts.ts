@@ -4,7 +4,7 @@
  */
 export const TIMEOUTS = {
   workflowTaskMs: 10_000,
-  /** Until the worker that caches the workflow takes its next task. */
+  /** How long the worker that caches a workflow has to take its next task. */
   stickyQueueMs: 10_000,
   /** One local activity: a short PostgreSQL transaction. */
   recordMs: 10_000,
@@ -20,6 +20,6 @@ export const TIMEOUTS = {
   longestRetryMs: 15_000,
   /** Delay before a waiting preparation is retried. The delay of the same wait grows up to sixfold. */
   prepareAgainMs: 5_000,
-  /** Interval of checks for an operator's order or a restored row, if only these can continue the settlement. */
+  /** Interval of checks for an operator's command or a restored row, if only these can continue the settlement. */
   operatorLookMs: 15_000,
 } as const;

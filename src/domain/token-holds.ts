@@ -1,10 +1,10 @@
 import type { AlertKind } from './alerts.ts';
 
 /**
- * Reasons to hold a withdrawal for its token or a fault of our own, and the subject of the alert with that name:
- * the asset if every withdrawal of it may be affected, otherwise the withdrawal.
+ * Reasons to hold a withdrawal because of its token or a local fault. The value is the subject of the alert with that
+ * name: the asset if all its withdrawals can be affected, otherwise the withdrawal's id.
  */
-const TOKEN_HOLDS = {
+const SUBJECT_FIELD_BY_HOLD = {
   hot_account_frozen: 'asset',
   mint_paused: 'asset',
   default_frozen: 'id',
@@ -15,16 +15,16 @@ const TOKEN_HOLDS = {
   fee_above_bound: 'asset',
 } as const satisfies Partial<Record<AlertKind, 'asset' | 'id'>>;
 
-export type TokenHold = keyof typeof TOKEN_HOLDS;
+export type TokenHold = keyof typeof SUBJECT_FIELD_BY_HOLD;
 
-/** The code if an alert of the same name exists for it, otherwise null. */
+/** The reason code, if it has an alert of the same name; otherwise null. */
 export function tokenHold(code: string | null): TokenHold | null {
-  return code !== null && Object.hasOwn(TOKEN_HOLDS, code) ? (code as TokenHold) : null;
+  return code !== null && Object.hasOwn(SUBJECT_FIELD_BY_HOLD, code) ? (code as TokenHold) : null;
 }
 
 export function holdSubject(
   hold: TokenHold,
   withdrawal: { readonly id: string; readonly asset: string },
 ): string {
-  return withdrawal[TOKEN_HOLDS[hold]];
+  return withdrawal[SUBJECT_FIELD_BY_HOLD[hold]];
 }

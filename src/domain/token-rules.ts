@@ -1,4 +1,4 @@
-/** How to treat a mint that has an extension. `inspect`: its current state decides. */
+/** How to treat a mint that has an extension. `inspect`: the current state of the extension decides. */
 export const TOKEN_RULE_VALUES = ['allow', 'reject', 'inspect'] as const;
 
 /** An operator's overrides of {@link TOKEN_RULES}. */
@@ -28,7 +28,7 @@ export const TOKEN_RULES: TokenPolicy = {
   wrappedSol: 'reject',
 };
 
-/** True if transfers may pass the accounts that a mint's transfer hook requires. */
+/** True if the policy allows transfers with the accounts that a mint's transfer hook requires. */
 export function allowsHooks(policy: TokenPolicy): boolean {
   return { ...TOKEN_RULES, ...policy }['transferHook'] === 'allow';
 }

@@ -1,12 +1,12 @@
 declare const UNIT: unique symbol;
 
 /**
- * A value with the name of its unit, for the compiler alone. A plain value has every unit, so that parsers, SQL rows
- * and literals need no cast; a value of one unit is never one of another.
+ * A value with a unit that only the compiler sees. A value of one unit cannot be used as another. A value without unit
+ * can be used as any, so that parsers, SQL rows and literals need no cast.
  */
 type Unit<T, Name extends string> = T & { readonly [UNIT]?: Name };
 
-/** Number of a slot. A slot may have no block, so a block's slot is at least its height. */
+/** Number of a slot. Some slots have no block, so a block's slot is at least its height. */
 export type Slot = Unit<bigint, 'slot'>;
 /** Number of blocks below a block. Blockhashes expire by height, never by slot. */
 export type BlockHeight = Unit<bigint, 'block height'>;
@@ -18,7 +18,7 @@ export type Signature = Unit<string, 'signature'>;
 /** base58 of 32 bytes: the hash of a block. */
 export type Blockhash = Unit<string, 'blockhash'>;
 
-/** `one > other`, for values of one unit: the operator also compares a slot with a height. */
+/** `one > other` for values of the same unit. The plain operator would also compare a slot with a height. */
 export function isAbove<T extends bigint>(one: T, other: NoInfer<T>): boolean {
   return one > other;
 }

@@ -1,4 +1,4 @@
-/** The parts of an issue of zod that its message depends on. */
+/** The fields of a Zod issue that its message depends on. */
 interface Issue {
   readonly code: string;
   readonly input?: unknown;
@@ -20,7 +20,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 const PARTS: Readonly<Record<string, string>> = { string: 'characters', array: 'entries' };
 
-/** Message for an invalid value, after the field's name. Messages in a schema have precedence. */
+/** Message for an invalid value, which callers put after the field's name. A message in the schema has precedence. */
 export function describeIssue(issue: Issue): string | undefined {
   const { code, input, expected = '', values = [], origin = '', inclusive = true } = issue;
   switch (code) {
@@ -33,7 +33,7 @@ export function describeIssue(issue: Issue): string | undefined {
     case 'too_big':
       return atMost(origin, issue.maximum ?? 0, inclusive);
     case 'unrecognized_keys':
-      return 'is not known here';
+      return 'is not a known field';
     default:
       return undefined;
   }

@@ -34,9 +34,9 @@ export type DeliveryState = (typeof DELIVERY_STATES)[number];
 /** Retry settings of an event, as JSON for a Temporal history. */
 export interface Patience {
   readonly firstRetryMs: number;
-  /** Each delay doubles, up to this. */
+  /** The delay doubles after each failure, up to this limit. */
   readonly longestRetryMs: number;
-  /** Failed tries before an event is dead. Only failures of the receiver or its URL count. */
+  /** Number of failed tries after which a delivery is `dead`. Only failures of the receiver or its URL count. */
   readonly attempts: number;
 }
 
@@ -51,7 +51,7 @@ export interface DeliveryLine {
   readonly entity: string;
 }
 
-/** One event for one endpoint. Uses the event id: a restored database repeats sequence numbers. */
+/** One event for one endpoint. `event` is the event's id, because a restored database repeats sequence numbers. */
 export interface DeliveryKey {
   readonly endpoint: string;
   readonly event: string;
@@ -62,9 +62,9 @@ interface DeliveryTarget {
   readonly url: string;
 }
 
-/** Display text of a delivery. Shows only the host: a URL may contain the receiver's only secret. */
+/** Display text of a delivery. It has only the host of the URL, because a URL can contain the receiver's secret. */
 export function deliveredText(delivery: DeliveryTarget): string {
-  return `${wayOf(delivery)}: delivered`;
+  return `${routeText(delivery)}: delivered`;
 }
 
 export function givenUpText(
@@ -74,10 +74,10 @@ export function givenUpText(
   reason: string,
 ): string {
   const count = tries === 0 ? 'untried' : `after ${tries} ${tries === 1 ? 'try' : 'tries'}`;
-  return `**${wayOf(delivery)}: given up** ${count}: ${reason}; \`sluice webhooks replay ${endpoint}\` retries it`;
+  return `**${routeText(delivery)}: given up** ${count}: ${reason}; \`sluice webhooks replay ${endpoint}\` retries it`;
 }
 
-function wayOf({ type, url }: DeliveryTarget): string {
+function routeText({ type, url }: DeliveryTarget): string {
   return `${type} to ${new URL(url).host}`;
 }
 
@@ -101,7 +101,7 @@ export const NO_ENCRYPTION: TextCipher = {
   },
 };
 
-/** The event for a new state. Null for `requested` and `preparing`: customers need no event for them. */
+/** The event type for a new status; null for `requested` and `preparing`, which have no event. */
 export function eventOfStatus(status: WithdrawalStatus): WebhookEventType | null {
   return status === 'requested' || status === 'preparing' ? null : `withdrawal.${status}`;
 }

@@ -3,7 +3,7 @@ import { parseAmount } from './amount.ts';
 import { DomainError } from './errors.ts';
 import { SETTLEMENT_STATUSES, type SettlementStatus, type StatusReason } from './settlement.ts';
 
-/** States of a withdrawal. Sluice composes its message, so a dead attempt never ends it. */
+/** States of a withdrawal. A dead attempt never ends one, because Sluice composes another message. */
 export type WithdrawalStatus = Exclude<SettlementStatus, 'dead'>;
 
 export const WITHDRAWAL_STATUSES: readonly WithdrawalStatus[] =
@@ -13,7 +13,7 @@ export function isWithdrawalStatus(status: SettlementStatus): status is Withdraw
   return status !== 'dead';
 }
 
-/** The customer's request. Every field is a JSON scalar, so that it can enter a Temporal history. */
+/** The customer's request. Every field is a JSON scalar, so that a Temporal history can store it. */
 export interface WithdrawalTerms {
   /** 1-128 characters of `[A-Za-z0-9._:-]`. */
   readonly id: string;
@@ -31,12 +31,12 @@ export interface WithdrawalTerms {
 
 export const CANCELLED: StatusReason = {
   code: 'cancelled_by_request',
-  message: 'cancelled by request, with nothing of it on its way',
+  message: 'cancelled on request; no transaction can pay it',
 };
 
 export const MEMO_MAX_BYTES = 200;
 
-/** The id of a withdrawal. `.` and `..` are excluded: in a URL they are path steps. */
+/** Pattern of a withdrawal's id. It excludes `.` and `..`, which are path segments with a meaning in a URL. */
 export const WITHDRAWAL_ID = /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/;
 
 const REQUIRED = ['id', 'asset', 'amount', 'destination'] as const;
@@ -57,25 +57,32 @@ const EXPECTED: Readonly<Record<keyof WithdrawalTerms, string>> = {
 export function checkTerms(input: unknown): WithdrawalTerms {
   const fields = asRecord(input);
   const acceptEmptyWallet = optionalBoolean(fields, 'acceptEmptyWallet');
-  const memo = fields.has('memo') ? text(fields, 'memo', isMemo) : undefined;
+  const memo = fields.has('memo') ? textField(fields, 'memo', isMemo) : undefined;
   return {
-    id: text(fields, 'id', (id) => WITHDRAWAL_ID.test(id)),
-    asset: addressed(fields, 'asset', 'AssetRejected', (asset) => asset === 'SOL'),
-    amount: parseAmount(text(fields, 'amount'), 'amount').toString(),
-    destination: addressed(fields, 'destination', 'DestinationRejected'),
+    id: textField(fields, 'id', (id) => WITHDRAWAL_ID.test(id)),
+    asset: addressField(fields, 'asset', 'AssetRejected', (asset) => asset === 'SOL'),
+    amount: parseAmount(textField(fields, 'amount'), 'amount').toString(),
+    destination: addressField(fields, 'destination', 'DestinationRejected'),
     ...(acceptEmptyWallet === undefined ? {} : { acceptEmptyWallet }),
     ...(memo === undefined ? {} : { memo }),
   };
 }
 
-/** One string for all terms except the id. Two requests with one id are equal exactly if their fingerprints are. */
+/**
+ * All terms except the id, as one string. Two requests with the same id are equal exactly if their fingerprints are.
+ */
 export function fingerprint(terms: WithdrawalTerms): string {
-  return JSON.stringify(Object.values(compared(terms)));
+  return JSON.stringify(Object.values(comparedTerms(terms)));
 }
 
-/** The error for `sent` if its id is taken by `stored`. Names each differing term with both values. */
+/**
+ * The error for a request whose id is used by different `stored` terms. It lists each different term with both values.
+ */
 export function termsConflict(stored: WithdrawalTerms, sent: WithdrawalTerms): DomainError {
-  const [recorded, requested] = [new Map(Object.entries(compared(stored))), Object.entries(compared(sent))];
+  const [recorded, requested] = [
+    new Map(Object.entries(comparedTerms(stored))),
+    Object.entries(comparedTerms(sent)),
+  ];
   const differing = requested.filter(([field, value]) => recorded.get(field) !== value);
   const sentences = differing.map(
     ([field, value]) =>
@@ -87,8 +94,8 @@ export function termsConflict(stored: WithdrawalTerms, sent: WithdrawalTerms): D
   });
 }
 
-/** The order of fields is that of every stored fingerprint. */
-function compared({ asset, amount, destination, acceptEmptyWallet = false, memo }: WithdrawalTerms) {
+/** Never change the order of these fields: stored fingerprints depend on it. */
+function comparedTerms({ asset, amount, destination, acceptEmptyWallet = false, memo }: WithdrawalTerms) {
   return { asset, amount, destination, acceptEmptyWallet, memo: memo ?? null };
 }
 
@@ -111,7 +118,7 @@ function kindOf(input: unknown): string {
   return Array.isArray(input) ? 'an array' : `a ${typeof input}`;
 }
 
-function text(
+function textField(
   fields: ReadonlyMap<string, unknown>,
   field: keyof WithdrawalTerms,
   accepts: (value: string) => boolean = () => true,
@@ -121,14 +128,16 @@ function text(
   throw invalid(`${field} must be ${EXPECTED[field]}`, [field]);
 }
 
-/** An address, or a text that `otherwise` allows. A malformed text and a wrong length are separate errors. */
-function addressed(
+/**
+ * Reads an address, or a text that `otherwise` allows. InvalidRequest for malformed base58, `code` for a wrong length.
+ */
+function addressField(
   fields: ReadonlyMap<string, unknown>,
   field: keyof WithdrawalTerms,
   code: 'AssetRejected' | 'DestinationRejected',
   otherwise: (value: string) => boolean = () => false,
 ): string {
-  const value = text(fields, field, (address) => otherwise(address) || ADDRESS_TEXT.test(address));
+  const value = textField(fields, field, (address) => otherwise(address) || ADDRESS_TEXT.test(address));
   if (otherwise(value) || isAddress(value)) return value;
   throw new DomainError(code, `${field} must be ${EXPECTED[field]}`, { field, fields: [field] });
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
-import { mayBegin, unsentServed } from '../domain/backpressure.ts';
+import { mayBeginAttempt, signerCapacityOf } from '../domain/backpressure.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Chain } from '../solana/chain.ts';
@@ -64,7 +64,7 @@ export class Backpressure {
         traffic.newestEnds(this.#kind, MAX_ENDS_READ),
       ]);
       const unsent = { living: living + this.#preparing, overdue };
-      if (mayBegin(unsent, ends, this.#signerCapacity(living, height))) {
+      if (mayBeginAttempt(unsent, ends, this.#signerCapacity(living, height))) {
         this.#preparing += 1;
         return null;
       }
@@ -80,7 +80,7 @@ export class Backpressure {
     this.#waitingSince = living === 0 ? null : (this.#waitingSince ?? now);
     const signings = this.#ledger.attempts.signings.measured(this.#kind);
     const since = Math.max(this.#waitingSince ?? now, signings?.lastAt ?? 0);
-    return unsentServed(signings, this.#blocks.msPerBlock, now - since);
+    return signerCapacityOf(signings, this.#blocks.msPerBlock, now - since);
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Alarm, WHOLE } from '../domain/alerts.ts';
+import { type Alarm, WHOLE_SYSTEM } from '../domain/alerts.ts';
 import type { RestoreGap } from '../ledger/operations/continuity.ts';
 import type { LostNonceRow } from '../ledger/settlements/nonces.ts';
 import type { UnpaidWithdrawal } from '../ledger/withdrawals/withdrawals.ts';
@@ -19,7 +19,7 @@ export function restoredAlarm(
       : `, and before the nonces of ${addresses.length} accounts are advanced (first: ${addresses[0]}). Sluice advances those of the current hot wallet`;
   return {
     kind: 'record_restored',
-    subject: WHOLE,
+    subject: WHOLE_SYSTEM,
     message: `${reason}${until}${nonces}`,
     details: { nonceAccounts: addresses },
   };

@@ -1,6 +1,6 @@
-import { type Alarm, WHOLE } from '../domain/alerts.ts';
+import { type Alarm, WHOLE_SYSTEM } from '../domain/alerts.ts';
 import { DomainError, messageOf } from '../domain/errors.ts';
-import { EVERYTHING } from '../domain/settlement.ts';
+import { ALL_SETTLEMENTS } from '../domain/settlement.ts';
 import type { RestoreGap } from '../ledger/operations/continuity.ts';
 import { confirmOneCluster } from '../settlement/record-verdict.ts';
 import type { HistoryBounds } from '../solana/history/pages.ts';
@@ -77,7 +77,7 @@ export class WalletWatch {
     const gap = await ledger.continuity.pulse();
     if (gap === null) await this.#judgeWallets(gap);
     else if (!(await this.#endPause(gap))) return;
-    await ledger.alerts.close('record_restored', WHOLE);
+    await ledger.alerts.close('record_restored', WHOLE_SYSTEM);
   }
 
   /**
@@ -129,7 +129,11 @@ export class WalletWatch {
     return reached(listed, heights.length);
   }
 
-  async #judgeWallet(wallet: string, gap: RestoreGap | null, scope = EVERYTHING): Promise<bigint | null> {
+  async #judgeWallet(
+    wallet: string,
+    gap: RestoreGap | null,
+    scope = ALL_SETTLEMENTS,
+  ): Promise<bigint | null> {
     const { ledger, chain } = this.#deps;
     const { quorum } = chain.pool;
     const judgedBefore = await ledger.walletHistory.judgedTo(wallet);

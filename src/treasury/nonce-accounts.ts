@@ -1,7 +1,12 @@
 import { base64 } from '@scure/base';
 import type { Lifetime } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
-import { NONCE_ADVANCE, NONCE_CREATE, readAdvanceSubject, type UsedUp } from '../domain/settlement-kinds.ts';
+import {
+  type ConsumedNonce,
+  NONCE_ADVANCE,
+  NONCE_CREATE,
+  readAdvanceSubject,
+} from '../domain/settlement-kinds.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NonceAccountRow } from '../ledger/settlements/nonces.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
@@ -95,7 +100,7 @@ async function creationLifetime(deps: NonceKindsDeps, { address }: NonceAccountR
 async function advanceLifetime(
   { ledger, chain }: NonceKindsDeps,
   { address, state, nonce, slot }: NonceAccountRow,
-  subject: UsedUp,
+  subject: ConsumedNonce,
 ): Promise<NextLifetime> {
   const lifetime = { kind: 'nonce', account: address, nonce: subject.nonce } as const;
   if (state === 'leased' && nonce === subject.nonce && slot !== null)

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { EVERYTHING, type PauseScope } from '../domain/settlement.ts';
+import { ALL_SETTLEMENTS, type PauseScope } from '../domain/settlement.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RecordedSpend } from '../ledger/settlements/wallet-history.ts';
 import { verifySignature } from '../signing/ed25519.ts';
@@ -174,7 +174,7 @@ export class SpendJudge {
       remember(this.#harmless, `${wallet} ${entry.signature}`);
       return true;
     }
-    const mayPayWithdrawals = scope === EVERYTHING;
+    const mayPayWithdrawals = scope === ALL_SETTLEMENTS;
     const alarm = unknownSpendAlarm(wallet, entry.signature, entry.slot, mayPayWithdrawals ? null : []);
     await ledger.pauses.pauseWithAlert(alarm, undefined, scope);
     // The pause comes before the search for withdrawals that the transaction may have paid, because the search can

@@ -1,5 +1,5 @@
 import { continueAsNew, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
-import { bothOf, NOTHING_RECONCILED, type ReconciliationReport } from '../domain/reconciliation.ts';
+import { NOTHING_RECONCILED, type ReconciliationReport, sumOfReports } from '../domain/reconciliation.ts';
 import { reconcilePage } from './activity-proxies.ts';
 import { reconciliationCard } from './details.ts';
 
@@ -10,7 +10,7 @@ import { reconciliationCard } from './details.ts';
 export async function reconciliation(earlierTotal = NOTHING_RECONCILED): Promise<ReconciliationReport> {
   for (let total = earlierTotal; ; ) {
     const { next, ...page } = await reconcilePage();
-    total = bothOf(total, page);
+    total = sumOfReports(total, page);
     setCurrentDetails(reconciliationCard(total));
     if (next === null) return total;
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof reconciliation>(total);

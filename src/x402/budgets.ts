@@ -4,52 +4,51 @@ import type { ExactPayment } from './terms.ts';
 
 export interface BudgetDeps {
   readonly ledger: Pick<Ledger, 'payments'>;
-  /** Fee limits per hour, in lamports: of each fee payer key, and for each buyer. */
+  /** Maximum fees per hour, in lamports, that each fee payer key pays and that each buyer causes. */
   readonly budgets: { readonly feePayer: bigint; readonly buyer: bigint };
 }
 
 const HOUR_MS = 3_600_000;
 /**
- * A route is closed if the newest payment of half of its newest buyers failed (10 to 20 buyers in ten minutes): it
- * costs fees and earns nothing. A buyer counts once, so that one wallet never closes a route.
+ * A route takes no payments while they cost fees and earn nothing: the newest payment of at least half of its newest
+ * buyers failed, among 10 to 20 buyers in ten minutes. Each buyer counts once, so that one wallet cannot close a route.
  */
-const LATELY_MS = 600_000;
-const LOOKED_AT = { payments: 1_000, buyers: 20 };
-const FEWEST = 10;
-/** Sums are read at most once a second, not once a payment. */
-const SUM_KEPT_MS = 1_000;
+const FAILURE_WINDOW_MS = 600_000;
+const FAILURE_SAMPLE = { payments: 1_000, buyers: 20 };
+const MIN_BUYERS = 10;
+const CACHE_MS = 1_000;
 
 /** Limits the fees per hour of each fee payer, of each buyer, and of routes whose payments keep failing. */
 export class Budgets {
   readonly #deps: BudgetDeps;
-  readonly #spentByKey = new TtlCache<bigint>(SUM_KEPT_MS);
-  readonly #spentByBuyer = new TtlCache<bigint>(SUM_KEPT_MS);
-  readonly #failing = new TtlCache<boolean>(SUM_KEPT_MS);
+  readonly #spentByKey = new TtlCache<bigint>(CACHE_MS);
+  readonly #spentByBuyer = new TtlCache<bigint>(CACHE_MS);
+  readonly #isFailingByRoute = new TtlCache<boolean>(CACHE_MS);
 
   constructor(deps: BudgetDeps) {
     this.#deps = deps;
   }
 
-  /** Why our fee payer does not pay for this payment now; null if it does, or if the buyer pays the fee. */
+  /** Why our fee payer does not pay the fee of this payment now; null if it does, or if the buyer pays the fee. */
   async refusal({ feePayer, payer }: ExactPayment, route: string): Promise<string | null> {
     if (feePayer === payer) return null;
     const { budgets, ledger } = this.#deps;
     const since = new Date(Date.now() - HOUR_MS);
-    const lately = new Date(Date.now() - LATELY_MS);
+    const windowStart = new Date(Date.now() - FAILURE_WINDOW_MS);
     const [byKey, byBuyer, isFailing] = await Promise.all([
       this.#spentByKey.get(feePayer, () => ledger.payments.spentSince(since, 'feePayer', feePayer)),
       this.#spentByBuyer.get(payer, () => ledger.payments.spentSince(since, 'payer', payer)),
-      this.#failing.get(route, () => this.#keepsFailing(route, lately)),
+      this.#isFailingByRoute.get(route, () => this.#keepsFailing(route, windowStart)),
     ]);
     if (isFailing)
-      return `payments of ${route} keep failing on chain at our cost: nothing is settled there for now`;
-    if (byKey >= budgets.feePayer) return `fee payer ${feePayer} has spent its budget of this hour`;
+      return `payments of route ${route} keep failing on chain, at our cost: none is settled for now`;
+    if (byKey >= budgets.feePayer) return `fee payer ${feePayer} has spent its fee budget for one hour`;
     if (byBuyer < budgets.buyer) return null;
-    return `the payments of ${payer} have cost their budget of this hour`;
+    return `payments of ${payer} have used the fee budget of one buyer for one hour`;
   }
 
   async #keepsFailing(route: string, since: Date): Promise<boolean> {
-    const { buyers, failed } = await this.#deps.ledger.payments.failuresOf(route, since, LOOKED_AT);
-    return buyers >= FEWEST && failed * 2 >= buyers;
+    const { buyers, failed } = await this.#deps.ledger.payments.failuresOf(route, since, FAILURE_SAMPLE);
+    return buyers >= MIN_BUYERS && failed * 2 >= buyers;
   }
 }

@@ -18,18 +18,18 @@ export interface X402KindDeps {
   readonly feePayers: readonly string[];
 }
 
-/** Name of a fee payer's key, equal on all workers. */
-export function feePayerKey(address: string): string {
+/** Name of a fee payer's key. It is equal on all workers. */
+export function feePayerKeyName(address: string): string {
   return `fee-payer/${address}`;
 }
 
 /** The settlement kind of x402 payments. Each attempt adopts the buyer's message. */
 export function x402Kind({ ledger, chain, lives, feePayers }: X402KindDeps): Kind {
-  // A payment's terms never change, so one preparation reads them once.
-  const read = new WeakMap<SettlementRow, Promise<PaymentRow>>();
+  // The payment of a settlement is read once for each preparation, which is safe because its terms never change.
+  const paymentsBySettlement = new WeakMap<SettlementRow, Promise<PaymentRow>>();
   const paymentOf = (settlement: SettlementRow) => {
-    const payment = read.get(settlement) ?? ledger.payments.get(settlement.id);
-    read.set(settlement, payment);
+    const payment = paymentsBySettlement.get(settlement) ?? ledger.payments.get(settlement.id);
+    paymentsBySettlement.set(settlement, payment);
     return payment;
   };
   return {
@@ -37,9 +37,9 @@ export function x402Kind({ ledger, chain, lives, feePayers }: X402KindDeps): Kin
       const payment = await paymentOf(settlement);
       const { id } = settlement;
       const transaction = { wire: base64.decode(payment.wire), slot: payment.acceptedSlot };
-      const adopting = { pool: chain.pool, lives };
+      const adoptDeps = { pool: chain.pool, lives };
       try {
-        const attempt = await adopt(adopting, id, place, transaction, feePayers, costOf(payment));
+        const attempt = await adopt(adoptDeps, id, place, transaction, feePayers, costOf(payment));
         return { kind: 'composed', attempt, reservations: [] };
       } catch (error) {
         if (!isDomainError(error, 'InvalidRequest')) throw error;
@@ -48,7 +48,7 @@ export function x402Kind({ ledger, chain, lives, feePayers }: X402KindDeps): Kin
     },
     tasks: async (settlement, { message }): Promise<readonly SigningTask[]> => {
       const { feePayer, feeLamports, computeUnitLimit, terms } = await paymentOf(settlement);
-      const key = feePayerKey(feePayer);
+      const key = feePayerKeyName(feePayer);
       const { asset, tokenProgram, decimals, amount, payTo, memo } = terms;
       const transfer = { asset, tokenProgram, decimals: String(decimals), amount, payTo, memo };
       const bounds = { maxFeeLamports: feeLamports.toString(), maxComputeUnits: String(computeUnitLimit) };
@@ -71,7 +71,7 @@ function costOf({
   return {
     computeUnitLimit,
     computeUnitPriceMicroLamports,
-    // Fees paid by the buyer are not our cost.
+    // A fee that the buyer pays is not our cost.
     feeLamports: feePayer === payer ? 0n : feeLamports,
     rentLamports: 0n,
   };

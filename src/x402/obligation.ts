@@ -2,8 +2,8 @@ import type { BoughtRequest, Obligations } from '../ledger/x402/obligations.ts';
 import type { PaymentRow } from '../ledger/x402/payments.ts';
 import { paymentHeaders } from './routes/headers.ts';
 import {
-  storable,
-  type UpstreamAsker,
+  storableAnswer,
+  type UpstreamCall,
   type UpstreamOptions,
   type UpstreamRequest,
   type UpstreamResponse,
@@ -11,60 +11,63 @@ import {
 
 interface ObligationDeps {
   readonly obligations: Pick<Obligations, 'take' | 'release' | 'markServed' | 'markRefused'>;
-  readonly upstream: UpstreamAsker;
+  readonly upstream: UpstreamCall;
   /** Owner of the lease, unique for each process and request. */
   readonly holder: string;
   readonly bounds: UpstreamOptions;
 }
 
 /**
- * The payment's state after a try to serve it. `answer`: the upstream's response; null if it was stored before the try,
- * or if the upstream was not called. `taken`: another holder has the lease, or the payment is not owed.
+ * Result of one try to serve a payment. `answer`: the upstream's response; null if a response was already stored, or if
+ * the upstream was not called. `claimed`: another holder has the lease, or the payment is not owed.
  */
-export type Served =
+export type ServeResult =
   | { readonly kind: 'served'; readonly answer: UpstreamResponse | null }
   | { readonly kind: 'refundable'; readonly reason: string; readonly answer: UpstreamResponse | null }
   | { readonly kind: 'owed'; readonly reason: string }
   | { readonly kind: 'taken' };
 
-/** Added to the timeout of a try, so that no other holder begins during it. */
+/** The lease exceeds the upstream timeout by this much, so that no other holder begins while the try still runs. */
 const LEASE_MARGIN_MS = 15_000;
 
 /**
- * Calls the upstream for a paid request, and stores the result before it is returned. A lease permits one holder at a
- * time. 2xx and 3xx serve; 4xx makes the payment refundable; any other result leaves it owed.
+ * Calls the upstream for a paid request, and stores the result before returning. A lease permits one holder at a time.
+ * After 2xx and 3xx the payment is served, after 4xx refundable; after any other result it stays owed.
  */
-export async function serveOwed(deps: ObligationDeps, payment: PaymentRow): Promise<Served> {
+export async function serveOwed(deps: ObligationDeps, payment: PaymentRow): Promise<ServeResult> {
   const { obligations, upstream, holder, bounds } = deps;
   const { id, isAnswered, answerStatus } = payment;
   if (isAnswered) {
     await obligations.markServed(id, answerStatus ?? 200, null);
     return { kind: 'served', answer: null };
   }
-  const taken = await obligations.take(id, { holder, ms: bounds.timeoutMs + LEASE_MARGIN_MS });
-  if (taken === null) return { kind: 'taken' };
-  const { request, again } = taken;
+  const claimed = await obligations.take(id, { holder, ms: bounds.timeoutMs + LEASE_MARGIN_MS });
+  if (claimed === null) return { kind: 'taken' };
+  const { request, again } = claimed;
   if (again && !request.isRepeatable) {
-    const reason = `the upstream may have got this ${request.method} before, and its route does not allow it twice`;
+    const reason = `the upstream may already have received this ${request.method}, and the route does not allow a repetition (retryUnsafe)`;
     await obligations.markRefused(id, reason, null);
     return { kind: 'refundable', reason, answer: null };
   }
   const answer = await upstream(upstreamRequest(request, id), bounds);
-  const reason = answer.kind === 'none' ? answer.reason : `the upstream answered ${answer.status}`;
+  const reason = answer.kind === 'none' ? answer.reason : `the upstream returned ${answer.status}`;
   if (answer.kind === 'none' || answer.status >= 500) {
     await obligations.release(id, holder);
     return { kind: 'owed', reason };
   }
   if (answer.status >= 400) {
-    await obligations.markRefused(id, reason, storable(answer));
+    await obligations.markRefused(id, reason, storableAnswer(answer));
     return { kind: 'refundable', reason, answer };
   }
-  await obligations.markServed(id, answer.status, storable(answer));
+  await obligations.markServed(id, answer.status, storableAnswer(answer));
   return { kind: 'served', answer };
 }
 
-/** The upstream request. By its Idempotency-Key, equal for each try, the upstream can recognise a repeated request. */
+/**
+ * The upstream request of a payment. Every try has the same Idempotency-Key, so that the upstream can detect
+ * repetitions.
+ */
 export function upstreamRequest({ method, url, headers, body }: BoughtRequest, id: string): UpstreamRequest {
-  const named = { ...headers, ...paymentHeaders(id) };
-  return { method, url, headers: named, body: Buffer.from(body, 'base64') };
+  const headersWithPayment = { ...headers, ...paymentHeaders(id) };
+  return { method, url, headers: headersWithPayment, body: Buffer.from(body, 'base64') };
 }

@@ -9,7 +9,7 @@ import type { RecentBlockhashes } from '../solana/tx/recent-blockhashes.ts';
 import type { Budgets } from './budgets.ts';
 import type { ExactPayment, Limits, Network, Proof, Refused, Terms } from './terms.ts';
 
-/** What gateway and facilitator need to settle a payment. */
+/** Dependencies of the gateway and the facilitator for settling a payment. */
 export interface PurchaseDeps {
   readonly ledger: Pick<Ledger, 'payments' | 'obligations' | 'attempts' | 'settlements'>;
   readonly chain: Chain;
@@ -20,11 +20,11 @@ export interface PurchaseDeps {
   /** Addresses of all fee payer keys, including those that new quotes no longer name. */
   readonly managed: readonly string[];
   readonly limits: Limits;
-  /** Logs failures that responses do not describe. */
+  /** Logs a failure that the response does not describe. */
   readonly warn: (error: unknown, message: string) => void;
 }
 
-/** Workflows of payments; `withinMs` is the timeout of each call. See `PaymentRuns`. */
+/** Starts the workflow of a payment if necessary, and waits up to `withinMs` for the commitment. See `PaymentRuns`. */
 export interface SettlementRuns {
   reach(id: string, commitment: AwaitedCommitment, withinMs: number): Promise<Reached>;
 }
@@ -43,8 +43,8 @@ export interface CheckedPayment {
 }
 
 /**
- * Whether a payment may be settled. `slot`: slot in which a node accepted it. `landed`: it is already on chain.
- * `untried`: no node could simulate it. `unavailable`: a budget is spent. Only `admitted` has an effect.
+ * Whether a payment may be settled. `slot`: the slot at which a node accepted it in a simulation. `landed`: it is
+ * already on chain. `untried`: no node could simulate it. `unavailable`: a fee budget is spent.
  */
 export type Admission =
   | { readonly kind: 'admitted'; readonly slot: bigint }
@@ -52,23 +52,26 @@ export type Admission =
   | ({ readonly kind: 'refused'; readonly logs?: readonly string[] } & Refused)
   | { readonly kind: 'untried' | 'unavailable'; readonly reason: string };
 
-/** About eight seconds: for a serve-first upstream, for our signature, and for the leader. */
+/** About eight seconds, which covers a serve-first upstream, our signature, and the leader. */
 const MIN_BLOCKS_LEFT = 20;
 
-/** Checks the budgets, and then simulates once. */
+/**
+ * Checks the fee budgets, and then simulates. The buyer of a `submitted` payment has paid its fee, so no budget
+ * applies.
+ */
 export async function admit<Payment extends CheckedPayment>(
   { budgets }: Pick<PurchaseDeps, 'budgets'>,
   checked: Payment,
   route: string,
   simulation: (checked: Payment) => Promise<Admission>,
 ): Promise<Admission> {
-  const over = checked.dialect === 'submitted' ? null : await budgets.refusal(checked.payment, route);
-  return over === null ? simulation(checked) : { kind: 'unavailable', reason: over };
+  const spentBudget = checked.dialect === 'submitted' ? null : await budgets.refusal(checked.payment, route);
+  return spentBudget === null ? simulation(checked) : { kind: 'unavailable', reason: spentBudget };
 }
 
 /**
- * Simulates the transaction unchanged, on a node at the newest known blockhash. Its own blockhash must live long enough
- * for the settlement. If no node returns its remaining life, the simulation alone decides.
+ * Simulates the transaction unchanged, on a node that has reached the newest known slot. Its blockhash must stay valid
+ * long enough for the settlement. If no node returns the remaining blocks, the simulation alone decides.
  */
 export async function simulate(
   { chain, blockhashes }: Pick<PurchaseDeps, 'chain' | 'blockhashes'>,
@@ -81,19 +84,21 @@ export async function simulate(
     payer,
   });
   try {
-    const { slot: known } = await chain.latestBlockhash();
-    const [{ error, logs, slot }, left] = await Promise.all([
-      chain.simulateAsIs(base64.encode(wire), known),
+    const { slot: minSlot } = await chain.latestBlockhash();
+    const [{ error, logs, slot }, blocksLeft] = await Promise.all([
+      chain.simulateAsIs(base64.encode(wire), minSlot),
       blockhashes.blocksLeft(blockhash),
     ]);
     if (error?.text === 'AlreadyProcessed') return { kind: 'landed' };
-    if (error?.text === 'BlockhashNotFound') return expired('is expired, or no node knows it yet');
+    if (error?.text === 'BlockhashNotFound') return expired('has expired, or the node does not have it yet');
     if (error !== null) {
       const reason = 'invalid_exact_svm_transaction_simulation_failed';
       return { kind: 'refused', reason, message: error.text, payer, logs };
     }
-    if (left === null || left >= MIN_BLOCKS_LEFT) return { kind: 'admitted', slot };
-    return expired(`expires after ${left} blocks; ${MIN_BLOCKS_LEFT} are needed: sign with a newer one`);
+    if (blocksLeft === null || blocksLeft >= MIN_BLOCKS_LEFT) return { kind: 'admitted', slot };
+    return expired(
+      `expires after ${blocksLeft} blocks; ${MIN_BLOCKS_LEFT} are required: sign with a newer one`,
+    );
   } catch (error) {
     return { kind: 'untried', reason: messageOf(error) };
   }
@@ -103,7 +108,7 @@ export function idOf({ terms, payment }: Pick<CheckedPayment, 'terms' | 'payment
   return paymentId(terms.network.caip2, payment.messageHash);
 }
 
-/** The row of a payment. `acceptedSlot`: slot in which a node accepted or returned the transaction. */
+/** The database row of a payment. `acceptedSlot`: slot at which a node accepted or returned the transaction. */
 export function paymentRow(
   checked: CheckedPayment,
   acceptedSlot: bigint,
@@ -127,7 +132,7 @@ export async function signatureOf(
   return signature ?? (await attempts.of(id)).at(-1)?.signature ?? null;
 }
 
-/** Why a payment moved no money: a reason code of version 2, and a sentence. */
+/** Why a payment moved no money: `reason` is a code of x402 version 2, `message` a sentence. */
 export async function voidReason(
   { settlements }: Pick<Ledger, 'settlements'>,
   id: string,

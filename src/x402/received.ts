@@ -5,30 +5,30 @@ import { getTransaction } from '../solana/rpc/methods.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { readSigned } from '../solana/tx/signed-transaction.ts';
 
-/** The base64 wire bytes of a transaction, and the token account that it should credit. */
-interface Credited {
+/** The wire bytes of a transaction in base64, and the token account that it should credit. */
+interface CreditingTransaction {
   readonly wire: string;
   readonly terms: Pick<PaymentTerms, 'tokenAccount'>;
 }
 
-/** Base units that the seller's token account gained; null if the landed transaction does not show it. */
+/** Base units that the seller's token account gained; null if the transaction's metadata does not have the amount. */
 export function receivedBy(
-  { wire, terms }: Credited,
+  { wire, terms }: CreditingTransaction,
   { tokenChanges: changes }: Pick<Spending, 'tokenChanges'>,
 ): bigint | null {
-  const place = readSigned(base64.decode(wire))?.accounts.indexOf(terms.tokenAccount) ?? -1;
-  return changes === null || place < 0 ? null : (changes.get(place) ?? 0n);
+  const accountIndex = readSigned(base64.decode(wire))?.accounts.indexOf(terms.tokenAccount) ?? -1;
+  return changes === null || accountIndex < 0 ? null : (changes.get(accountIndex) ?? 0n);
 }
 
-/** Like {@link receivedBy}, of a confirmed transaction; null also if no node returns it. */
+/** {@link receivedBy} for a transaction that is read from a node as confirmed. Null also if no node returns it. */
 export async function receivedOf(
   pool: NodePool,
   signature: string,
-  payment: Credited,
+  payment: CreditingTransaction,
 ): Promise<bigint | null> {
   const transaction = await pool
     .read((node) => getTransaction(node, signature, 'confirmed'))
-    // The next request with the payment asks the nodes again.
+    // Not an error: the next request with this payment asks the nodes again.
     .catch(() => null);
   const meta = transaction?.meta ?? null;
   return receivedBy(payment, {

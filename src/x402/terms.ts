@@ -3,7 +3,7 @@ export interface Network {
   readonly caip2: string;
   /** Name in x402 version 1. */
   readonly v1: 'solana' | 'solana-devnet';
-  /** Name in the quote of the exchange interface. */
+  /** Name in the quote of the interface (docs/interface.md). */
   readonly cluster: 'devnet' | 'mainnet';
   /** Mint of USDC, the default asset of official clients. */
   readonly usdc: string;
@@ -22,7 +22,7 @@ const MAINNET: Network = {
   usdc: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
 };
 
-/** By configured cluster. A local chain uses devnet's names: official clients accept no other. */
+/** Networks by configured cluster. A local chain has devnet's names, because official clients accept no other names. */
 export const NETWORKS: Readonly<Record<'localnet' | 'devnet' | 'mainnet-beta', Network>> = {
   localnet: DEVNET,
   devnet: DEVNET,
@@ -36,7 +36,7 @@ export interface Resource {
   readonly mimeType: string;
 }
 
-/** Terms of scheme `exact`: one transfer of exactly this amount. Equal in all processes and after restarts. */
+/** Terms of scheme `exact`: one transfer of exactly this amount. */
 export interface Terms {
   readonly network: Network;
   /** Mint address, and the program that owns it. */
@@ -48,29 +48,29 @@ export interface Terms {
   /** The seller's wallet, and its associated token account. */
   readonly payTo: string;
   readonly tokenAccount: string;
-  /** Our key that pays the fees in versions 1 and 2. */
+  /** Address of our key that pays the fees in versions 1 and 2. */
   readonly feePayer: string;
   readonly maxTimeoutSeconds: number;
-  /** The memo that the transaction must contain; null: any. */
+  /** The memo that the transaction must contain. Null: any memo, or none. */
   readonly memo: string | null;
 }
 
-/** A payment as one of the dialects presents it: wire bytes, or the signature of a transaction that its buyer sent. */
+/** A presented payment: wire bytes, or the signature of a transaction that its buyer sent. */
 export type Proof =
   /** `accepted`: the requirements that the buyer chose, as sent. */
   | {
       readonly dialect: 'v2';
       readonly wire: Uint8Array;
       readonly accepted: Readonly<Record<string, unknown>>;
-      /** From the extension payment-identifier. */
+      /** The id in the extension `payment-identifier`; null if there is none. */
       readonly paymentIdentifier: string | null;
-      /** As sent; empty without extensions. */
+      /** The extensions as sent; empty if there are none. */
       readonly extensions: Readonly<Record<string, unknown>>;
     }
   | { readonly dialect: 'v1'; readonly wire: Uint8Array; readonly network: string }
-  /** The interface's example: signed by all signers. */
+  /** The dialect of the interface's example: a transaction that all signers have signed. */
   | { readonly dialect: 'example'; readonly wire: Uint8Array; readonly network: string }
-  /** The interface's alternative: sent by the buyer. `quoteToken` is from the 402. */
+  /** The interface's alternative: a transaction that the buyer sent. `quoteToken` is from the 402 response. */
   | {
       readonly dialect: 'submitted';
       readonly signature: string;
@@ -79,7 +79,7 @@ export type Proof =
     };
 
 export interface ExactPayment {
-  /** Hex sha256 of the message: the identity of the payment. */
+  /** SHA-256 of the message in hex. It identifies the payment. */
   readonly messageHash: string;
   /** The authority of the transfer. */
   readonly payer: string;
@@ -92,15 +92,15 @@ export interface ExactPayment {
   readonly destination: string;
   readonly computeUnitLimit: number;
   readonly computeUnitPriceMicroLamports: bigint;
-  /** Total fee, base fee included. */
+  /** Total fee: base fee and priority fee. */
   readonly feeLamports: bigint;
 }
 
-/** A refusal: `reason` is a code of the x402 specification (spec 1.6), `message` a sentence for people. */
+/** A refusal. `reason` is a code of the x402 specification, `message` a sentence for people. */
 export interface Refused {
   readonly reason: string;
   readonly message: string;
-  /** Null if it could not be read. */
+  /** Wallet of the buyer; null if the transaction could not be read. */
   readonly payer: string | null;
 }
 
@@ -108,7 +108,7 @@ export type Checked =
   | { readonly ok: true; readonly payment: ExactPayment }
   | ({ readonly ok: false } & Refused);
 
-/** Limits of our cost. The facilitator publishes them. */
+/** Limits on what one payment may cost us. The facilitator publishes them, except the number of signers. */
 export interface Limits {
   readonly maxComputeUnits: number;
   readonly maxFeeLamports: bigint;
@@ -116,6 +116,6 @@ export interface Limits {
   readonly assetLamports: ReadonlyMap<string, bigint>;
   /** Maximum priority fee in percent of the payment's value, for assets with a configured value. */
   readonly maxFeePercent: bigint;
-  /** Number of signers, the fee payer included. */
+  /** Maximum number of signers, including the fee payer. */
   readonly maxSigners: number;
 }

@@ -1,6 +1,6 @@
 import type { StoredAnswer } from '../ledger/x402/payments.ts';
 import { request } from '../shims/undici.ts';
-import { answerHeaders } from './routes/headers.ts';
+import { upstreamResponseHeaders } from './routes/headers.ts';
 
 export interface UpstreamRequest {
   readonly method: string;
@@ -10,7 +10,9 @@ export interface UpstreamRequest {
   readonly body: Uint8Array;
 }
 
-/** A response, whole with its body in base64; or, if it is too large, with its body as a stream. */
+/**
+ * A response of the upstream. `whole`: its body is in base64. `large`: it exceeds `maxBytes`, so its body is a stream.
+ */
 export type UpstreamResponse =
   | ({ readonly kind: 'whole' } & StoredAnswer)
   | {
@@ -22,31 +24,38 @@ export type UpstreamResponse =
       readonly discard: () => void;
     };
 
+/** A response; or `none`, if the upstream did not return a whole one in time. */
 export type UpstreamAnswer = UpstreamResponse | { readonly kind: 'none'; readonly reason: string };
 
 export interface UpstreamOptions {
-  /** From the request to the last byte of a response that is stored. */
+  /** Limit from the request to the last byte of a whole response. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
 }
 
 /** Calls the upstream once. Never throws. */
-export type UpstreamAsker = (sent: UpstreamRequest, options: UpstreamOptions) => Promise<UpstreamAnswer>;
+export type UpstreamCall = (
+  upstreamRequest: UpstreamRequest,
+  options: UpstreamOptions,
+) => Promise<UpstreamAnswer>;
 
-export const askUpstream: UpstreamAsker = async (sent, { timeoutMs, maxBytes }) => {
-  const { method, url, headers, body } = sent;
-  const over = new AbortController();
-  const timer = setTimeout(() => over.abort(new Error(`no whole answer in ${timeoutMs} ms`)), timeoutMs);
+export const askUpstream: UpstreamCall = async (upstreamRequest, { timeoutMs, maxBytes }) => {
+  const { method, url, headers, body } = upstreamRequest;
+  const timeout = new AbortController();
+  const timer = setTimeout(
+    () => timeout.abort(new Error(`no complete response within ${timeoutMs} ms`)),
+    timeoutMs,
+  );
   try {
     const response = await request(url, {
       method: method as 'GET',
       headers,
       body: body.length === 0 ? null : body,
-      signal: over.signal,
+      signal: timeout.signal,
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
     });
-    const head = { status: response.statusCode, headers: answerHeaders(response.headers) };
+    const head = { status: response.statusCode, headers: upstreamResponseHeaders(response.headers) };
     const chunks: Uint8Array[] = [];
     let size = 0;
     for await (const chunk of response.body.iterator({ destroyOnReturn: false })) {
@@ -54,30 +63,30 @@ export const askUpstream: UpstreamAsker = async (sent, { timeoutMs, maxBytes }) 
       size += (chunk as Uint8Array).length;
       if (size > maxBytes) {
         const discard = () => void response.body.destroy();
-        return { kind: 'large', ...head, body: joined(chunks, response.body), discard };
+        return { kind: 'large', ...head, body: concatenate(chunks, response.body), discard };
       }
     }
     return { kind: 'whole', ...head, body: Buffer.concat(chunks).toString('base64') };
   } catch (error) {
-    return { kind: 'none', reason: `no answer of the upstream (${codeOf(error)})` };
+    return { kind: 'none', reason: `the upstream did not respond (${codeOf(error)})` };
   } finally {
     clearTimeout(timer);
   }
 };
 
-/** What can be stored; null for a response that is too large. */
-export function storable(response: UpstreamResponse): StoredAnswer | null {
+/** The part of a response that can be stored; null for a `large` one. */
+export function storableAnswer(response: UpstreamResponse): StoredAnswer | null {
   if (response.kind === 'large') return null;
   const { kind: _kind, ...answer } = response;
   return answer;
 }
 
-/** Buyers can read this text, so it excludes the upstream's address. */
+/** The error's code. Buyers read this text, so it must not contain the upstream's address, as error messages do. */
 function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'it took too long';
+  return error instanceof Error && 'code' in error ? String(error.code) : 'timeout';
 }
 
-async function* joined(
+async function* concatenate(
   begin: Iterable<Uint8Array>,
   rest: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {

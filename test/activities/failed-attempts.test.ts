@@ -1,6 +1,6 @@
 import { Keypair, PublicKey, SystemProgram } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
-import { EVERYTHING } from '../../src/domain/settlement.ts';
+import { ALL_SETTLEMENTS } from '../../src/domain/settlement.ts';
 import type { WalletSignature } from '../../src/solana/history/pages.ts';
 import { MAX_LISTING_LAG } from '../../src/treasury/restore-quarantine.ts';
 import { SpendJudge } from '../../src/treasury/unknown-spends.ts';
@@ -99,7 +99,7 @@ it('the check of all failed attempts costs one status call per node, and none on
   const calls = async () => {
     const asked: string[] = [];
     const stop = recordCalls(hot.pool, asked);
-    const { unprovenSignatures } = await judge.judge(hot.address, entries, EVERYTHING);
+    const { unprovenSignatures } = await judge.judge(hot.address, entries, ALL_SETTLEMENTS);
     stop();
     expect(unprovenSignatures.size).toBe(0);
     return asked;

@@ -6,9 +6,9 @@ import { createPreparation } from '../../src/activities/withdrawals.ts';
 import { settlementId, WITHDRAWAL } from '../../src/domain/settlement.ts';
 import {
   advanceSubject,
+  type ConsumedNonce,
   NONCE_ADVANCE,
   NONCE_CREATE,
-  type UsedUp,
 } from '../../src/domain/settlement-kinds.ts';
 import type { Landing, Preparation, PreparedAttempt } from '../../src/domain/steps.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
@@ -82,7 +82,7 @@ export class NonceFixture {
   }
 
   /** The settlement that uses up a nonce. */
-  async advance(used: UsedUp): Promise<string> {
+  async advance(used: ConsumedNonce): Promise<string> {
     await this.#ledger.nonces.requestAdvance(used);
     return settlementId(NONCE_ADVANCE, advanceSubject(used));
   }

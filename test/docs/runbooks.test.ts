@@ -1,6 +1,11 @@
 import { readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { ALERT_KINDS, CLOSED_BY_ORDER, ENDED_BY_A_LOOK, runbookOf } from '../../src/domain/alerts.ts';
+import {
+  ACKNOWLEDGED_ALERTS,
+  ALERT_KINDS,
+  ALERTS_CLOSED_WITH_REASON,
+  runbookOf,
+} from '../../src/domain/alerts.ts';
 import { ROOT, textOf } from './pages.ts';
 
 const SECTIONS = ['## What it means', '## What to do', '## How it ends'];
@@ -19,10 +24,10 @@ it.each(ALERT_KINDS)('the runbook of %s has its three sections: meaning, action 
   expect([...text.matchAll(/^## .+$/gm)].map(([heading]) => heading)).toEqual(SECTIONS);
 });
 
-it.each(ENDED_BY_A_LOOK)('the runbook of %s names the command that closes it', (kind) => {
+it.each(ACKNOWLEDGED_ALERTS)('the runbook of %s names the command that closes it', (kind) => {
   expect(textOf(runbookOf(kind))).toContain('sluice alerts acknowledge ');
 });
 
-it.each(CLOSED_BY_ORDER)('the runbook of %s names the command that closes it', (kind) => {
+it.each(ALERTS_CLOSED_WITH_REASON)('the runbook of %s names the command that closes it', (kind) => {
   expect(textOf(runbookOf(kind))).toContain(`sluice alerts close --kind ${kind} `);
 });

@@ -1,35 +1,43 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
-  mayBegin,
+  DEFAULT_SIGNER_CAPACITY,
+  maxUnsentAttempts,
+  mayBeginAttempt,
   SigningTimes,
-  USUAL_UNSENT,
-  unsentAllowed,
-  unsentServed,
+  signerCapacityOf,
 } from '../../src/domain/backpressure.ts';
 
 it('the limit stays while no attempt dies, and is never zero', () => {
-  expect(unsentAllowed({ ended: 0, dead: 0 }, USUAL_UNSENT)).toBe(USUAL_UNSENT);
-  expect(unsentAllowed({ ended: 1, dead: 1 }, USUAL_UNSENT)).toBe(2);
+  expect(maxUnsentAttempts({ ended: 0, dead: 0 }, DEFAULT_SIGNER_CAPACITY)).toBe(DEFAULT_SIGNER_CAPACITY);
+  expect(maxUnsentAttempts({ ended: 1, dead: 1 }, DEFAULT_SIGNER_CAPACITY)).toBe(2);
   fc.assert(
     fc.property(fc.nat(100), fc.nat(100), (landed, dead) => {
-      const allowed = unsentAllowed({ ended: landed + dead, dead }, USUAL_UNSENT);
+      const allowed = maxUnsentAttempts({ ended: landed + dead, dead }, DEFAULT_SIGNER_CAPACITY);
       expect(allowed).toBeGreaterThanOrEqual(2);
-      expect(allowed).toBeLessThanOrEqual(USUAL_UNSENT);
-      expect(unsentAllowed({ ended: landed + dead + 1, dead: dead + 1 }, USUAL_UNSENT)).toBeLessThanOrEqual(
-        allowed,
-      );
-      expect(unsentAllowed({ ended: landed + dead + 1, dead }, USUAL_UNSENT)).toBeGreaterThanOrEqual(allowed);
+      expect(allowed).toBeLessThanOrEqual(DEFAULT_SIGNER_CAPACITY);
+      expect(
+        maxUnsentAttempts({ ended: landed + dead + 1, dead: dead + 1 }, DEFAULT_SIGNER_CAPACITY),
+      ).toBeLessThanOrEqual(allowed);
+      expect(
+        maxUnsentAttempts({ ended: landed + dead + 1, dead }, DEFAULT_SIGNER_CAPACITY),
+      ).toBeGreaterThanOrEqual(allowed);
     }),
   );
 });
 
 it('the limit falls to a few probes while the signer signs nothing', () => {
   const none = { ended: 0, dead: 0 };
-  expect(mayBegin({ living: USUAL_UNSENT - 1, overdue: 0 }, none, USUAL_UNSENT)).toBe(true);
-  expect(mayBegin({ living: 2, overdue: USUAL_UNSENT }, none, USUAL_UNSENT)).toBe(false);
-  expect(mayBegin({ living: 1, overdue: 1_000 }, none, USUAL_UNSENT)).toBe(true);
-  expect(mayBegin({ living: 2, overdue: 0 }, { ended: 9, dead: 9 }, USUAL_UNSENT)).toBe(false);
+  expect(
+    mayBeginAttempt({ living: DEFAULT_SIGNER_CAPACITY - 1, overdue: 0 }, none, DEFAULT_SIGNER_CAPACITY),
+  ).toBe(true);
+  expect(
+    mayBeginAttempt({ living: 2, overdue: DEFAULT_SIGNER_CAPACITY }, none, DEFAULT_SIGNER_CAPACITY),
+  ).toBe(false);
+  expect(mayBeginAttempt({ living: 1, overdue: 1_000 }, none, DEFAULT_SIGNER_CAPACITY)).toBe(true);
+  expect(mayBeginAttempt({ living: 2, overdue: 0 }, { ended: 9, dead: 9 }, DEFAULT_SIGNER_CAPACITY)).toBe(
+    false,
+  );
 });
 
 /** The unsent attempts of 1,000 payments at `perSecond`, with a signer that signs `atOnce`, each in `latencyMs`. */
@@ -46,7 +54,7 @@ function settles(perSecond: number, latencyMs: number, atOnce: number): { most: 
         if (done !== undefined) times.add('', done.end, done.end - done.begun);
       }
       const since = Math.max(waiting[0]?.begun ?? now, times.measured('')?.lastAt ?? 0);
-      if (waiting.length < unsentServed(times.measured(''), 400, now - since)) break;
+      if (waiting.length < signerCapacityOf(times.measured(''), 400, now - since)) break;
       now = waiting[0]?.end ?? now;
     }
     const free = payment < atOnce ? 0 : (ends[payment - atOnce] ?? 0);
@@ -72,12 +80,12 @@ it.each([
   (latencyMs, atOnce) => {
     const served = (30_000 / latencyMs) * atOnce;
     const { most } = settles(150, latencyMs, atOnce);
-    expect(most).toBeLessThanOrEqual(Math.max(USUAL_UNSENT, served + 1));
+    expect(most).toBeLessThanOrEqual(Math.max(DEFAULT_SIGNER_CAPACITY, served + 1));
   },
 );
 
 it('a signer that has stopped receives fewer and fewer attempts', () => {
   const signings = { count: 32, latencyMs: 20, firstAt: 0, lastAt: 320 };
-  const served = [0, 1_000, 10_000, 60_000].map((waited) => unsentServed(signings, 400, waited));
-  expect(served).toEqual([2_048, 705, 90, USUAL_UNSENT]);
+  const served = [0, 1_000, 10_000, 60_000].map((waited) => signerCapacityOf(signings, 400, waited));
+  expect(served).toEqual([2_048, 705, 90, DEFAULT_SIGNER_CAPACITY]);
 });

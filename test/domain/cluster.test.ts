@@ -24,6 +24,6 @@ describe('the cluster setting', () => {
 
   it('is refused with the hash found and the hash expected', () => {
     expect(() => checkClusterName('mainnet-beta', DEVNET)).toThrow(new RegExp(`${DEVNET}.*${MAINNET}`));
-    expect(() => checkClusterName('localnet', MAINNET)).toThrow(/no private chain.*SLUICE_CLUSTER/);
+    expect(() => checkClusterName('localnet', MAINNET)).toThrow(/mainnet-beta.*SLUICE_CLUSTER/);
   });
 });

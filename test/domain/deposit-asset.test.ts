@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { changeTerms, takesDeposits, untouchedSol, untouchedToken } from '../../src/domain/deposit-asset.ts';
+import {
+  changeTerms,
+  defaultSolTerms,
+  takesDeposits,
+  withDefaultTerms,
+} from '../../src/domain/deposit-asset.ts';
 import { isDomainError } from '../../src/domain/errors.ts';
 
 const units = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
@@ -39,14 +44,14 @@ test('terms that the chain cannot keep are refused for every actor, and all othe
 });
 
 test('an unchanged asset keeps its terms', () => {
-  const sol = untouchedSol(890_880n);
+  const sol = defaultSolTerms(890_880n);
   expect(changeTerms(sol, {}, { leastDeposit: 890_880n, immovable: null })).toEqual(sol);
-  const token = untouchedToken({ asset: 'mint', program: 'program', decimals: 6 });
+  const token = withDefaultTerms({ asset: 'mint', program: 'program', decimals: 6 });
   expect(changeTerms(token, {}, { leastDeposit: 1n, immovable: null })).toEqual(token);
 });
 
 test('SOL is accepted before an operator configures an asset, and no mint is', () => {
-  expect(takesDeposits('SOL', undefined)).toBe(untouchedSol(1n).depositsOn);
+  expect(takesDeposits('SOL', undefined)).toBe(defaultSolTerms(1n).depositsOn);
   expect(takesDeposits('mint', undefined)).toBe(false);
   for (const depositsOn of [true, false])
     for (const asset of ['SOL', 'mint']) expect(takesDeposits(asset, { depositsOn })).toBe(depositsOn);

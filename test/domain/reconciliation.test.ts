@@ -5,7 +5,7 @@ import {
   behindAlarm,
   differencesOf,
   type Holding,
-  type View,
+  type WalletView,
 } from '../../src/domain/reconciliation.ts';
 
 const ACCOUNTS = ['wallet', 'token account', 'another'];
@@ -39,7 +39,12 @@ function recorded({ chain }: Scene, slot: number): readonly Holding[] {
     .flatMap((moved) => moved.map((amount, at) => ({ account: ACCOUNTS[at] ?? '', asset: 'SOL', amount })));
 }
 
-function viewOf(one: Scene, slot: number, holdings: readonly Holding[], pending: readonly string[]): View {
+function viewOf(
+  one: Scene,
+  slot: number,
+  holdings: readonly Holding[],
+  pending: readonly string[],
+): WalletView {
   const differences = differencesOf(holdings, recorded(one, slot));
   return { slot: BigInt(slot), differences, pending, frozen: [], nested: [] };
 }
@@ -48,13 +53,13 @@ function missedIn({ chain }: Scene): readonly Holding[] {
   return chain.missed.map((amount, at) => ({ account: ACCOUNTS[at] ?? '', asset: 'SOL', amount }));
 }
 
-function honestViews(one: Scene): readonly View[] {
+function honestViews(one: Scene): readonly WalletView[] {
   return one.slots.map((slot) =>
     viewOf(one, slot, [...recorded(one, slot), ...missedIn(one)], one.chain.pending),
   );
 }
 
-function falseViews(one: Scene): readonly View[] {
+function falseViews(one: Scene): readonly WalletView[] {
   return one.lies.map(({ slot, holds, pending }) =>
     viewOf(
       one,
@@ -66,7 +71,7 @@ function falseViews(one: Scene): readonly View[] {
 }
 
 /** By how much each account differs, as all honest nodes see it. */
-const excessesOf = (view: View | null): readonly string[] | undefined =>
+const excessesOf = (view: WalletView | null): readonly string[] | undefined =>
   view?.differences.map(({ account, chain, record }) => `${account} ${chain - record}`).toSorted();
 
 function truthOf(one: Scene): readonly string[] {
@@ -102,7 +107,7 @@ describe('the difference that a quorum agrees on', () => {
   });
 
   it('is reported at the newest slot of the agreeing nodes', () => {
-    const at = (slot: bigint): View => ({ slot, differences: [], pending: [], frozen: [], nested: [] });
+    const at = (slot: bigint): WalletView => ({ slot, differences: [], pending: [], frozen: [], nested: [] });
     expect(agreedOn(2, [at(5n), at(9n), at(7n)])?.slot).toBe(9n);
     expect(agreedOn(2, [at(5n)])).toBeNull();
   });
@@ -131,7 +136,9 @@ describe('the alert about accounts that are not compared', () => {
     expect(behindAlarm(unreadFor(3.1), NOW)).toMatchObject({
       kind: 'reconciliation_behind',
       subject: 'sluice',
-      message: expect.stringMatching(/2 wallets cannot be compared, wallet-3 since .*: because$/),
+      message: expect.stringMatching(
+        /2 wallets could not be compared; wallet wallet-3 has waited since .*: because$/,
+      ),
     });
   });
 });

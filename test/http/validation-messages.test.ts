@@ -14,7 +14,7 @@ test.each([
   ['GET', '/v1/deposits?limit=many', 'limit: must be a number'],
   ['GET', '/v1/deposits?limit=1.5', 'limit: must be a whole number'],
   ['GET', '/v1/deposits?state=paid', 'state: must be one of pending, final, dropped, not_credited'],
-  ['GET', '/v1/deposits?mint=SOL&to=x', 'mint: is not known here; to: is not known here'],
+  ['GET', '/v1/deposits?mint=SOL&to=x', 'mint: is not a known field; to: is not a known field'],
   ['POST', '/v1/scan/pause', 'reason: must not be empty', { reason: ' ' }],
   ['POST', '/v1/scan/pause', 'reason: must have at most 500 characters', { reason: 'x'.repeat(501) }],
   ['POST', '/v1/scan/pause', 'reason: is missing', {}],
@@ -24,7 +24,7 @@ test.each([
   [
     'POST',
     '/v1/backfills',
-    'from: is missing; to: is missing; slots: is not known here',
+    'from: is missing; to: is missing; slots: is not a known field',
     { slots: '1', reason: 'x' },
   ],
 ] as const)(

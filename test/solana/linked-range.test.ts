@@ -65,7 +65,7 @@ function all(spoil: (block: BlockAnswer) => Partial<BlockAnswer>): void {
 }
 
 describe('a range of blocks', () => {
-  const WHOLE = [12, 11, 10, 9, 8, 7, 6, 5];
+  const WHOLE_SYSTEM = [12, 11, 10, 9, 8, 7, 6, 5];
 
   it.each<[string, (block: BlockAnswer) => Partial<BlockAnswer>]>([
     ['another hash than the next one names', () => ({ blockhash: falseHash(1) })],
@@ -81,12 +81,12 @@ describe('a range of blocks', () => {
         message: expect.stringContaining(`the blocks from slot ${FIRST} to slot ${LAST} do not link`),
       });
       lie = TRUTH;
-      expect(await read()).toEqual(WHOLE);
+      expect(await read()).toEqual(WHOLE_SYSTEM);
     },
   );
 
   it('is unavailable when its blocks do not link to its first block', async () => {
     await expect(read({ ...origin, blockhash: falseHash(3) })).rejects.toThrow('do not link');
-    expect(await read()).toEqual(WHOLE);
+    expect(await read()).toEqual(WHOLE_SYSTEM);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
-import { USUAL_UNSENT } from '../../src/domain/backpressure.ts';
+import { DEFAULT_SIGNER_CAPACITY } from '../../src/domain/backpressure.ts';
 import { until } from '../support/until.ts';
 import { expectDeadThenLanded, query, waitForStatus } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
@@ -40,7 +40,7 @@ it('a signer slower than the validity of the blockhash leads to a proof of death
 it('a worker prepares no attempt that a slow signer cannot sign in time: the waiting withdrawals are paid by one attempt each', async () => {
   const { sluice, stack, chain } = use;
   const terms = { asset: 'SOL', amount: '2000000', acceptEmptyWallet: true };
-  const ids = Array.from({ length: 3 * USUAL_UNSENT }, (_, index) => `queued-${index}`);
+  const ids = Array.from({ length: 3 * DEFAULT_SIGNER_CAPACITY }, (_, index) => `queued-${index}`);
   // One query each: so many requests to the API would keep the machine busy.
   const attempts = () => query<{ n: number }>(stack, ATTEMPTS_OF_EACH, [ids]);
   const waits = async () => (await query(stack, WAITS_FOR_THE_SIGNER, [ids])).length > 0;
@@ -50,7 +50,7 @@ it('a worker prepares no attempt that a slow signer cannot sign in time: the wai
   const prepared = (await attempts()).filter(({ n }) => n > 0);
   // Two workers that check at the same moment may each take the last places.
   expect(prepared.length).toBeGreaterThan(0);
-  expect(prepared.length).toBeLessThan(2 * USUAL_UNSENT);
+  expect(prepared.length).toBeLessThan(2 * DEFAULT_SIGNER_CAPACITY);
 
   await chain.expireBlockhashes();
   await stack.signer.start();
@@ -58,5 +58,5 @@ it('a worker prepares no attempt that a slow signer cannot sign in time: the wai
   // Only the attempts prepared for the stopped signer have died. All attempts would have died, had all been prepared.
   const again = (await attempts()).filter(({ n }) => n > 1);
   expect(again.length).toBeGreaterThan(0);
-  expect(again.length).toBeLessThan(2 * USUAL_UNSENT);
+  expect(again.length).toBeLessThan(2 * DEFAULT_SIGNER_CAPACITY);
 }, 240_000);

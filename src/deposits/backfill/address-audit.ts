@@ -2,9 +2,9 @@ import type { Alarm } from '../../domain/alerts.ts';
 import {
   type AuditOrder,
   type AuditReport,
+  BLOCKS_NOT_RETURNED,
   importsSubject,
   NOTHING_AUDITED,
-  UNSHOWN,
 } from '../../domain/audit.ts';
 import { type BackfillOrder, isOfImport } from '../../domain/backfill.ts';
 import { slotsOf } from '../../domain/scan.ts';
@@ -68,7 +68,7 @@ async function updateAlerts(
   const { address } = order;
   const blocksSubject = order.cause === 'import' ? importsSubject(order.from) : address;
   const reasons = new Map<string, readonly string[]>([[address, reason === null ? [] : [reason]]]);
-  if (!hasQuorum) reasons.set(blocksSubject, [...(reasons.get(blocksSubject) ?? []), UNSHOWN]);
+  if (!hasQuorum) reasons.set(blocksSubject, [...(reasons.get(blocksSubject) ?? []), BLOCKS_NOT_RETURNED]);
   for (const [subject, all] of reasons)
     if (all.length === 0) await alerts.close('audit_incomplete', subject);
     else await alerts.raise(incompleteAlert(subject, order, all.join('; ')));

@@ -1,9 +1,9 @@
 import { cancellationSignal, log } from '@temporalio/activity';
 import {
-  type Arrived,
   type AuditDifference,
   type AuditOrder,
   type AuditReport,
+  type ComparedTransfer,
   differenceAlarm,
   differencesBetween,
   NOTHING_AUDITED,
@@ -115,7 +115,7 @@ async function raiseAlerts(
 async function accountsOf(
   { ledger, pool }: AuditDeps,
   address: string,
-  recorded: readonly Arrived[],
+  recorded: readonly ComparedTransfer[],
   order: AuditOrder,
 ): Promise<ReadonlySet<string>> {
   const assets = await ledger.assets.list();
@@ -136,7 +136,10 @@ async function accountsOf(
   ]);
 }
 
-function inflowsOf(address: string, transactions: readonly MatchedTransaction[]): readonly Arrived[] {
+function inflowsOf(
+  address: string,
+  transactions: readonly MatchedTransaction[],
+): readonly ComparedTransfer[] {
   return transactions.flatMap(({ slot, finding }) =>
     finding.inflows.filter(({ wallet }) => wallet === address).map((inflow) => ({ ...inflow, slot })),
   );

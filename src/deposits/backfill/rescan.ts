@@ -1,7 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { Alarm } from '../../domain/alerts.ts';
 import { GAP_UNREAD, type RescanOrder, type RescanResult } from '../../domain/backfill.ts';
-import type { BlockName } from '../../domain/block-link.ts';
+import type { BlockId } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { rangeOf, type ScanRange } from '../../domain/scan.ts';
 import { highest, lowest } from '../../domain/units.ts';
@@ -91,7 +91,7 @@ async function readGap(
 ): Promise<BackfillProgress & { readonly isAgreed: boolean }> {
   const reader = chainReader(deps, BUDGET_BYTES, cancellationSignal());
   let [blocks, readTo, isAgreed] = [0, fromSlot - 1n, true];
-  for (let last: BlockName | undefined = below ?? undefined; last !== undefined && last.slot < toSlot; ) {
+  for (let last: BlockId | undefined = below ?? undefined; last !== undefined && last.slot < toSlot; ) {
     cancellationSignal().throwIfAborted();
     const reading = await reader.readAfter(last, above);
     if (reading.kind !== 'linked') break;

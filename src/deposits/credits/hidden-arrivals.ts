@@ -1,4 +1,4 @@
-import { type Arrived, differenceAlarm, differencesBetween } from '../../domain/audit.ts';
+import { type ComparedTransfer, differenceAlarm, differencesBetween } from '../../domain/audit.ts';
 import { depositKey } from '../../domain/deposit.ts';
 import { type AuditDeps, storeFindings } from '../backfill/audit-one-address.ts';
 import type { MatchedTransaction } from './agreed-transaction.ts';
@@ -9,7 +9,7 @@ import type { MatchedTransaction } from './agreed-transaction.ts';
  */
 export async function addHiddenDeposits(
   deps: Pick<AuditDeps, 'ledger' | 'matcher'>,
-  recordedDeposits: readonly Omit<Arrived, 'amount'>[],
+  recordedDeposits: readonly Omit<ComparedTransfer, 'amount'>[],
   { slot, time, finding }: MatchedTransaction,
 ): Promise<void> {
   const { ledger } = deps;

@@ -1,5 +1,5 @@
 import { isDomainError } from '../../domain/errors.ts';
-import { agreedOn, differencesOf, type Holding, type View } from '../../domain/reconciliation.ts';
+import { agreedOn, differencesOf, type Holding, type WalletView } from '../../domain/reconciliation.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Baseline } from '../../ledger/reconciliation/baselines.ts';
 import type { WalletHoldings } from '../../solana/history/balances.ts';
@@ -13,7 +13,7 @@ export interface ExpectationDeps extends HistoryDeps {
 }
 
 /** The balances of a wallet that a node returns, compared with the recorded movements up to their slot. */
-export type Comparison = WalletHoldings & View;
+export type Comparison = WalletHoldings & WalletView;
 
 /** Compares the balances of deposit addresses with one database query for each slot. */
 export async function compareDepositWallets(

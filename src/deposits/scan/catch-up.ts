@@ -1,6 +1,6 @@
 import { cancellationSignal, log } from '@temporalio/activity';
 import pLimit from 'p-limit';
-import type { BlockName } from '../../domain/block-link.ts';
+import type { BlockId } from '../../domain/block-link.ts';
 import type { CatchUpPlan, CatchUpRange, JoinEnd, RangeEnd } from '../../domain/scan.ts';
 import { lowest } from '../../domain/units.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -121,7 +121,7 @@ async function agreedRanges(
   const headers = new HeaderQuorum(pool);
   await headers.request(ends);
   const agreed = ends.flatMap((slot) => headers.agreedHeader(slot) ?? []);
-  const starts: readonly BlockName[] = [cursor, ...agreed];
+  const starts: readonly BlockId[] = [cursor, ...agreed];
   return agreed.flatMap((end, index) => rangesBetween(starts[index], end.slot));
 }
 
@@ -133,7 +133,7 @@ async function joinAllFrom(deps: RangeDeps, from: Cursor): Promise<Cursor> {
   }
 }
 
-function rangesBetween(after: BlockName | undefined, to: bigint): readonly CatchUpRange[] {
+function rangesBetween(after: BlockId | undefined, to: bigint): readonly CatchUpRange[] {
   if (after === undefined) return [];
   const { slot, blockhash, height } = after;
   return [{ after: { slot: slot.toString(), blockhash, height: height.toString() }, to: to.toString() }];
@@ -156,7 +156,7 @@ async function stageRange(
   const { ledger, matcher, slowMs = STALLED_MS } = deps;
   const reader = chainReader(deps, deps.budgetBytes ?? BUDGET_BYTES, signal);
   const last = BigInt(to);
-  let cursor: BlockName = {
+  let cursor: BlockId = {
     slot: BigInt(after.slot),
     blockhash: after.blockhash,
     height: BigInt(after.height),

@@ -1,4 +1,4 @@
-import { type Alarm, WHOLE } from '../../domain/alerts.ts';
+import { type Alarm, WHOLE_SYSTEM } from '../../domain/alerts.ts';
 import { isDomainError, messageOf } from '../../domain/errors.ts';
 import type { ScanReport, ScanStatus } from '../../domain/scan.ts';
 import { isDatabaseUnavailable } from '../../ledger/connection.ts';
@@ -52,7 +52,7 @@ function alarmsOf(status: ScanStatus): readonly Alarm[] {
     const alert =
       status.state === 'gap'
         ? ({ kind: 'scan_gap', subject: status.gap.from } as const)
-        : ({ kind: 'scan_stopped', subject: WHOLE } as const);
+        : ({ kind: 'scan_stopped', subject: WHOLE_SYSTEM } as const);
     const slot = cursor?.slot ?? 'none';
     alarms.push({
       ...alert,
@@ -61,7 +61,7 @@ function alarmsOf(status: ScanStatus): readonly Alarm[] {
   }
   if (cursor !== null && tip !== null && BigInt(lag ?? 0) > MAX_LAG_SLOTS) {
     const message = `the deposit scan is at slot ${cursor.slot}, ${lag} slots behind the newest finalized slot`;
-    alarms.push({ kind: 'scan_behind', subject: WHOLE, message });
+    alarms.push({ kind: 'scan_behind', subject: WHOLE_SYSTEM, message });
   }
   return alarms;
 }
@@ -72,9 +72,9 @@ function alarmsOf(status: ScanStatus): readonly Alarm[] {
  */
 export async function updateSilenceAlert({ alerts, scanStatus }: Ledger): Promise<void> {
   const { state, at } = await scanStatus.read();
-  if (state !== 'silent') return void (await alerts.close('scan_silent', WHOLE));
+  if (state !== 'silent') return void (await alerts.close('scan_silent', WHOLE_SYSTEM));
   const message = `no worker has reported the state of the deposit scan since ${at}: Temporal does not answer, or no chain worker runs`;
-  await alerts.raise({ kind: 'scan_silent', subject: WHOLE, message, details: { since: at } });
+  await alerts.raise({ kind: 'scan_silent', subject: WHOLE_SYSTEM, message, details: { since: at } });
 }
 
 /**

@@ -1,6 +1,6 @@
 import { findingOf, type Ours } from '../../domain/credits.ts';
 import type { BlockFinding, ScannedTransaction, WatchKind } from '../../domain/deposit.ts';
-import { type AssetTerms, SOL, untouchedSol } from '../../domain/deposit-asset.ts';
+import { type AssetTerms, defaultSolTerms, SOL } from '../../domain/deposit-asset.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { MatchedBlock } from '../../ledger/scan/scan.ts';
@@ -206,7 +206,7 @@ export class DepositMatcher {
   async #terms(): Promise<TermsByAsset> {
     const rows: readonly AssetTerms[] = await this.#ledger.assets.list();
     const terms = new Map(rows.map((row) => [row.asset, row]));
-    return terms.has(SOL) ? terms : terms.set(SOL, untouchedSol(await this.#options.minimumLamports()));
+    return terms.has(SOL) ? terms : terms.set(SOL, defaultSolTerms(await this.#options.minimumLamports()));
   }
 }
 

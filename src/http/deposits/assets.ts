@@ -4,9 +4,9 @@ import { parseAmount } from '../../domain/amount.ts';
 import {
   type AssetChange,
   changeTerms,
+  defaultSolTerms,
   SOL,
-  untouchedSol,
-  untouchedToken,
+  withDefaultTerms,
 } from '../../domain/deposit-asset.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { allowsHooks, type TokenPolicy } from '../../domain/token-rules.ts';
@@ -144,12 +144,12 @@ async function readAsset(
 ): Promise<{ readonly chainAsset: NewAsset; readonly hookProgram: string | null }> {
   const solana = await chain();
   if (asset === SOL) {
-    const sol = untouchedSol(await solana.rentMinimum(0));
+    const sol = defaultSolTerms(await solana.rentMinimum(0));
     return { chainAsset: { ...sol, extensions: [] }, hookProgram: null };
   }
   const { hookProgram, ...mint } = await agreedMint(solana.pool, asset);
   const { program, decimals, extensions, freezeAuthority, permanentDelegate } = mint;
-  const chainAsset = untouchedToken({
+  const chainAsset = withDefaultTerms({
     asset,
     program,
     decimals,

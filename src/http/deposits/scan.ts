@@ -1,7 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { OperatorNote } from '../../domain/operator-note.ts';
-import { GAP_STATES, HALTED, IN_PROGRESS, type ScanGap, WITHOUT_REPORT } from '../../domain/scan.ts';
+import {
+  GAP_STATES,
+  HALTED_SCAN_STATES,
+  READING_SCAN_STATES,
+  type ScanGap,
+  UNREPORTED_SCAN_STATES,
+} from '../../domain/scan.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { route } from '../route.ts';
 import { ReasonBody, text, textOrNull, time, u64 } from '../schemas.ts';
@@ -69,9 +75,11 @@ const stoppedFields = scanFields.extend({
 });
 const ScanBody = z
   .discriminatedUnion('state', [
-    scanFields.extend({ state: z.enum(IN_PROGRESS).describe('The scan makes progress') }),
+    scanFields.extend({ state: z.enum(READING_SCAN_STATES).describe('The scan makes progress') }),
     stoppedFields.extend({
-      state: z.enum(HALTED).describe('The scan is stopped until nodes recover or an operator acts'),
+      state: z
+        .enum(HALTED_SCAN_STATES)
+        .describe('The scan is stopped until nodes recover or an operator acts'),
     }),
     stoppedFields.extend({
       state: z.literal('paused').describe('An operator paused the scan'),
@@ -84,7 +92,7 @@ const ScanBody = z
       gap: range.describe('Slots of the missing blocks'),
     }),
     scanFields.extend({
-      state: z.enum(WITHOUT_REPORT).describe('No worker reports, or no worker has started the scan'),
+      state: z.enum(UNREPORTED_SCAN_STATES).describe('No worker reports, or no worker has started the scan'),
     }),
   ])
   .meta({ id: 'Scan' });

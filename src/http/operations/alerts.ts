@@ -1,6 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { ALERT_KINDS, CLOSED_BY_ORDER, ENDED_BY_A_LOOK, runbookOf } from '../../domain/alerts.ts';
+import {
+  ACKNOWLEDGED_ALERTS,
+  ALERT_KINDS,
+  ALERTS_CLOSED_WITH_REASON,
+  runbookOf,
+} from '../../domain/alerts.ts';
 import { PAID_BY_DEAD } from '../../domain/settlement.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { AlertRow } from '../../ledger/operations/alerts.ts';
@@ -42,7 +47,7 @@ const SeenBody = z.strictObject({
 });
 
 const CloseBody = z.strictObject({
-  kind: z.enum(CLOSED_BY_ORDER).describe('Kind of the alert'),
+  kind: z.enum(ALERTS_CLOSED_WITH_REASON).describe('Kind of the alert'),
   subject: settlementId.describe('Id of the settlement; for a withdrawal, its own id'),
   reason,
 });
@@ -68,7 +73,7 @@ export function alertRoutes(app: FastifyInstance, { ledger }: { readonly ledger:
     operationId: 'closeSeenAlerts',
     tags,
     summary: 'Close alerts that an operator has reviewed',
-    description: `For alerts of kind ${ENDED_BY_A_LOOK.join(', ')}. If a position names an alert of another kind, the response is 400 with that position and no alert is closed. The response lists the closed alerts, with \`closedBy\` and \`closedReason\` in their details.`,
+    description: `For alerts of kind ${ACKNOWLEDGED_ALERTS.join(', ')}. If a position names an alert of another kind, the response is 400 with that position and no alert is closed. The response lists the closed alerts, with \`closedBy\` and \`closedReason\` in their details.`,
     bodyLimit: POSITIONS_BODY_LIMIT,
     body: SeenBody,
     response: ClosedBody,

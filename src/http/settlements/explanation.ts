@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { ABOUT_SETTLEMENT } from '../../domain/alerts.ts';
+import { SETTLEMENT_ALERTS } from '../../domain/alerts.ts';
 import { nextStep, waitsFor } from '../../domain/attempt-progress.ts';
 import type { ExplorerSettings } from '../../domain/explorer.ts';
 import { WITHDRAWAL } from '../../domain/settlement.ts';
@@ -14,7 +14,7 @@ import { attemptExplainer, type ExplainAttempt } from './explained-attempt.ts';
 import { presentSettlement, SettlementIdQuery, settlementFields } from './settlements.ts';
 
 const AlertOfSettlement = AlertBody.pick({ position: true, message: true, raisedAt: true }).extend({
-  kind: z.enum(ABOUT_SETTLEMENT).describe('Kind of alert'),
+  kind: z.enum(SETTLEMENT_ALERTS).describe('Kind of alert'),
 });
 
 const explanationFields = {

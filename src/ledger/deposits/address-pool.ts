@@ -1,4 +1,4 @@
-import { type Alarm, WHOLE } from '../../domain/alerts.ts';
+import { type Alarm, WHOLE_SYSTEM } from '../../domain/alerts.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../ledger.ts';
 import type { DepositAddressRow } from './deposit-address-row.ts';
@@ -70,7 +70,12 @@ export class AddressPool {
   async #raiseIfLow(free: number): Promise<Alarm | null> {
     const lowWater = this.#lowWater;
     const message = `${free} deposit addresses are free, fewer than ${lowWater}: import more`;
-    const alarm = { kind: 'addresses_low', subject: WHOLE, message, details: { free, lowWater } } as const;
+    const alarm = {
+      kind: 'addresses_low',
+      subject: WHOLE_SYSTEM,
+      message,
+      details: { free, lowWater },
+    } as const;
     const alarms = free < lowWater ? [alarm] : [];
     await this.#ledger.alerts.syncOpen([alarm.kind], alarms);
     return alarms[0] ?? null;

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { WHOLE } from '../../domain/alerts.ts';
+import { WHOLE_SYSTEM } from '../../domain/alerts.ts';
 import type { DepositAddressState } from '../../domain/deposit.ts';
 import type { Trx } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
@@ -34,7 +34,7 @@ export async function withholdUnassigned(trx: Trx): Promise<void> {
   if (!hasUnassigned) return;
   await raiseAlert(trx, {
     kind: 'addresses_withheld',
-    subject: WHOLE,
+    subject: WHOLE_SYSTEM,
     message: `the database was restored: unassigned deposit addresses up to position ${upTo} may already belong to users, so none of them will be assigned. Import new addresses`,
     details: { upTo: upTo.toString() },
   });

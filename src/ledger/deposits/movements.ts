@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Arrived } from '../../domain/audit.ts';
+import type { ComparedTransfer } from '../../domain/audit.ts';
 import type { NotCreditedReason } from '../../domain/deposit.ts';
 import { anyOf, Repository, type RowOf } from '../database.ts';
 
@@ -64,7 +64,7 @@ export class Movements extends Repository {
   }
 
   /** Inflows of a wallet in finalized blocks from slot `from` to slot `to`, both included, credited or not. */
-  async inflowsOf(wallet: string, from: bigint, to: bigint): Promise<readonly Arrived[]> {
+  async inflowsOf(wallet: string, from: bigint, to: bigint): Promise<readonly ComparedTransfer[]> {
     return this.db
       .selectFrom('deposit')
       .select(['signature', 'slot', 'account', 'asset', 'amount'])

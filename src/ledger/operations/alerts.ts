@@ -1,14 +1,14 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import {
-  ABOUT_SETTLEMENT,
+  ACKNOWLEDGED_ALERTS,
   ALERT_KINDS,
   type Alarm,
   type AlertKind,
-  ENDED_BY_A_LOOK,
+  SETTLEMENT_ALERTS,
 } from '../../domain/alerts.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
-import { EVERYTHING, PAID_BY_DEAD, type PauseScope } from '../../domain/settlement.ts';
+import { ALL_SETTLEMENTS, PAID_BY_DEAD, type PauseScope } from '../../domain/settlement.ts';
 import {
   anyOf,
   anyOfNumbers,
@@ -31,7 +31,7 @@ export interface AlertFilter extends PageRequest {
 }
 
 /** The scope that an alert's pause covers; meaningful only for kinds of alert that pause. */
-export const PAUSED_SCOPE = sql<string>`coalesce(alert.details ->> 'scope', ${EVERYTHING})`;
+export const PAUSED_SCOPE = sql<string>`coalesce(alert.details ->> 'scope', ${ALL_SETTLEMENTS})`;
 
 /** True if an operator has closed the alert with a note; false for alerts that a resume or their cause has closed. */
 export const WAS_JUDGED = sql<boolean>`alert.details ->> 'closedBy' is not null`;
@@ -58,7 +58,7 @@ export class Alerts extends Repository {
         .selectFrom('alert')
         .select(['position', 'kind'])
         .where('position', '=', anyOfNumbers(positions))
-        .where('kind', 'not in', ENDED_BY_A_LOOK)
+        .where('kind', 'not in', ACKNOWLEDGED_ALERTS)
         .execute();
       if (refused.length > 0) throw cannotAcknowledge(refused);
       return closeAlerts(trx, (row) => row('position', '=', anyOfNumbers(positions)), note);
@@ -94,7 +94,7 @@ export class Alerts extends Repository {
       .selectFrom('alert')
       .selectAll()
       .where('subject', '=', settlementId)
-      .where('kind', 'in', ABOUT_SETTLEMENT)
+      .where('kind', 'in', SETTLEMENT_ALERTS)
       .where('closedAt', 'is', null)
       .orderBy('position', 'desc')
       .execute();
@@ -120,14 +120,14 @@ export class Alerts extends Repository {
   async subjectsEverRaised(
     kind: AlertKind,
     subjects: readonly string[],
-    scope: PauseScope = EVERYTHING,
+    scope: PauseScope = ALL_SETTLEMENTS,
   ): Promise<ReadonlySet<string>> {
     const rows = await this.db
       .selectFrom('alert')
       .select('subject')
       .where('kind', '=', kind)
       .where('subject', '=', anyOf(subjects))
-      .where(PAUSED_SCOPE, 'in', [EVERYTHING, scope])
+      .where(PAUSED_SCOPE, 'in', [ALL_SETTLEMENTS, scope])
       .where(sql<boolean>`details -> 'maybePaid' is distinct from 'null'`)
       .execute();
     return new Set(rows.map((row) => row.subject));
@@ -149,7 +149,7 @@ export class Alerts extends Repository {
         .select('position')
         .where('kind', '=', PAID_BY_DEAD)
         .where('subject', '=', settlementId)
-        .where(PAUSED_SCOPE, 'in', [EVERYTHING, scope])
+        .where(PAUSED_SCOPE, 'in', [ALL_SETTLEMENTS, scope])
         .where(sql<boolean>`(not (${WAS_JUDGED}) or details @> ${proof}::jsonb)`),
     );
   }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { ALERT_KINDS, type Alarm } from '../../domain/alerts.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
-import { EVERYTHING, isPaidByDead, mayFollow, type PauseScope } from '../../domain/settlement.ts';
+import { ALL_SETTLEMENTS, isPaidByDead, mayFollow, type PauseScope } from '../../domain/settlement.ts';
 import { anyOfNumbers, type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
 import {
   type EventsByKind,
@@ -46,7 +46,7 @@ export class Pauses extends Repository {
   }
 
   /** Pauses the scope: after the commit, no attempt in it is prepared. An operator's open pause stays unchanged. */
-  async begin({ actor, reason, scope = EVERYTHING }: PauseRequest): Promise<readonly PauseRow[]> {
+  async begin({ actor, reason, scope = ALL_SETTLEMENTS }: PauseRequest): Promise<readonly PauseRow[]> {
     return this.db.transaction().execute(async (trx) => {
       await insertPause(trx, { cause: OPERATOR_CAUSE, scope, reason, actor });
       return openPauses(trx);
@@ -57,11 +57,16 @@ export class Pauses extends Repository {
    * Ends every pause, or those of one scope, closes their alerts, and returns the pauses. Throws AlertsUnseen, and ends
    * no pause, if an open alert is not in `seen`; the error contains the alert's message.
    */
-  async end({ actor, reason, seen = [], scope = EVERYTHING }: ResumeRequest): Promise<readonly PauseRow[]> {
+  async end({
+    actor,
+    reason,
+    seen = [],
+    scope = ALL_SETTLEMENTS,
+  }: ResumeRequest): Promise<readonly PauseRow[]> {
     return this.db.transaction().execute(async (trx) => {
       await lockPreparations(trx, 'exclusive');
       const open = await openPauses(trx);
-      const pauses = open.filter((row) => scope === EVERYTHING || row.scope === scope);
+      const pauses = open.filter((row) => scope === ALL_SETTLEMENTS || row.scope === scope);
       const alerts = await alertsOf(trx, pauses);
       const unseen = alerts.filter(({ position }) => !seen.includes(position));
       if (unseen.length > 0) throw alertsUnseen(unseen);
@@ -82,13 +87,17 @@ export class Pauses extends Repository {
    * Pauses the scope and raises the alert. The settlement `settlementId` becomes `held` unless it has ended. An open
    * alert that has already paused everything keeps that scope.
    */
-  async pauseWithAlert(alarm: Alarm, settlementId?: string, scope: PauseScope = EVERYTHING): Promise<void> {
+  async pauseWithAlert(
+    alarm: Alarm,
+    settlementId?: string,
+    scope: PauseScope = ALL_SETTLEMENTS,
+  ): Promise<void> {
     await this.db.transaction().execute(async (trx) => {
       // Locks in the same order as a preparation, to avoid deadlocks: first the settlement, then the preparations.
       const row = settlementId === undefined ? undefined : await lockIfKnown(trx, settlementId);
       await insertPause(trx, { cause: alarm.kind, scope, reason: alarm.message, actor: SLUICE_ACTOR });
       if (row !== undefined) await holdSettlement(trx, this.#eventsByKind, row, alarm);
-      const pausesAll = scope === EVERYTHING || (await hasPausedAll(trx, alarm));
+      const pausesAll = scope === ALL_SETTLEMENTS || (await hasPausedAll(trx, alarm));
       const details = { ...alarm.details, ...(pausesAll ? {} : { scope }) };
       await raiseAlert(trx, { ...alarm, details });
     });
@@ -98,7 +107,7 @@ export class Pauses extends Repository {
 async function hasPausedAll(db: Database, { kind, subject }: Alarm): Promise<boolean> {
   const open = db.selectFrom('alert').select('position').where('closedAt', 'is', null);
   const sameAlert = open.where('kind', '=', kind).where('subject', '=', subject);
-  return exists(sameAlert.where(PAUSED_SCOPE, '=', EVERYTHING));
+  return exists(sameAlert.where(PAUSED_SCOPE, '=', ALL_SETTLEMENTS));
 }
 
 /**
@@ -124,7 +133,7 @@ async function alertsOf(db: Database, pauses: readonly PauseRow[]): Promise<read
   const open = db.selectFrom('alert').selectAll().where('kind', 'in', kinds).where('closedAt', 'is', null);
   const alerts = await open.orderBy('position').execute();
   return alerts.filter(({ kind, details }) =>
-    pauses.some(({ cause, scope }) => cause === kind && scope === (details['scope'] ?? EVERYTHING)),
+    pauses.some(({ cause, scope }) => cause === kind && scope === (details['scope'] ?? ALL_SETTLEMENTS)),
   );
 }
 

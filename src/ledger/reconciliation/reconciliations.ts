@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Alarm, type AlertKind, WHOLE } from '../../domain/alerts.ts';
+import { type Alarm, type AlertKind, WHOLE_SYSTEM } from '../../domain/alerts.ts';
 import type { WatchKind } from '../../domain/deposit.ts';
 import { behindAlarm, type ReconciliationProgress, type Tally } from '../../domain/reconciliation.ts';
 import { highest } from '../../domain/units.ts';
@@ -143,7 +143,7 @@ export class Reconciliations extends Repository {
       const { now, ...progress } = await progressOf(trx, kind);
       const alarm = behindAlarm(progress, now);
       if (alarm !== null) await raiseAlert(trx, alarm);
-      else await closeAlert(trx, BEHIND_ALERT, WHOLE);
+      else await closeAlert(trx, BEHIND_ALERT, WHOLE_SYSTEM);
     });
   }
 }

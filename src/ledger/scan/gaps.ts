@@ -1,5 +1,5 @@
 import { type Nullable, sql } from 'kysely';
-import { type BlockName, isSameBlock } from '../../domain/block-link.ts';
+import { type BlockId, isSameBlock } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
@@ -15,7 +15,7 @@ export type GapRow = RowOf<'scanGap'>;
 
 /** `below`: the stored block before the gap; null if its header is pruned. `above`: slot of the next stored block. */
 export interface ClosedGap extends Pick<GapRow, 'fromSlot' | 'toSlot'> {
-  readonly below: BlockName | null;
+  readonly below: BlockId | null;
   readonly above: bigint;
 }
 
@@ -101,7 +101,7 @@ export class Gaps extends Repository {
   /** Closed gaps that overlap slots `from` to `to`, lowest first, each with the stored blocks around it. */
   async closedBetween(from: bigint, to: bigint): Promise<readonly ClosedGap[]> {
     // The block right below a gap can be the last block of another gap. That block is in `scan_gap`, not in `block`.
-    const { rows } = await sql<Pick<GapRow, 'fromSlot' | 'toSlot'> & { above: bigint } & Nullable<BlockName>>`
+    const { rows } = await sql<Pick<GapRow, 'fromSlot' | 'toSlot'> & { above: bigint } & Nullable<BlockId>>`
       select gap.from_slot as "fromSlot", gap.to_slot as "toSlot", below.slot, below.blockhash, below.height,
         coalesce((select slot from block where slot > gap.to_slot order by slot limit 1), gap.to_slot) as above
       from scan_gap gap left join lateral (

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
-import { type BlockName, isParent } from '../../domain/block-link.ts';
+import { type BlockId, isParent } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Database, LockProof, Trx } from '../database.ts';
 import { dropAnnouncedUpTo } from '../deposits/deposit-writing.ts';
 
 /** The last committed block of the scan. Every block before it is linked to it and scanned. */
-export type Cursor = BlockName;
+export type Cursor = BlockId;
 
 /** A cursor whose row this transaction has locked: no other transaction moves it before this one ends. */
 export type LockedCursor = LockProof<Cursor, 'cursor'>;

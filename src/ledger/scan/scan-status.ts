@@ -1,5 +1,10 @@
 import { sql } from 'kysely';
-import { HALTED, type ScanPosition, type ScanReport, type ScanStatus } from '../../domain/scan.ts';
+import {
+  HALTED_SCAN_STATES,
+  type ScanPosition,
+  type ScanReport,
+  type ScanStatus,
+} from '../../domain/scan.ts';
 import { highest } from '../../domain/units.ts';
 import { Repository, type RowOf } from '../database.ts';
 import { type Cursor, readCursor } from './scan-cursor.ts';
@@ -18,7 +23,7 @@ export class ScanStatusStore extends Repository {
    * earlier start, that start remains.
    */
   async report({ state, tip, reason }: ScanReport, haltedMs = 0): Promise<ScanStatus> {
-    const isHalt = state === 'gap' || HALTED.some((halted) => halted === state);
+    const isHalt = state === 'gap' || HALTED_SCAN_STATES.some((halted) => halted === state);
     const since = isHalt
       ? sql`now() - ${haltedMs}::float8 * interval '1 millisecond'`
       : sql`null::timestamptz`;

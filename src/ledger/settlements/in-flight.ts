@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { AttemptState } from '../../domain/attempt.ts';
-import type { Ends, Unsent } from '../../domain/backpressure.ts';
+import type { EndedCounts, UnsentCounts } from '../../domain/backpressure.ts';
 import { Repository } from '../database.ts';
 
 const ENDED_STATES: readonly AttemptState[] = ['landed', 'failed', 'dead'];
@@ -14,14 +14,14 @@ const newestSigned = (kind: string) => sql<Date>`coalesce(
     order by created_at desc limit 1),
   '-infinity')`;
 
-/** Unsent attempts and the outcomes of the newest ones, which limit how fast each kind is prepared. */
+/** UnsentCounts attempts and the outcomes of the newest ones, which limit how fast each kind is prepared. */
 export class InFlightAttempts extends Repository {
   /**
    * Counts prepared, unsent attempts with an expiry. `living`: not expired at block height `height`. `overdue`:
    * expired, and no attempt that was prepared later is signed. Attempts that the signer skipped or refused are not
    * counted.
    */
-  async countUnsent(kind: string, height: bigint): Promise<Unsent> {
+  async countUnsent(kind: string, height: bigint): Promise<UnsentCounts> {
     const { living, overdue } = await this.db
       .selectFrom('attempt')
       .select(({ fn }) => [
@@ -53,7 +53,7 @@ export class InFlightAttempts extends Repository {
    * Counts the dead attempts among the newest `count` ended attempts. `ended` is lower than `count` if fewer have
    * ended.
    */
-  async newestEnds(kind: string, count: number): Promise<Ends> {
+  async newestEnds(kind: string, count: number): Promise<EndedCounts> {
     const newest = await this.db
       .selectFrom('attempt')
       .select('state')

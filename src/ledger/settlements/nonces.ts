@@ -1,5 +1,10 @@
 import { sql } from 'kysely';
-import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../../domain/settlement-kinds.ts';
+import {
+  advanceSubject,
+  type ConsumedNonce,
+  NONCE_ADVANCE,
+  NONCE_CREATE,
+} from '../../domain/settlement-kinds.ts';
 import { type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
 import { isQuarantineHeight } from '../operations/continuity.ts';
 import { requestSettlements } from './settlement-row.ts';
@@ -38,7 +43,7 @@ export class Nonces extends Repository {
   }
 
   /** Requests the settlement that advances this nonce, so that the attempt that uses it can no longer land. */
-  async requestAdvance(value: UsedUp): Promise<void> {
+  async requestAdvance(value: ConsumedNonce): Promise<void> {
     await requestSettlements(this.db, NONCE_ADVANCE, [advanceSubject(value)]);
   }
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { AlertKind } from '../../domain/alerts.ts';
 import { KEEPS_FAILING } from '../../domain/chain-failures.ts';
-import { EVERYTHING, PAID_BY_DEAD, type StatusReason, scopesOf } from '../../domain/settlement.ts';
+import { ALL_SETTLEMENTS, PAID_BY_DEAD, type StatusReason, scopesOf } from '../../domain/settlement.ts';
 import { exists, type Trx } from '../database.ts';
 import { PAUSED_SCOPE, WAS_JUDGED } from '../operations/alerts.ts';
 import { gapOf, IS_UNBROKEN } from '../operations/continuity.ts';
@@ -36,7 +36,7 @@ export async function possiblePaymentOf(trx: Trx, settlementId: string): Promise
     .select(['kind', 'message'])
     .where('kind', 'in', ['record_lost', 'unknown_spend'])
     // A fee payer's transaction pays only its own settlement, so alerts that stop only a fee payer do not count.
-    .where(PAUSED_SCOPE, '=', EVERYTHING)
+    .where(PAUSED_SCOPE, '=', ALL_SETTLEMENTS)
     .where('closedAt', 'is', null)
     .orderBy('kind')
     .executeTakeFirst();

@@ -1,4 +1,4 @@
-import { WHOLE } from '../../domain/alerts.ts';
+import { WHOLE_SYSTEM } from '../../domain/alerts.ts';
 import { checkClusterName } from '../../domain/cluster.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { PoolOptions } from '../../solana/rpc/node-registry.ts';
@@ -34,6 +34,6 @@ const STALE_AFTER_SECONDS = (3 * NODE_REPORT_INTERVAL_MS) / 1_000;
 export async function reportNodeAlerts(ledger: Ledger, pool: Pick<NodePool, 'warnings'>): Promise<void> {
   const warnings = pool.warnings(await ledger.blockHeaders.neededSlot());
   for (const { kind, node, message } of warnings)
-    await ledger.alerts.raise({ kind, subject: node ?? WHOLE, message });
+    await ledger.alerts.raise({ kind, subject: node ?? WHOLE_SYSTEM, message });
   await ledger.alerts.closeStale(NODE_ALERTS, STALE_AFTER_SECONDS);
 }

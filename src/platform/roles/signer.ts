@@ -9,7 +9,7 @@ import type { SigningBounds, SigningRule } from '../../signing/checks.ts';
 import { nonceAdvanceRule, nonceCreateRule } from '../../signing/policy/nonces.ts';
 import { withdrawalRule } from '../../signing/policy/withdrawal.ts';
 import { loadKeypair, type Signer } from '../../signing/signer.ts';
-import { feePayerKey } from '../../x402/kind.ts';
+import { feePayerKeyName } from '../../x402/kind.ts';
 import { paymentRule } from '../../x402/rules/signing-policy.ts';
 import type { Config } from '../config.ts';
 import { workerOptions } from './run.ts';
@@ -43,7 +43,7 @@ export async function signerWorker(
 }
 
 export function feePayerKeys(signers: readonly Signer[]): Readonly<Record<string, Signer>> {
-  return Object.fromEntries(signers.map((signer) => [feePayerKey(signer.address), signer]));
+  return Object.fromEntries(signers.map((signer) => [feePayerKeyName(signer.address), signer]));
 }
 
 /** Limits on what is signed, from the settings of this process. A chain worker composes within its own limits. */

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { AgreedBlock, Coverage, Displacement } from '../../domain/attempt.ts';
-import { type BlockName, isSameBlock, parentOf } from '../../domain/block-link.ts';
+import { type BlockId, isSameBlock, parentOf } from '../../domain/block-link.ts';
 import { DomainError } from '../../domain/errors.ts';
 import {
   type BlockHeight,
@@ -20,7 +20,7 @@ import { agree, answersIn } from '../rpc/quorum.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
 import { BlockSignatures } from './block-signatures.ts';
 
-export interface LinkedBlock extends BlockName {
+export interface LinkedBlock extends BlockId {
   readonly parentSlot: Slot;
   readonly previousBlockhash: Blockhash;
   readonly signatures: Pick<BlockSignatures, 'size' | 'has'>;
@@ -207,8 +207,8 @@ async function findEnd(
 
 /** The blocks from `last` back to `origin`, by parent links; null if a link does not match. `slots` are prefetched. */
 async function walkDown(
-  origin: BlockName,
-  last: BlockName,
+  origin: BlockId,
+  last: BlockId,
   slots: readonly bigint[],
   fetch: FetchBlock,
 ): Promise<ConfirmedBlock[] | null> {

@@ -1,4 +1,4 @@
-import { type BlockLink, type BlockName, linkedPrefix, walkBack } from '../../domain/block-link.ts';
+import { type BlockId, type BlockLink, linkedPrefix, walkBack } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { lowest } from '../../domain/units.ts';
@@ -73,7 +73,7 @@ export class ChainReader<Block extends ListedBlock> {
    * The blocks after `cursor` up to slot `to`; a quorum must have finalized `to`. Throws NoHealthyNode if too few nodes
    * answer, NodeFault if nodes contradict each other, and otherwise as `NodePool.read` does.
    */
-  async readAfter(cursor: BlockName, to: bigint): Promise<ChainReading<Block>> {
+  async readAfter(cursor: BlockId, to: bigint): Promise<ChainReading<Block>> {
     let linked = false;
     try {
       const reading = await this.#read(cursor, to);
@@ -85,7 +85,7 @@ export class ChainReader<Block extends ListedBlock> {
     }
   }
 
-  async #read(cursor: BlockName, to: bigint): Promise<ChainReading<Block>> {
+  async #read(cursor: BlockId, to: bigint): Promise<ChainReading<Block>> {
     this.#prefetch.dropUpTo(cursor.slot);
     this.#headers.dropUpTo(cursor.slot);
     if (to <= cursor.slot) return { kind: 'idle' };
@@ -148,7 +148,7 @@ export class ChainReader<Block extends ListedBlock> {
     return undefined;
   }
 
-  async #walk(cursor: BlockName, anchor: ListedHeader): Promise<Links> {
+  async #walk(cursor: BlockId, anchor: ListedHeader): Promise<Links> {
     const requestedSlots = new Set<bigint>();
     for (;;) {
       const walk = walkBack(cursor, anchor, (name) => this.#headers.findHeader(name));
@@ -162,7 +162,7 @@ export class ChainReader<Block extends ListedBlock> {
   }
 
   /** The agreed blocks between the cursor and a missing block, so that a gap begins at the first missing block. */
-  #agreedBelow(child: ListedHeader, cursor: BlockName, batch: readonly bigint[]): readonly ListedHeader[] {
+  #agreedBelow(child: ListedHeader, cursor: BlockId, batch: readonly bigint[]): readonly ListedHeader[] {
     const below = batch.filter((slot) => slot < child.parentSlot);
     return linkedPrefix(
       cursor,

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { type BlockName, isSameBlock } from '../../domain/block-link.ts';
+import { type BlockId, isSameBlock } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { NodeFault, RpcError } from '../rpc/errors.ts';
@@ -62,7 +62,7 @@ export class HeaderQuorum {
    * Requests the header of a block that a child names as its parent. If a quorum reported no block in that slot, a
    * minority of nodes can still have it. Then all nodes are asked for this slot and for earlier slots without a block.
    */
-  async requestParent({ slot }: BlockName): Promise<void> {
+  async requestParent({ slot }: BlockId): Promise<void> {
     await this.request(
       this.#missingSlots.has(slot) ? [...this.#missingSlots].filter((other) => other <= slot) : [slot],
     );
@@ -78,7 +78,7 @@ export class HeaderQuorum {
    * return this version than any other version of the slot, and no node failed: a node that failed could return a
    * version with more transactions.
    */
-  findHeader(name: BlockName): ListedHeader | undefined {
+  findHeader(name: BlockId): ListedHeader | undefined {
     const { versions = [], failures = [] } = this.#answers.get(name.slot) ?? {};
     const [first, second] = versions;
     if (first === undefined || (second !== undefined && second.nodes.length >= first.nodes.length))
@@ -112,7 +112,7 @@ export class HeaderQuorum {
    * node has the named block, which is a gap and never a skipped slot. Throws NoHealthyNode if a node failed, because
    * it might have the block, and NodeFault if some nodes return the block.
    */
-  async otherVersionsInSlot(name: BlockName): Promise<readonly HeaderVersion[]> {
+  async otherVersionsInSlot(name: BlockId): Promise<readonly HeaderVersion[]> {
     const { versions, failures } = await this.#askAll(name.slot);
     const what = `block ${name.blockhash} of slot ${name.slot}`;
     const isReturned = versions.some(({ header }) => isSameBlock(header, name));

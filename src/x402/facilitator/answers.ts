@@ -2,13 +2,13 @@ import type { JsonObject } from '../formats/json.ts';
 import { reasonOfVersion1 } from '../rules/reasons.ts';
 import type { Limits, Refused } from '../terms.ts';
 import { UNAVAILABLE } from './examine.ts';
-import type { FacilitatorDeps, Settled, Verified } from './facilitator.ts';
+import type { FacilitatorDeps, SettleOutcome, VerifyOutcome } from './facilitator.ts';
 import type { FacilitatorRequest } from './request.ts';
 
 type Dialect = FacilitatorRequest['dialect'];
 
 /** Source: x402 specification, versions 1 and 2: VerifyResponse. */
-export function verifyBody(verified: Verified, dialect: Dialect): JsonObject {
+export function verifyBody(verified: VerifyOutcome, dialect: Dialect): JsonObject {
   if (verified.kind === 'valid') return { isValid: true, payer: verified.payer };
   const { message, payer } = verified;
   return {
@@ -21,26 +21,26 @@ export function verifyBody(verified: Verified, dialect: Dialect): JsonObject {
 
 /** Source: x402 specification, versions 1 and 2: SettleResponse. */
 export function settleBody(
-  settled: Settled,
+  settled: SettleOutcome,
   dialect: Dialect,
   { network, amount }: { readonly network: string; readonly amount?: string },
 ): JsonObject {
   const payer = settled.kind === 'success' ? settled.payment.payer : settled.payer;
-  const shared = {
+  const common = {
     ...(payer === null ? {} : { payer }),
     transaction: settled.signature ?? '',
     network,
   };
   switch (settled.kind) {
     case 'success':
-      return { success: true, ...shared, amount };
+      return { success: true, ...common, amount };
     case 'settling': {
       const errorMessage = 'the payment is not confirmed yet: repeat this request';
-      return { success: false, errorReason: 'settlement_pending', errorMessage, ...shared };
+      return { success: false, errorReason: 'settlement_pending', errorMessage, ...common };
     }
     case 'failed': {
       const errorReason = reasonOf(settled, dialect, 'settle');
-      return { success: false, errorReason, errorMessage: settled.message, ...shared };
+      return { success: false, errorReason, errorMessage: settled.message, ...common };
     }
   }
 }
@@ -63,10 +63,10 @@ export function supportedBody({
 
 /** Lamports are decimal strings. `maxFeePercent` is present only if an asset has a configured value in lamports. */
 function publicLimits({ maxComputeUnits, maxFeeLamports, assetLamports, maxFeePercent }: Limits): JsonObject {
-  const fixed = { maxComputeUnits, maxFeeLamports: maxFeeLamports.toString() };
-  if (assetLamports.size === 0) return fixed;
-  const worths = [...assetLamports].map(([asset, lamports]) => [asset, lamports.toString()]);
-  return { ...fixed, maxFeePercent: Number(maxFeePercent), assetLamports: Object.fromEntries(worths) };
+  const feeLimits = { maxComputeUnits, maxFeeLamports: maxFeeLamports.toString() };
+  if (assetLamports.size === 0) return feeLimits;
+  const values = [...assetLamports].map(([asset, lamports]) => [asset, lamports.toString()]);
+  return { ...feeLimits, maxFeePercent: Number(maxFeePercent), assetLamports: Object.fromEntries(values) };
 }
 
 function reasonOf({ reason }: Refused, dialect: Dialect, step: 'verify' | 'settle'): string {

@@ -5,24 +5,24 @@ import { MalformedRequest } from './request.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Name of the caller's API key; empty if the facilitator needs none. */
+    /** Name of the caller's API key; empty if the facilitator requires no key. */
     facilitatorCaller: string;
   }
 }
 
-/** A token bucket for each caller: `burst` requests at once, then `perSecond`. */
+/** Settings of each caller's token bucket: its size is `burst`, and it gets `perSecond` tokens a second. */
 export interface RateLimit {
   readonly perSecond: number;
   readonly burst: number;
 }
 
 const BEARER = /^Bearer +([\x21-\x7e]{1,256})$/i;
-const LONGEST_KEY = 255;
+const MAX_KEY_CHARACTERS = 255;
 const MAX_CALLERS = 10_000;
 
 /** Requires an API key, if keys are configured, and limits the rate of each caller. */
-export function guard(app: FastifyInstance, { apiKeys, rateLimit }: FacilitatorDeps): void {
-  const waitSeconds = rateLimit === null ? () => 0 : rateLimiter(rateLimit);
+export function guardRoutes(app: FastifyInstance, { apiKeys, rateLimit }: FacilitatorDeps): void {
+  const takeToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit);
   app.decorateRequest('facilitatorCaller', '');
   app.addHook('onRequest', async (request, reply) => {
     if (apiKeys !== null) {
@@ -32,7 +32,7 @@ export function guard(app: FastifyInstance, { apiKeys, rateLimit }: FacilitatorD
       request.facilitatorCaller = holder;
     }
     const { facilitatorCaller: name, ip } = request;
-    const seconds = waitSeconds(name === '' ? `address ${ip}` : `key ${name}`);
+    const seconds = takeToken(name === '' ? `address ${ip}` : `key ${name}`);
     if (seconds === 0) return;
     reply.header('retry-after', String(seconds));
     return reply.code(429).send({ error: `too many requests: retry in ${seconds} s` });
@@ -44,9 +44,12 @@ function unauthorized(reply: FastifyReply): FastifyReply {
   return reply.code(401).send({ error: 'send a known API key as "Authorization: Bearer <key>"' });
 }
 
-/** Takes one token of a caller. Returns 0, or without a token the seconds until the next one. */
+/**
+ * Token buckets, one for each caller. The returned function takes one of the caller's tokens and returns 0. If the
+ * bucket is empty, it returns the seconds until the next token.
+ */
 function rateLimiter({ perSecond, burst }: RateLimit): (caller: string) => number {
-  /** Ordered by last use, newest last. */
+  /** Ordered by last use: the first one is evicted at the limit. */
   const buckets = new Map<string, { readonly tokens: number; readonly at: number }>();
   return (caller) => {
     const now = performance.now();
@@ -61,12 +64,16 @@ function rateLimiter({ perSecond, burst }: RateLimit): (caller: string) => numbe
   };
 }
 
-/** Hash of the caller's Idempotency-Key, scoped to its API key; null if the request has none. @throws MalformedRequest */
+/**
+ * Hash of the request's Idempotency-Key and the caller's API key; null without that header. @throws MalformedRequest
+ */
 export function idempotencyKeyOf({ headers, facilitatorCaller }: FastifyRequest): string | null {
   const key = headers['idempotency-key'];
   if (key === undefined || key === '') return null;
-  if (Array.isArray(key) || key.length > LONGEST_KEY)
-    throw new MalformedRequest(`Idempotency-Key: must occur once, with at most ${LONGEST_KEY} characters`);
+  if (Array.isArray(key) || key.length > MAX_KEY_CHARACTERS)
+    throw new MalformedRequest(
+      `Idempotency-Key must be sent at most once, with at most ${MAX_KEY_CHARACTERS} characters`,
+    );
   return createHash('sha256')
     .update(JSON.stringify([facilitatorCaller, key]))
     .digest('hex');

@@ -8,41 +8,42 @@ interface Delivery {
   readonly key: string | null;
 }
 
-const TRIES = 20;
-const RETRY_MS = 1_000;
+const MAX_TRIES = 20;
+const RETRY_DELAY_MS = 1_000;
 
 /**
- * Successes in delivery. Each is leased to its caller by a claim, and ends in one of three states:
+ * Follows the `/settle` responses that report a success. A claim leases each success to one caller. The delivery ends
+ * in one of three ways:
  *
  * | the response | the payment | the lease |
  * |---|---|---|
- * | was handed over whole | becomes `served` | ends |
- * | was cut off, and the caller has no key | stays `owed` | is given back: the next caller claims the success |
- * | was cut off, and the caller has a key | stays `owed` | runs out, but never holds off the same key |
+ * | was written whole | becomes `served` | ends |
+ * | was cut off, without Idempotency-Key | stays `owed` | is released: the next caller claims the success |
+ * | was cut off, with Idempotency-Key | stays `owed` | expires, but never blocks a caller with the same key |
  */
 export class SuccessDeliveries {
   readonly #deps: Pick<FacilitatorDeps, 'ledger' | 'warn'>;
-  readonly #open = new Set<Promise<void>>();
+  readonly #pending = new Set<Promise<void>>();
 
   constructor(deps: Pick<FacilitatorDeps, 'ledger' | 'warn'>) {
     this.#deps = deps;
   }
 
-  /** Call it before the response is sent. */
+  /** Records the delivery when the response ends. Call this method before the response is sent. */
   follow(response: ServerResponse, delivery: Delivery): void {
-    const end = outcomeOf(response).then((isDelivered) => this.#record(delivery, isDelivered));
-    const open = end.finally(() => this.#open.delete(open));
-    this.#open.add(open);
+    const end = wasWritten(response).then((isDelivered) => this.#record(delivery, isDelivered));
+    const recording = end.finally(() => this.#pending.delete(recording));
+    this.#pending.add(recording);
   }
 
-  /** Resolves when every sent response is recorded. */
+  /** Resolves when the delivery of every followed response is recorded. */
   async close(): Promise<void> {
-    await Promise.all(this.#open);
+    await Promise.all(this.#pending);
   }
 
   async #record({ id, holder, key }: Delivery, isDelivered: boolean): Promise<void> {
     const { obligations } = this.#deps.ledger;
-    // A caller with a key may have another delivery in progress.
+    // The lease is not released: another delivery to a caller with this key can be in progress.
     if (!isDelivered && key !== null) return;
     const record = isDelivered
       ? () => obligations.markServed(id, 200, null)
@@ -52,19 +53,22 @@ export class SuccessDeliveries {
         await record();
         return;
       } catch (error) {
-        if (attempt === 1 || attempt === TRIES)
-          this.#deps.warn(error, `the delivery of payment ${id} is not recorded after ${attempt} tries`);
-        if (attempt === TRIES) return;
-        await sleep(RETRY_MS);
+        if (attempt === 1 || attempt === MAX_TRIES)
+          this.#deps.warn(
+            error,
+            `recording the delivery of payment ${id} failed: try ${attempt} of ${MAX_TRIES}`,
+          );
+        if (attempt === MAX_TRIES) return;
+        await sleep(RETRY_DELAY_MS);
       }
   }
 }
 
 /**
- * True if the whole response was handed to the operating system, false if the connection closed before. `finished` of
- * node:stream cannot distinguish them: it treats a response without a socket as written.
+ * True if the whole response was passed to the operating system; false if the connection closed earlier. Does not use
+ * `finished` of node:stream, which treats a response without a socket as written.
  */
-async function outcomeOf(response: ServerResponse): Promise<boolean> {
+async function wasWritten(response: ServerResponse): Promise<boolean> {
   if (response.destroyed) return false;
   return new Promise((resolve) => {
     response.once('finish', () => resolve(true));

@@ -18,19 +18,27 @@ export type RefusedPayment = { readonly kind: 'refused' } & Refused;
 
 type ExaminerDeps = Pick<FacilitatorDeps, 'chain' | 'network' | 'limits' | 'tokenPolicy' | 'managed'>;
 
-/** Becomes `unexpected_verify_error` or `unexpected_settle_error`: nothing was done, and the caller may retry. */
+/**
+ * Reason of a refusal without effect, which the caller may retry. Responses have `unexpected_verify_error` or
+ * `unexpected_settle_error` instead.
+ */
 export const UNAVAILABLE = 'unavailable';
 const INVALID = 'invalid_payment_requirements';
 
-/** Mint extensions can change. The check of the received amount does not depend on this cache. */
-const MINT_KEPT_MS = 180_000;
-/** 1232 bytes in base64. */
-const LONGEST_TRANSACTION = 1_644;
+/** Short, because mint extensions can change. The check of the received amount does not use this cache. */
+const MINT_CACHE_MS = 180_000;
+/** 1,232 bytes in base64. */
+const MAX_TRANSACTION_CHARACTERS = 1_644;
+/** No transaction has room for a longer memo. */
+const MAX_MEMO_CHARACTERS = 1_232;
 
-/** The local rules of scheme `exact`. Reads only the mint from the chain, at most once in three minutes. */
+/**
+ * Checks requests by the rules of scheme `exact`, without simulation. Reads only the mint from the chain, cached for
+ * three minutes.
+ */
 export class Examiner {
   readonly #deps: ExaminerDeps;
-  readonly #mints = new TtlCache<MintInfo>(MINT_KEPT_MS);
+  readonly #mints = new TtlCache<MintInfo>(MINT_CACHE_MS);
 
   constructor(deps: ExaminerDeps) {
     this.#deps = deps;
@@ -76,7 +84,7 @@ export class Examiner {
   }
 }
 
-/** The requirements are of this facilitator, and those that the payment accepts. @throws BrokenRule */
+/** This facilitator supports the requirements, and the payment accepts exactly these. @throws BrokenRule */
 function checkScheme({ requirements, accepted, dialect }: FacilitatorRequest, network: Network): void {
   if (requirements.scheme !== 'exact' || accepted.scheme !== 'exact')
     refuse('unsupported_scheme', 'this facilitator supports the scheme "exact"');
@@ -90,22 +98,26 @@ function checkScheme({ requirements, accepted, dialect }: FacilitatorRequest, ne
       refuse(INVALID, `paymentPayload.accepted.${field} differs from paymentRequirements.${field}`);
 }
 
-/** The terms, without what is read from the chain. @throws BrokenRule */
+/** The terms, without the fields that are read from the chain. @throws BrokenRule */
 function readTerms(
   { asset, amount, payTo, maxTimeoutSeconds, extra }: Requirements,
   network: Network,
   managed: readonly string[],
 ): Omit<Terms, 'tokenProgram' | 'decimals' | 'tokenAccount'> {
   const { feePayer, memo = null } = extra;
-  const wrong = [asset, payTo].find((address) => !isAddress(address));
-  if (wrong !== undefined) refuse(INVALID, `${JSON.stringify(wrong)} is not an address`);
-  const units = readAmount(amount);
+  for (const [field, address] of Object.entries({ asset, payTo }))
+    if (!isAddress(address)) refuse(INVALID, `${field} is not an address: ${JSON.stringify(address)}`);
+  const baseUnits = readAmount(amount);
   if (typeof feePayer !== 'string')
     refuse('invalid_exact_svm_payload_missing_fee_payer', 'extra.feePayer is missing');
   if (!managed.includes(feePayer))
     refuse(REASONS.feePayerNotManaged, `this facilitator does not sign for ${feePayer.slice(0, 44)}`);
-  if (memo !== null && !isMemo(memo)) refuse(INVALID, 'extra.memo must be a text that a memo can hold');
-  return { network, asset, amount: units, payTo, feePayer, maxTimeoutSeconds, memo };
+  if (memo !== null && !isMemo(memo))
+    refuse(
+      INVALID,
+      `extra.memo must be a string of at most ${MAX_MEMO_CHARACTERS} characters, without NUL or lone surrogates`,
+    );
+  return { network, asset, amount: baseUnits, payTo, feePayer, maxTimeoutSeconds, memo };
 }
 
 function readAmount(text: string): bigint {
@@ -113,21 +125,29 @@ function readAmount(text: string): bigint {
     return parseAmount(text, 'amount');
   } catch (error) {
     if (!isDomainError(error)) throw error;
-    refuse(INVALID, 'the amount must be base units, from 1 to 2^64-1, in decimal');
+    refuse(INVALID, 'the amount must be a decimal string of base units, from 1 to 2^64-1');
   }
 }
 
-/** PostgreSQL JSON stores neither NUL nor lone surrogates. No transaction has room for a longer memo. */
+/** PostgreSQL JSON stores neither NUL nor lone surrogates. */
 function isMemo(memo: unknown): memo is string {
-  return typeof memo === 'string' && memo.length <= 1_232 && memo.isWellFormed() && !memo.includes('\0');
+  return (
+    typeof memo === 'string' &&
+    memo.length <= MAX_MEMO_CHARACTERS &&
+    memo.isWellFormed() &&
+    !memo.includes('\0')
+  );
 }
 
 /** @throws BrokenRule */
 function readTransaction(transaction: unknown): Uint8Array {
   if (typeof transaction !== 'string')
     refuse('invalid_exact_svm_payload_transaction', 'payload.transaction is missing');
-  if (transaction.length > LONGEST_TRANSACTION)
-    refuse(REASONS.undecodable, `payload.transaction has ${transaction.length} characters`);
+  if (transaction.length > MAX_TRANSACTION_CHARACTERS)
+    refuse(
+      REASONS.undecodable,
+      `payload.transaction has ${transaction.length} characters; ${MAX_TRANSACTION_CHARACTERS} are allowed`,
+    );
   try {
     return base64.decode(transaction);
   } catch {

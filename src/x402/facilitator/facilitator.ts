@@ -26,17 +26,17 @@ export interface FacilitatorDeps extends PurchaseDeps {
   readonly tokenPolicy: TokenPolicy;
   /** Null: no API key is required. */
   readonly apiKeys: Pick<ApiKeys, 'nameOf'> | null;
-  /** For each API key, or for each client address without one. Null: no limit. */
+  /** Limit of each API key, or of each client address if no key is required. Null: no limit. */
   readonly rateLimit: RateLimit | null;
   /** Maximum wait of `/settle`, in ms. Default 20,000. */
   readonly settleWithinMs?: number;
 }
 
-export type Verified = { readonly kind: 'valid'; readonly payer: string } | RefusedPayment;
+export type VerifyOutcome = { readonly kind: 'valid'; readonly payer: string } | RefusedPayment;
 
 /** Result of a settlement. `signature` is base58; null before the fee payer has signed. */
-export type Settled =
-  /** Returned to one caller only: see `Deliveries`. */
+export type SettleOutcome =
+  /** Returned to one caller only: see `SuccessDeliveries`. */
   | {
       readonly kind: 'success';
       readonly payment: PaymentRow;
@@ -47,27 +47,27 @@ export type Settled =
   | ({ readonly kind: 'failed'; readonly signature: string | null } & Refused);
 
 export interface SettleCaller {
-  /** Hash of its Idempotency-Key; null without one. */
+  /** Hash of the request's Idempotency-Key; null without that header. */
   readonly key: string | null;
-  /** True if its connection is closed, so that it cannot receive a response. */
+  /** True if the caller's connection is closed, so that it cannot receive a response. */
   readonly isGone: () => boolean;
 }
 
-const SETTLE_WITHIN_MS = 20_000;
-/** Lease for the delivery of a success. After it another caller may claim the success. */
-const DELIVERY_MS = 30_000;
-const LOOK_MS = 100;
-/** Minimum timeout of the first `reach` call: a recorded payment needs a workflow even if the caller's time is over. */
-const FIRST_MS = 1_000;
-/** Servers call `/settle` directly after `/verify`, or after a short handler. */
-const SIMULATION_KEPT_MS = 2_000;
-const NO_CALLER = { identifier: null, authorization: null, cookie: null, address: null };
+const DEFAULT_SETTLE_WITHIN_MS = 20_000;
+/** Lease for the delivery of a success. When it expires, another caller may claim the success. */
+const DELIVERY_LEASE_MS = 30_000;
+const POLL_MS = 100;
+/** Minimum timeout of the first `reach` call, which starts the workflow even if the caller's time is over. */
+const MIN_FIRST_WAIT_MS = 1_000;
+/** Long enough for servers that call `/settle` directly after `/verify`, or after a short handler. */
+const SIMULATION_CACHE_MS = 2_000;
+const UNIDENTIFIED_CALLER = { identifier: null, authorization: null, cookie: null, address: null };
 
 /** Verifies and settles payments for other sellers. */
 export class Facilitator {
   readonly #deps: FacilitatorDeps;
   readonly #examiner: Examiner;
-  readonly #accepted = new TtlCache<Admission>(SIMULATION_KEPT_MS, 1_000, 'answered');
+  readonly #simulations = new TtlCache<Admission>(SIMULATION_CACHE_MS, 1_000, 'answered');
 
   constructor(deps: FacilitatorDeps) {
     this.#deps = deps;
@@ -75,16 +75,16 @@ export class Facilitator {
   }
 
   /**
-   * Whether `settle` would succeed. Simulates once for a payment that is not recorded, and never for a recorded one:
-   * a server that lost the first response verifies again before it settles again.
+   * Whether `settle` would succeed. Simulates only payments that are not recorded: a recorded one may be on chain
+   * already, and a server that lost the first response verifies again before it settles again.
    */
-  async verify(request: FacilitatorRequest, key: string | null): Promise<Verified> {
+  async verify(request: FacilitatorRequest, key: string | null): Promise<VerifyOutcome> {
     const { ledger } = this.#deps;
     const examined = await this.#examiner.examine(request);
     if (examined.kind === 'refused') return examined;
     const { order } = examined;
     const { payer } = order.payment;
-    const recorded = async (): Promise<Verified | null> => {
+    const recorded = async (): Promise<VerifyOutcome | null> => {
       const known = await ledger.payments.find(idOf(order));
       return known === undefined ? null : ((await this.#refusalOf(known, key)) ?? { kind: 'valid', payer });
     };
@@ -93,13 +93,13 @@ export class Facilitator {
     const admission = await this.#admit(order);
     if (admission.kind === 'admitted') return { kind: 'valid', payer };
     if (admission.kind === 'refused') return admission;
-    const message = 'the transaction was on the chain before it was shown to this facilitator';
+    const message = 'the transaction was on chain before it was presented to this facilitator';
     return (await recorded()) ?? { kind: 'refused', reason: 'duplicate_settlement', message, payer };
   }
 
-  /** Settles a payment once, however often it is presented, and returns its success to one caller. */
-  async settle(request: FacilitatorRequest, caller: SettleCaller): Promise<Settled> {
-    const { ledger, settleWithinMs = SETTLE_WITHIN_MS } = this.#deps;
+  /** Settles a payment once, however often it is presented, and returns the success to one caller. */
+  async settle(request: FacilitatorRequest, caller: SettleCaller): Promise<SettleOutcome> {
+    const { ledger, settleWithinMs = DEFAULT_SETTLE_WITHIN_MS } = this.#deps;
     const examined = await this.#examiner.examine(request);
     if (examined.kind === 'refused') return { ...examined, kind: 'failed', signature: null };
     const { order } = examined;
@@ -116,21 +116,25 @@ export class Facilitator {
     const admission = await this.#admit(order);
     if (admission.kind === 'refused') return admission;
     const slot = admission.kind === 'admitted' ? admission.slot : 0n;
-    // Its request hash is its message hash: a payer may have any number of payments at once.
-    const sale = { route: routeOf(order.terms), requestHash: order.payment.messageHash, caller: NO_CALLER };
+    // The request hash is the message hash, so that a payer may have any number of payments at once.
+    const sale = {
+      route: routeOf(order.terms),
+      requestHash: order.payment.messageHash,
+      caller: UNIDENTIFIED_CALLER,
+    };
     const row = paymentRow(order, slot, { seller: 'facilitator', ...sale });
-    // Another call may have settled it. Otherwise the bytes may be copied from the chain.
-    const reason = 'it was on the chain before it was shown to this facilitator';
+    // If no other call has recorded this payment, its bytes may be copied from the chain, so they earn no success.
+    const reason = 'the transaction was on chain before it was presented to this facilitator';
     if (admission.kind === 'landed') return payments.storeUnmatched({ ...row, reason });
-    // No caller has the lease before the payment is confirmed: the next call claims the success, even if this process
-    // stopped.
+    // No caller has the lease before the payment is confirmed, so that the next call can claim the success even if
+    // this process stopped.
     const lease = { holder: randomUUID(), ms: 0 };
     const opened = await payments.open({ ...row, request: null, answer: null, lease });
     if (opened.kind === 'identifier-taken') throw new Error('a payment of the facilitator has no identifier');
     return opened.payment;
   }
 
-  /** `landed`: the transaction is already on chain. Settles nothing. */
+  /** Checks the budgets and simulates. `landed`: the transaction is already on chain. */
   async #admit(
     order: CheckedPayment,
   ): Promise<Extract<Admission, { kind: 'admitted' | 'landed' }> | RefusedPayment> {
@@ -144,55 +148,58 @@ export class Facilitator {
     return { kind: 'refused', reason: UNAVAILABLE, message, payer: order.payment.payer };
   }
 
-  /** Shares simulations of one message: among concurrent calls, and for two seconds after a node accepted it. */
+  /** Concurrent calls share one simulation of a message. An accepted one is reused for two seconds. */
   async #simulate(order: CheckedPayment): Promise<Admission> {
     const { messageHash } = order.payment;
-    const simulated = await this.#accepted.get(messageHash, () => simulate(this.#deps, order));
-    if (simulated.kind !== 'admitted') this.#accepted.forget(messageHash);
+    const simulated = await this.#simulations.get(messageHash, () => simulate(this.#deps, order));
+    if (simulated.kind !== 'admitted') this.#simulations.forget(messageHash);
     return simulated;
   }
 
-  /** Waits, until `end`, for a confirmed payment whose success is claimed here or delivered to another caller. */
-  async #follow(opened: PaymentRow, caller: SettleCaller, end: number): Promise<Settled> {
+  /**
+   * Waits for the outcome of the payment. Returns `settling` at `end` (ms of `performance.now`), or if the caller is
+   * gone.
+   */
+  async #follow(opened: PaymentRow, caller: SettleCaller, end: number): Promise<SettleOutcome> {
     const { ledger, runs, warn } = this.#deps;
     const { id, payer } = opened;
     const holder = randomUUID();
     let payment = opened;
     let failure: unknown = null;
-    for (let look = 0; ; look += 1) {
-      if (look > 1) await sleep(LOOK_MS);
-      if (look > 0) payment = await ledger.payments.get(id);
+    for (let poll = 0; ; poll += 1) {
+      if (poll > 1) await sleep(POLL_MS);
+      if (poll > 0) payment = await ledger.payments.get(id);
       const settled = await this.#outcome(payment, caller, holder);
       if (settled !== null) return settled;
-      const leftMs = Math.max(end - performance.now(), look === 0 ? FIRST_MS : 0);
-      if (leftMs <= 0 || (look > 0 && caller.isGone())) break;
+      const leftMs = Math.max(end - performance.now(), poll === 0 ? MIN_FIRST_WAIT_MS : 0);
+      if (leftMs <= 0 || (poll > 0 && caller.isGone())) break;
       if (payment.state === 'settling')
         failure = await runs.reach(id, 'confirmed', Math.ceil(leftMs)).then(
           () => null,
           (error: unknown) => error,
         );
     }
-    if (failure !== null) warn(failure, `payment ${id} is not seen to settle yet`);
+    if (failure !== null) warn(failure, `waiting for the settlement of payment ${id} failed`);
     return { kind: 'settling', payer, signature: await signatureOf(ledger, opened) };
   }
 
-  /** Null if it is not confirmed, if another caller has the lease, or if the caller's connection is closed. */
+  /** Null if the payment is not confirmed, another caller has the lease, or the caller's connection is closed. */
   async #outcome(
     payment: PaymentRow,
     { key, isGone }: SettleCaller,
     holder: string,
-  ): Promise<Settled | null> {
+  ): Promise<SettleOutcome | null> {
     const { ledger } = this.#deps;
     const refusal = await this.#refusalOf(payment, key);
     if (refusal === null && payment.state === 'settling') return null;
     const signature = await signatureOf(ledger, payment);
     if (refusal !== null) return { ...refusal, kind: 'failed', signature };
     if (signature === null || isGone()) return null;
-    const isClaimed = await ledger.obligations.claim(payment.id, key, { holder, ms: DELIVERY_MS });
+    const isClaimed = await ledger.obligations.claim(payment.id, key, { holder, ms: DELIVERY_LEASE_MS });
     return isClaimed ? { kind: 'success', payment, signature, holder } : null;
   }
 
-  /** Why a recorded payment never yields a success; null if it may. `key`: see the claim of a payment. */
+  /** Why a recorded payment never yields a success; null if it can. The `key` that claimed a success gets it again. */
   async #refusalOf(known: PaymentRow, key: string | null): Promise<RefusedPayment | null> {
     const { state, payer, received, seller, claim } = known;
     if (seller === 'facilitator') {
@@ -201,11 +208,11 @@ export class Facilitator {
       if (state === 'void')
         return { kind: 'refused', ...(await voidReason(this.#deps.ledger, known.id)), payer };
       if (state !== 'served' && received !== null) {
-        const message = known.reason ?? 'the amount did not arrive';
+        const message = known.reason ?? 'the seller did not receive the amount';
         return { kind: 'refused', reason: 'post_settlement_transfer_not_confirmed', message, payer };
       }
     }
-    const message = 'the transaction was settled before';
+    const message = 'the transaction has already been presented as a payment';
     return { kind: 'refused', reason: 'duplicate_settlement', message, payer };
   }
 }

@@ -6,10 +6,10 @@ import { ambiguousKeys, isShallow, MAX_DEPTH } from '../formats/json.ts';
 export interface FacilitatorRequest {
   readonly dialect: 'v1' | 'v2';
   readonly requirements: Requirements;
-  /** The requirements that the payment accepts. Version 1 has only scheme and network. */
+  /** The requirements that the payment accepts. In version 1: only scheme and network. */
   readonly accepted: Pick<Requirements, 'scheme' | 'network'> &
     Partial<Pick<Requirements, 'asset' | 'amount' | 'payTo'>>;
-  /** The transaction in base64, if it is a string. */
+  /** The transaction in base64. Its type is not checked yet. */
   readonly transaction: unknown;
 }
 
@@ -17,24 +17,24 @@ export interface Requirements {
   readonly scheme: string;
   readonly network: string;
   readonly asset: string;
-  /** Base units, as sent. */
+  /** Base units; its form is not checked yet. */
   readonly amount: string;
   readonly payTo: string;
   readonly maxTimeoutSeconds: number;
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
-/** `version`: this facilitator does not support the request's version. */
+/** A request; or `version`, if this facilitator does not support the request's x402 version. */
 export type ReadRequest =
   | { readonly kind: 'request'; readonly request: FacilitatorRequest }
   | { readonly kind: 'version'; readonly version: number; readonly network: string };
 
-const text = z.string().max(1_000);
-const scheme = { scheme: text, network: text };
+const shortText = z.string().max(1_000);
+const scheme = { scheme: shortText, network: shortText };
 const payload = z.looseObject({ transaction: z.unknown().optional() });
-const required = {
-  asset: text,
-  payTo: text,
+const commonRequirements = {
+  asset: shortText,
+  payTo: shortText,
   maxTimeoutSeconds: z.number().positive(),
   extra: z
     .record(z.string(), z.unknown())
@@ -49,18 +49,20 @@ const Envelope = z.looseObject({
 
 const Version1 = z.looseObject({
   paymentPayload: z.looseObject({ ...scheme, payload }),
-  paymentRequirements: z.looseObject({ ...scheme, maxAmountRequired: text, ...required }),
+  paymentRequirements: z.looseObject({ ...scheme, maxAmountRequired: shortText, ...commonRequirements }),
 });
 
 const Version2 = z.looseObject({
   paymentPayload: z.looseObject({
-    accepted: z.looseObject({ ...scheme, asset: text, amount: text, payTo: text }),
+    accepted: z.looseObject({ ...scheme, asset: shortText, amount: shortText, payTo: shortText }),
     payload,
   }),
-  paymentRequirements: z.looseObject({ ...scheme, amount: text, ...required }),
+  paymentRequirements: z.looseObject({ ...scheme, amount: shortText, ...commonRequirements }),
 });
 
-/** Uses the payload's version. @throws MalformedRequest that names the field. Source: x402 specification, versions 1 and 2. */
+/**
+ * Parses the body by the version of its payload. @throws MalformedRequest Source: x402 specification, versions 1 and 2.
+ */
 export function readRequest(body: unknown): ReadRequest {
   const { paymentPayload, paymentRequirements } = read(Envelope, body);
   const { x402Version: version } = paymentPayload;
@@ -95,9 +97,9 @@ export class MalformedRequest extends Error {
   readonly statusCode = 400;
 }
 
-const LONGEST_NAME = 100;
+const MAX_KEY_CHARACTERS = 100;
 
-/** Accepts only JSON bodies, without deep nesting, prototype keys, and keys with two values in one object. */
+/** Accepts only JSON bodies. Refuses deep nesting, prototype keys, and a key with two values in one object. */
 export function acceptStrictJson(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
@@ -115,5 +117,5 @@ function faultOf(value: unknown, body: string): string | null {
   if (!isShallow(value)) return `must not be nested deeper than ${MAX_DEPTH} levels`;
   const [key] = ambiguousKeys(body);
   if (key === undefined) return null;
-  return `the key ${JSON.stringify(key.slice(0, LONGEST_NAME))} occurs twice, with different values`;
+  return `must not have the key ${JSON.stringify(key.slice(0, MAX_KEY_CHARACTERS))} twice in one object`;
 }

@@ -2,19 +2,19 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import { isDomainError, messageOf } from '../../domain/errors.ts';
 import { databaseFault } from '../../ledger/connection.ts';
 import { settleBody, supportedBody, verifyBody } from './answers.ts';
-import { guard, idempotencyKeyOf } from './callers.ts';
+import { guardRoutes, idempotencyKeyOf } from './callers.ts';
 import { SuccessDeliveries } from './deliveries.ts';
 import type { RefusedPayment } from './examine.ts';
 import { Facilitator, type FacilitatorDeps } from './facilitator.ts';
 import { acceptStrictJson, type ReadRequest, readRequest } from './request.ts';
 
-/** A request with extensions and their schemas has a few KiB. */
+/** Far above a request with extensions and their schemas, which has a few KiB. */
 const BODY_LIMIT_BYTES = 64 * 1_024;
 
 /**
  * `POST /verify`, `POST /settle` and `GET /supported` of an x402 facilitator, versions 1 and 2, scheme `exact` on
- * Solana. The caller chooses the prefix. Every payment outcome is a 200; 400 names the field of a malformed
- * request. Source: x402 specification, versions 1 and 2.
+ * Solana. The paths are relative to the prefix of the plugin. Every outcome of a payment is a 200. A 400 names the
+ * malformed field. Source: x402 specification, versions 1 and 2.
  */
 export function facilitatorRoutes(deps: FacilitatorDeps): FastifyPluginAsync {
   return async (app) => {
@@ -25,7 +25,7 @@ export function facilitatorRoutes(deps: FacilitatorDeps): FastifyPluginAsync {
     answerErrors(app, deps);
     app.get('/supported', async () => supportedBody(deps));
     await app.register(async (guarded) => {
-      guard(guarded, deps);
+      guardRoutes(guarded, deps);
       const options = { bodyLimit: BODY_LIMIT_BYTES };
       guarded.post('/verify', options, (request, reply) => answerVerify(facilitator, request, reply));
       guarded.post('/settle', options, (request, reply) =>
@@ -62,16 +62,16 @@ async function answerSettle(
 }
 
 function versionRefusal({ version }: Extract<ReadRequest, { kind: 'version' }>): RefusedPayment {
-  const message = `this facilitator knows the versions 1 and 2 of x402, not ${version}`;
+  const message = `this facilitator supports versions 1 and 2 of x402, not ${version}`;
   return { kind: 'refused', reason: 'invalid_x402_version', message, payer: null };
 }
 
-/** Errors that are independent of the payment. Only these have a status other than 200. */
+/** Responds to errors that do not depend on the payment. Only these have a status other than 200. */
 function answerErrors(app: FastifyInstance, { warn }: Pick<FacilitatorDeps, 'warn'>): void {
   app.setErrorHandler((error, request, reply) => {
     const status = statusOf(error);
     if (status < 500) return reply.code(status).send({ error: messageOf(error) });
-    warn(error, `${request.method} ${request.routeOptions.url} of the facilitator`);
+    warn(error, `the facilitator failed on ${request.method} ${request.routeOptions.url}`);
     const fault = databaseFault(error, { reads: true }) ?? error;
     if (!isDomainError(fault) || !fault.retryable)
       return reply.code(500).send({ error: 'Internal server error' });

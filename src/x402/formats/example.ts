@@ -1,13 +1,13 @@
 import type { Terms } from '../terms.ts';
 import { jsonInteger } from './json.ts';
 
-/** Network names in X-PAYMENT by cluster: those of the interface, then those of its real-world example. */
+/** Accepted network names in X-PAYMENT, by cluster: those of the interface, then those of its real-world example. */
 export const EXAMPLE_NETWORKS: Readonly<Record<Terms['network']['cluster'], readonly string[]>> = {
   devnet: ['chain-devnet', 'solana-devnet'],
   mainnet: ['chain-mainnet', 'solana-mainnet', 'solana'],
 };
 
-/** Source: docs/interface.md, Payment protocol resources: Quote. */
+/** The quote in a 402. Source: docs/interface.md, Payment protocol resources: Quote. */
 export function quoteOf(terms: Terms, message: string, quoteToken: string) {
   const { payTo, tokenAccount, asset, amount, network } = terms;
   return {
@@ -21,7 +21,7 @@ export function quoteOf(terms: Terms, message: string, quoteToken: string) {
   };
 }
 
-/** Source: docs/interface.md, Payment protocol resources: Paid response. */
+/** The body of a paid response. Source: docs/interface.md, Payment protocol resources: Paid response. */
 export function paidResponse(
   data: string,
   paid: {
@@ -35,7 +35,7 @@ export function paidResponse(
   return { data, paymentDetails: { signature, ...amounts(amount), recipient, explorerUrl } };
 }
 
-/** The amount, and the amount divided by 1,000,000 under both names that clients read. */
+/** Base units, and whole tokens of a mint with 6 decimals under the two names that clients read. */
 function amounts(amount: bigint) {
   const stable = Number(amount) / 1_000_000;
   return { amount: jsonInteger(amount), amountStable: stable, amountUSDC: stable };

@@ -4,12 +4,12 @@ import { LosslessNumber, parse, stringify } from 'lossless-json';
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 const MAX_HEADER_CHARACTERS = 64 * 1024;
-/** Requests of official clients, with extensions, have fewer than half of these levels. */
+/** Maximum nesting. Requests of official clients, extensions included, have fewer than half as many levels. */
 export const MAX_DEPTH = 32;
 
 /**
- * The keys with two values in one object: parsers disagree about which one counts. @throws Error if the text is not JSON.
- * The parser is recursive: check the depth before.
+ * The keys that have different values in one object. Parsers disagree about which value counts.
+ * The parser is recursive, so check the depth first. @throws Error if the text is not JSON.
  */
 export function ambiguousKeys(text: string): readonly string[] {
   const keys: string[] = [];
@@ -23,8 +23,8 @@ export function isShallow(value: unknown, depth = MAX_DEPTH): boolean {
 }
 
 /**
- * Parses a header: padded standard base64 of a UTF-8 JSON object without byte order mark. Null for anything else,
- * and for a key with two values. Source: x402 specification, HTTP transport.
+ * Parses a header: padded standard base64 of a UTF-8 JSON object without byte order mark. Null for anything else, and
+ * for an object in which a key has two values. Source: x402 specification, HTTP transport.
  */
 export function readHeaderJson(header: string): JsonObject | null {
   if (header.length > MAX_HEADER_CHARACTERS) return null;
@@ -57,7 +57,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The own property; undefined if `value` is not an object. */
+/** The own property; undefined if `value` is not an object or lacks the key. */
 export function at(value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
@@ -74,13 +74,13 @@ class LargeInteger extends LosslessNumber {
   }
 }
 
-/** A JSON integer: a number if it is a safe integer. */
+/** A JSON integer: a number if it is safe, otherwise an object that {@link exactJson} writes with all digits. */
 export function jsonInteger(value: bigint): number | LosslessNumber {
   const isSafe = value <= BigInt(Number.MAX_SAFE_INTEGER) && value >= BigInt(Number.MIN_SAFE_INTEGER);
   return isSafe ? Number(value) : new LargeInteger(value.toString());
 }
 
-/** JSON text with all digits of each {@link jsonInteger}. */
+/** Serializes `value` with all digits of each {@link jsonInteger}. */
 export function exactJson(value: object): string {
   return stringify(value) ?? 'null';
 }

@@ -5,7 +5,7 @@ import { type JsonObject, writeHeaderJson } from './json.ts';
 /** Headers that cross-origin scripts may read. */
 export const EXPOSED_HEADERS = 'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE';
 
-/** Saves buyers a blockhash request. Not compared with `accepted`: each quote has another one. */
+/** Saves buyers a blockhash request. Each quote has a different one, so it is not compared with `accepted`. */
 export interface BlockhashHint {
   readonly blockhash: string;
   readonly lastValidBlockHeight: bigint;
@@ -24,32 +24,32 @@ const IDENTIFIER_SCHEMA = {
   },
   required: ['required'],
 };
-/** With a memo of 256 bytes, PAYMENT-REQUIRED stays below 8 KB: many clients and proxies refuse longer headers. */
+/** These limits keep PAYMENT-REQUIRED below 8 KB, with a memo of 256 bytes. Many clients and proxies refuse more. */
 const MAX_URL_BYTES = 1_536;
 const MAX_DESCRIPTION_BYTES = 1_024;
 const MAX_MIME_TYPE_BYTES = 128;
 const ELLIPSIS = '…';
 
 /**
- * One 402 for all clients: version 2 in the header, version 1 in `accepts`, the interface's quote in `payment`.
- * Serialize the body with `exactJson`: JSON.stringify rounds amounts above 2^53.
+ * A 402 for clients of every dialect: version 2 in the header, version 1 in `accepts`, the interface's quote in
+ * `payment`. Serialize the body with `exactJson`, because JSON.stringify rounds amounts above 2^53.
  */
 export function paymentRequired(
   terms: Terms,
   resource: Resource,
   error: string,
-  more: {
+  details: {
     readonly quoteToken: string;
     readonly hint: BlockhashHint | null;
     readonly identifier: IdentifierUse;
     readonly fields?: object;
   },
 ): { readonly headers: Readonly<Record<string, string>>; readonly body: object } {
-  const { hint, identifier, quoteToken, fields } = more;
+  const { hint, identifier, quoteToken, fields } = details;
   const info = identifierInfo(identifier);
   const version2 = {
     x402Version: 2,
-    error: clipped(error, MAX_ERROR_BYTES),
+    error: truncated(error, MAX_ERROR_BYTES),
     resource: shortResource(resource),
     accepts: [requirementsV2(terms, hint)],
     ...(info === null ? {} : { extensions: { [IDENTIFIER]: { info, schema: IDENTIFIER_SCHEMA } } }),
@@ -67,12 +67,12 @@ export function paymentRequired(
 
 export function requirementsV1(terms: Terms, { url, description, mimeType }: Resource): JsonObject {
   const maxAmountRequired = terms.amount.toString();
-  const described = { resource: url, description, mimeType };
-  return { ...common(terms), network: terms.network.v1, maxAmountRequired, ...described };
+  const resourceFields = { resource: url, description, mimeType };
+  return { ...commonRequirements(terms), network: terms.network.v1, maxAmountRequired, ...resourceFields };
 }
 
 export function requirementsV2(terms: Terms, hint: BlockhashHint | null = null): JsonObject {
-  const { extra, ...rest } = common(terms);
+  const { extra, ...rest } = commonRequirements(terms);
   const hints = hint && {
     recentBlockhash: hint.blockhash,
     lastValidBlockHeight: hint.lastValidBlockHeight.toString(),
@@ -81,7 +81,7 @@ export function requirementsV2(terms: Terms, hint: BlockhashHint | null = null):
   return { ...rest, network: terms.network.caip2, amount, extra: { ...extra, ...hints } };
 }
 
-function common({ asset, payTo, maxTimeoutSeconds, feePayer, memo }: Terms) {
+function commonRequirements({ asset, payTo, maxTimeoutSeconds, feePayer, memo }: Terms) {
   const extra = { feePayer, ...(memo === null ? {} : { memo }) };
   return { scheme: 'exact', asset, payTo, maxTimeoutSeconds, extra };
 }
@@ -90,35 +90,37 @@ export function identifierInfo(identifier: IdentifierUse): JsonObject | null {
   return identifier === 'off' ? null : { required: identifier === 'required' };
 }
 
-/** Shortens the resource to fit a header. A long URL loses first its query, then its path; it stays absolute. */
+/**
+ * Shortens the resource to fit a header. The URL stays absolute: if too long, it loses its query, and then its path.
+ */
 function shortResource({ url, description, mimeType }: Resource): Resource {
   return {
     url: shortUrl(url),
-    description: clipped(description, MAX_DESCRIPTION_BYTES),
-    mimeType: clipped(mimeType, MAX_MIME_TYPE_BYTES),
+    description: truncated(description, MAX_DESCRIPTION_BYTES),
+    mimeType: truncated(mimeType, MAX_MIME_TYPE_BYTES),
   };
 }
 
-/** Cuts the text and adds an ellipsis, so that it has at most `maxBytes` in JSON. */
-function clipped(text: string, maxBytes: number): string {
-  if (bytesOf(text) <= maxBytes) return text;
-  let kept = '';
-  let bytes = bytesOf(ELLIPSIS);
+/** Truncates the text with an ellipsis, so that it has at most `maxBytes` in JSON. */
+function truncated(text: string, maxBytes: number): string {
+  if (jsonBytesOf(text) <= maxBytes) return text;
+  let prefix = '';
+  let bytes = jsonBytesOf(ELLIPSIS);
   for (const character of text) {
-    bytes += bytesOf(character);
+    bytes += jsonBytesOf(character);
     if (bytes > maxBytes) break;
-    kept += character;
+    prefix += character;
   }
-  return kept + ELLIPSIS;
+  return prefix + ELLIPSIS;
 }
 
 function shortUrl(url: string): string {
-  if (bytesOf(url) <= MAX_URL_BYTES) return url;
+  if (jsonBytesOf(url) <= MAX_URL_BYTES) return url;
   const [path = ''] = url.split('?', 1);
-  return bytesOf(path) <= MAX_URL_BYTES ? path : new URL('/', url).href;
+  return jsonBytesOf(path) <= MAX_URL_BYTES ? path : new URL('/', url).href;
 }
 
-/** Bytes in JSON without the quotes: control characters are escaped. */
-function bytesOf(text: string): number {
+/** Bytes of the text in JSON, without the quotes but with escapes. */
+function jsonBytesOf(text: string): number {
   return Buffer.byteLength(JSON.stringify(text)) - 2;
 }

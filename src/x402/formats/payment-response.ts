@@ -2,19 +2,19 @@ import { reasonOfVersion1 } from '../rules/reasons.ts';
 import type { Proof, Terms } from '../terms.ts';
 import { writeHeaderJson } from './json.ts';
 
-/** SettleResponse of versions 1 and 2 without the network. `errorReason` is a code of version 2. */
+/** A SettleResponse of the x402 specification, without the network. `errorReason` is a code of version 2. */
 export interface SettleResult {
   readonly success: boolean;
   readonly errorReason?: string;
   readonly errorMessage?: string;
   readonly payer?: string;
-  /** base58 signature; empty without one. */
+  /** Signature of the transaction in base58; empty if there is none. */
   readonly transaction: string;
   /** Base units. */
   readonly amount?: string;
 }
 
-/** PAYMENT-RESPONSE of version 2; X-PAYMENT-RESPONSE of version 1 and of the interface. */
+/** The header PAYMENT-RESPONSE in version 2; X-PAYMENT-RESPONSE in version 1 and the interface's dialects. */
 export function paymentResponse(
   dialect: Proof['dialect'],
   result: SettleResult,

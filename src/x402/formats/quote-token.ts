@@ -1,49 +1,49 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 
-const claims = z.strictObject({
+const claimsSchema = z.strictObject({
   route: z.string(),
   request: z.string(),
   /** Base units. */
   amount: z.string(),
   asset: z.string(),
   payTo: z.string(),
-  /** Unix milliseconds at which it expires. */
+  /** Expiry of the quote, in Unix milliseconds. */
   expiresAt: z.number().int(),
   nonce: z.string(),
 });
-/** The content of a quote, signed by this server. No process stores it; only the token's holder can present it. */
-type QuoteClaims = Omit<z.output<typeof claims>, 'nonce'>;
+/** The content of a quote, which its token carries. No process stores it: only the token's holder can present it. */
+type QuoteClaims = Omit<z.output<typeof claimsSchema>, 'nonce'>;
 
 const NONCE_BYTES = 16;
 const TOKEN = /^([A-Za-z0-9_-]{1,4096})\.([A-Za-z0-9_-]{43})$/;
 
 /** Signs the claims with HMAC-SHA256 under `secret`. A nonce makes each token unique. */
-export function issueQuoteToken(secret: string, quoted: QuoteClaims): string {
+export function issueQuoteToken(secret: string, claims: QuoteClaims): string {
   const nonce = randomBytes(NONCE_BYTES).toString('base64url');
-  const body = Buffer.from(JSON.stringify({ ...quoted, nonce }), 'utf8').toString('base64url');
+  const body = Buffer.from(JSON.stringify({ ...claims, nonce }), 'utf8').toString('base64url');
   return `${body}.${tagOf(secret, body)}`;
 }
 
-/** The claims of an unexpired token that one of `secrets` signed; otherwise null. */
+/** The claims of a token that is signed with one of `secrets` and not expired at `now` (Unix ms); otherwise null. */
 export function readQuoteToken(secrets: readonly string[], token: string, now: number): QuoteClaims | null {
   const [, body, tag] = TOKEN.exec(token) ?? [];
   if (body === undefined || tag === undefined) return null;
-  // Compared as text: base64url of 32 bytes has unused bits, so several texts decode to the same tag.
+  // The tags are compared as text: base64url of 32 bytes has unused bits, so several texts decode to the same tag.
   const tagText = Buffer.from(tag);
   if (!secrets.some((secret) => timingSafeEqual(Buffer.from(tagOf(secret, body)), tagText))) return null;
-  const { data } = claims.safeParse(parsed(Buffer.from(body, 'base64url').toString('utf8')));
+  const { data } = claimsSchema.safeParse(parseJson(Buffer.from(body, 'base64url').toString('utf8')));
   if (data === undefined || data.expiresAt < now) return null;
-  const { nonce: _nonce, ...quoted } = data;
-  return quoted;
+  const { nonce: _nonce, ...claims } = data;
+  return claims;
 }
 
-/** Memo of a transaction that pays a quote. The token cannot be derived from it. */
+/** Memo of a transaction that pays a quote. It does not reveal the token. */
 export function memoOf(quoteToken: string): string {
   return `x402:${createHash('sha256').update(quoteToken).digest('base64url')}`;
 }
 
-/** Caller identifier of a quote token. It cannot equal a payment identifier, which contains no colon. */
+/** Identifier of the caller that holds a quote token. A payment identifier has no colon, so the two never collide. */
 export function identifierOf(quoteToken: string): string {
   return `quote:${createHash('sha256').update(quoteToken).digest('hex')}`;
 }
@@ -52,7 +52,7 @@ function tagOf(secret: string, body: string): string {
   return createHmac('sha256', secret).update(body).digest('base64url');
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -13,7 +13,7 @@ export type PresentedPayment =
 
 const IDENTIFIER_TEXT = /^[A-Za-z0-9_-]{16,128}$/;
 
-/** Reads a request's payment; header names are in lower case. PAYMENT-SIGNATURE has precedence over X-PAYMENT. */
+/** Reads the payment in request headers with lower-case names. PAYMENT-SIGNATURE has precedence over X-PAYMENT. */
 export function readPayment(headers: Readonly<Record<string, unknown>>): PresentedPayment {
   const signature = at(headers, 'payment-signature');
   if (signature !== undefined) return readHeader('PAYMENT-SIGNATURE', signature, readPaymentSignature);
@@ -21,7 +21,10 @@ export function readPayment(headers: Readonly<Record<string, unknown>>): Present
   return payment === undefined ? { kind: 'none' } : readHeader('X-PAYMENT', payment, readXPayment);
 }
 
-/** Node joins duplicate headers with a comma, which is not base64; other servers return an array. */
+/**
+ * A duplicate header is refused: Node joins the values with a comma, which is not base64; other servers return an
+ * array.
+ */
 function readHeader(
   header: Header,
   value: unknown,
@@ -33,46 +36,49 @@ function readHeader(
     : { kind: 'proof', proof };
 }
 
-/** Version 1, or one of the interface's two forms, which have different fields in `payload`. */
+/**
+ * Reads version 1 or one of the interface's two dialects; their fields in `payload` differ. Returns a reason if
+ * invalid.
+ */
 function readXPayment(header: string): Proof | string {
   const payment = readHeaderJson(header);
-  if (payment === null) return 'it is not base64 of a JSON object';
+  if (payment === null) return 'the header is not base64 of a JSON object';
   if (at(payment, 'x402Version') !== 1) return 'x402Version must be 1';
   if (at(payment, 'scheme') !== 'exact') return 'scheme must be exact';
   const network = textAt(payment, 'network');
-  if (network === null) return 'network must be a text';
+  if (network === null) return 'network must be a string';
   const payload = at(payment, 'payload');
-  const forms = ['transaction', 'serializedTransaction', 'signature'].filter(
+  const presentFields = ['transaction', 'serializedTransaction', 'signature'].filter(
     (key) => at(payload, key) !== undefined,
   );
-  if (forms.length !== 1)
-    return 'payload must have one of transaction, serializedTransaction and signature with quoteToken';
-  if (forms[0] === 'signature') return readSubmitted(payload, network);
-  const wire = readBase64(at(payload, forms[0] ?? ''));
-  if (wire === null) return `payload.${forms[0]} must be base64 of a transaction`;
-  return { dialect: forms[0] === 'transaction' ? 'v1' : 'example', wire, network };
+  if (presentFields.length !== 1)
+    return 'payload must have exactly one of transaction, serializedTransaction, or signature with quoteToken';
+  if (presentFields[0] === 'signature') return readSubmitted(payload, network);
+  const wire = readBase64(at(payload, presentFields[0] ?? ''));
+  if (wire === null) return `payload.${presentFields[0]} must be base64 of a transaction`;
+  return { dialect: presentFields[0] === 'transaction' ? 'v1' : 'example', wire, network };
 }
 
 function readSubmitted(payload: unknown, network: string): Proof | string {
   const [signature, quoteToken] = [textAt(payload, 'signature'), textAt(payload, 'quoteToken')];
   if (signature === null || !isSignature(signature)) return 'payload.signature must be base58 of 64 bytes';
-  if (quoteToken === null) return 'payload.quoteToken must be the one of the 402';
+  if (quoteToken === null) return 'payload.quoteToken must be the quoteToken of the 402 response';
   return { dialect: 'submitted', signature, quoteToken, network };
 }
 
-/** Parses PAYMENT-SIGNATURE. Returns a reason if it is invalid. */
+/** Parses PAYMENT-SIGNATURE. Returns a reason if the header is invalid. */
 function readPaymentSignature(header: string): Proof | string {
   const payload = readHeaderJson(header);
-  if (payload === null) return 'it is not base64 of a JSON object';
+  if (payload === null) return 'the header is not base64 of a JSON object';
   if (at(payload, 'x402Version') !== 2) return 'x402Version must be 2';
   const accepted = at(payload, 'accepted');
-  if (!isObject(accepted)) return 'accepted must be the payment requirements that were chosen';
+  if (!isObject(accepted)) return 'accepted must be the chosen entry of `accepts` in the 402 response';
   const wire = readBase64(at(at(payload, 'payload'), 'transaction'));
   if (wire === null) return 'payload.transaction must be base64 of a transaction';
   const extensions = at(payload, 'extensions') ?? {};
   if (!isObject(extensions)) return 'extensions must be an object';
   const id = at(infoOf(extensions), 'id') ?? null;
-  if (id !== null && typeof id !== 'string') return `extensions["${IDENTIFIER}"].info.id must be a text`;
+  if (id !== null && typeof id !== 'string') return `extensions["${IDENTIFIER}"].info.id must be a string`;
   return { dialect: 'v2', wire, accepted, paymentIdentifier: id, extensions };
 }
 
@@ -81,8 +87,8 @@ function infoOf(extensions: JsonObject): unknown {
 }
 
 /**
- * True if the payment's extensions contain the advertised `info`. Buyers may add keys to it, or omit all
- * extensions. If it is false, the reason is `extension_echo_mismatch`. Source: x402 specification, version 2.
+ * True if the payment's extensions repeat the advertised `info`. Buyers may add keys, or omit the extension. If false,
+ * the refusal's reason is `extension_echo_mismatch`. Source: x402 specification, version 2.
  */
 export function echoesExtensions(extensions: JsonObject, identifier: IdentifierUse): boolean {
   const advertised = identifierInfo(identifier);
@@ -94,9 +100,11 @@ export function isPaymentIdentifier(text: string): boolean {
   return IDENTIFIER_TEXT.test(text);
 }
 
-/** True if all fields are equal; `extra` may contain more. Source: x402 specification, version 2. */
+/**
+ * True if `accepted` has exactly the fields of the terms; `extra` may have more. Source: x402 specification, version 2.
+ */
 export function acceptsTerms(accepted: JsonObject, terms: Terms): boolean {
-  // Without hints: those in `accepted` come from an earlier quote, and count as additional keys of `extra`.
+  // Blockhash hints are not compared: those in `accepted` come from an earlier quote, as additional keys of `extra`.
   const { extra: requiredExtra, ...required } = requirementsV2(terms);
   const { extra, ...rest } = accepted;
   return (

@@ -3,7 +3,7 @@ import { paidResponse } from '../formats/example.ts';
 import { exactJson } from '../formats/json.ts';
 import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
 import { paymentResponse, type SettleResult } from '../formats/payment-response.ts';
-import { paidHeaders } from '../routes/headers.ts';
+import { paidResponseHeaders } from '../routes/headers.ts';
 import { exampleError } from '../rules/example.ts';
 import { reasonOfVersion1 } from '../rules/reasons.ts';
 import type { Proof, Terms } from '../terms.ts';
@@ -14,17 +14,21 @@ export interface GatewayAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array>;
-  /** Discards the unsent rest of the body. */
+  /** Closes the upstream connection of an unread streamed body. */
   readonly discard?: () => void;
 }
 
-/** Lets scripts of any origin read terms and responses. */
+/** CORS headers that let scripts of any origin read terms and responses. */
 export const ANY_ORIGIN = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': EXPOSED_HEADERS,
 };
 
-export function json(status: number, body: object, headers: GatewayAnswer['headers'] = {}): GatewayAnswer {
+export function jsonAnswer(
+  status: number,
+  body: object,
+  headers: GatewayAnswer['headers'] = {},
+): GatewayAnswer {
   return {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers },
@@ -32,8 +36,8 @@ export function json(status: number, body: object, headers: GatewayAnswer['heade
   };
 }
 
-/** The presented payment, and how to ask for another one. */
-export interface Presented {
+/** The dialect of the presented payment, and what a response to it needs. */
+export interface PresentedProof {
   readonly dialect: Proof['dialect'];
   readonly network: Terms['network'];
   readonly askToPay: (error: string, fields?: object) => Promise<GatewayAnswer>;
@@ -42,138 +46,159 @@ export interface Presented {
 
 const RETRY = { 'retry-after': '2' };
 
-export async function answerOutcome(outcome: SaleOutcome, presented: Presented): Promise<GatewayAnswer> {
+export async function answerOutcome(outcome: SaleOutcome, presented: PresentedProof): Promise<GatewayAnswer> {
   switch (outcome.kind) {
     case 'settling':
-      return unpaid(presented, 'settlement_pending', outcome, RETRY);
+      return answerUnpaid(presented, 'settlement_pending', outcome, RETRY);
     case 'owed':
-      return owed(outcome, presented);
+      return answerOwed(outcome, presented);
     case 'served':
-      return served(outcome, presented);
+      return answerServed(outcome, presented);
     case 'refundable':
-      return refundable(outcome, presented);
+      return answerRefundable(outcome, presented);
     case 'unmatched':
-      return unmatched(outcome, presented);
+      return answerUnmatched(outcome, presented);
     case 'void':
-      return voided(outcome, presented);
+      return answerVoid(outcome, presented);
     case 'duplicate': {
       const { signature, payment } = outcome;
-      return unpaid(presented, 'duplicate_settlement', { signature, payer: payment.payer });
+      return answerUnpaid(presented, 'duplicate_settlement', { signature, payer: payment.payer });
     }
     case 'conflict':
-      return json(409, { error: outcome.message });
+      return jsonAnswer(409, { error: outcome.message });
     case 'refused':
-      return refused(outcome, presented);
+      return answerRefused(outcome, presented);
     case 'cancelled':
-      if (outcome.answer !== null) return passedOn(outcome.answer);
-      return json(502, { error: `nothing was paid: ${outcome.reason}` });
+      if (outcome.answer !== null) return forwardedAnswer(outcome.answer);
+      return jsonAnswer(502, { error: `nothing was paid: ${outcome.reason}` });
     case 'untried': {
       // Source: docs/interface.md, Errors: simulation call itself fails.
       const body = { error: 'Failed to simulate transaction', details: outcome.reason };
-      return json(isExample(presented) ? 402 : 503, body, RETRY);
+      return jsonAnswer(isExample(presented) ? 402 : 503, body, RETRY);
     }
     case 'unavailable':
-      return json(503, { error: outcome.reason }, RETRY);
+      return jsonAnswer(503, { error: outcome.reason }, RETRY);
   }
 }
 
-/** A 402 without terms: the buyer has paid, or may have, and must not pay again. */
-function unpaid(
-  presented: Presented,
+/** A 402 without terms, because the buyer has paid or may have paid, and must not pay again. */
+function answerUnpaid(
+  presented: PresentedProof,
   errorReason: string,
   { signature, payer }: { readonly signature: string | null; readonly payer: string | null },
   headers: GatewayAnswer['headers'] = {},
 ): GatewayAnswer {
   const details = { transaction: signature ?? '', ...(payer !== null && { payer }) };
   const body = { x402Version: presented.dialect === 'v2' ? 2 : 1, error: errorReason, ...details };
-  return json(402, body, { ...headers, ...response(presented, { success: false, errorReason, ...details }) });
+  return jsonAnswer(402, body, {
+    ...headers,
+    ...resultHeaders(presented, { success: false, errorReason, ...details }),
+  });
 }
 
-function owed({ reason, signature, payment }: OutcomeOf<'owed'>, presented: Presented): GatewayAnswer {
-  const headers = { ...RETRY, ...settled(presented, payment, signature) };
+function answerOwed(
+  { reason, signature, payment }: OutcomeOf<'owed'>,
+  presented: PresentedProof,
+): GatewayAnswer {
+  const headers = { ...RETRY, ...successHeaders(presented, payment, signature) };
   // Source: docs/interface.md, Errors: confirmed transaction cannot be fetched.
   if (reason === null)
-    return json(402, { error: 'Could not fetch confirmed transaction', transaction: signature }, headers);
-  const error = 'it is paid, and not served yet: send the same payment again';
-  return json(502, { error, details: reason, transaction: signature }, headers);
+    return jsonAnswer(
+      402,
+      { error: 'Could not fetch confirmed transaction', transaction: signature },
+      headers,
+    );
+  const error = 'the request is paid but not served yet: send it again with the same payment';
+  return jsonAnswer(502, { error, details: reason, transaction: signature }, headers);
 }
 
-function served({ answer, signature, payment }: OutcomeOf<'served'>, presented: Presented): GatewayAnswer {
-  const headers = settled(presented, payment, signature);
+function answerServed(
+  { answer, signature, payment }: OutcomeOf<'served'>,
+  presented: PresentedProof,
+): GatewayAnswer {
+  const headers = successHeaders(presented, payment, signature);
   if (!isExample(presented) || answer.kind === 'large' || answer.status >= 300)
-    return passedOn(answer, headers);
+    return forwardedAnswer(answer, headers);
   const body = paidResponse(Buffer.from(answer.body, 'base64').toString('utf8'), {
     signature,
     amount: payment.received ?? BigInt(payment.terms.amount),
     tokenAccount: payment.terms.tokenAccount,
     explorerUrl: presented.explorerUrl(signature),
   });
-  return json(200, body, { 'cache-control': 'private, no-store', ...headers });
+  return jsonAnswer(200, body, { 'cache-control': 'private, no-store', ...headers });
 }
 
-function refundable(outcome: OutcomeOf<'refundable'>, presented: Presented): GatewayAnswer {
+function answerRefundable(outcome: OutcomeOf<'refundable'>, presented: PresentedProof): GatewayAnswer {
   const { answer, signature, payment, reason } = outcome;
-  const headers = settled(presented, payment, signature);
-  if (answer !== null) return passedOn(answer, headers);
+  const headers = successHeaders(presented, payment, signature);
+  if (answer !== null) return forwardedAnswer(answer, headers);
   const details = 'the payment is recorded as refundable';
-  return json(502, { error: reason, details, transaction: signature }, headers);
+  return jsonAnswer(502, { error: reason, details, transaction: signature }, headers);
 }
 
 /** Source: docs/interface.md, Errors: received amount below price. */
-function unmatched(outcome: OutcomeOf<'unmatched'>, presented: Presented): GatewayAnswer {
+function answerUnmatched(outcome: OutcomeOf<'unmatched'>, presented: PresentedProof): GatewayAnswer {
   const { signature, payment, received } = outcome;
   const error = `Received ${received}, expected ${payment.terms.amount}`;
   const body = { error, details: 'the payment is recorded as unmatched', transaction: signature };
-  return json(402, body, settled(presented, payment, signature));
+  return jsonAnswer(402, body, successHeaders(presented, payment, signature));
 }
 
-async function voided(
+async function answerVoid(
   { reason, message, signature, payer }: OutcomeOf<'void'>,
-  presented: Presented,
+  presented: PresentedProof,
 ): Promise<GatewayAnswer> {
-  const failed = reason === 'payment_expired' ? 'Payment verification failed' : 'Transaction failed on-chain';
-  const error = isExample(presented) ? failed : reasonIn(presented, reason);
+  const exampleText =
+    reason === 'payment_expired' ? 'Payment verification failed' : 'Transaction failed on-chain';
+  const error = isExample(presented) ? exampleText : reasonIn(presented, reason);
   const answer = await presented.askToPay(error, { details: message });
   const result = { success: false, errorReason: reason, errorMessage: message, payer };
-  return withHeaders(answer, response(presented, { ...result, transaction: signature ?? '' }));
+  return withHeaders(answer, resultHeaders(presented, { ...result, transaction: signature ?? '' }));
 }
 
-async function refused(outcome: OutcomeOf<'refused'>, presented: Presented): Promise<GatewayAnswer> {
+async function answerRefused(
+  outcome: OutcomeOf<'refused'>,
+  presented: PresentedProof,
+): Promise<GatewayAnswer> {
   const { reason, message, payer, logs } = outcome;
   const { error, details } = isExample(presented)
     ? exampleRefusal(outcome)
     : { error: reasonIn(presented, reason), details: message };
   const answer = await presented.askToPay(error, { details, ...(logs && { logs }) });
   const result = { success: false, errorReason: reason, errorMessage: message, transaction: '' };
-  return withHeaders(answer, response(presented, { ...result, ...(payer !== null && { payer }) }));
+  return withHeaders(answer, resultHeaders(presented, { ...result, ...(payer !== null && { payer }) }));
 }
 
-/** Error and details of the interface. Source: docs/interface.md, Errors. */
+/** Error and details in the interface's dialects. Source: docs/interface.md, Errors. */
 function exampleRefusal({ reason, message }: OutcomeOf<'refused'>) {
   return reason.endsWith('transaction_simulation_failed')
     ? { error: 'Transaction simulation failed', details: message }
     : exampleError({ reason, message });
 }
 
-function isExample({ dialect }: Presented): boolean {
+function isExample({ dialect }: PresentedProof): boolean {
   return dialect === 'example' || dialect === 'submitted';
 }
 
-function reasonIn({ dialect }: Presented, reason: string): string {
+function reasonIn({ dialect }: PresentedProof, reason: string): string {
   return dialect === 'v1' ? reasonOfVersion1(reason) : reason;
 }
 
-function settled(presented: Presented, { payer, terms: { amount } }: PaymentRow, transaction: string) {
-  return response(presented, { success: true, payer, transaction, amount });
+function successHeaders(
+  presented: PresentedProof,
+  { payer, terms: { amount } }: PaymentRow,
+  transaction: string,
+) {
+  return resultHeaders(presented, { success: true, payer, transaction, amount });
 }
 
-function response({ dialect, network }: Presented, result: SettleResult) {
+function resultHeaders({ dialect, network }: PresentedProof, result: SettleResult) {
   return paymentResponse(dialect, result, network);
 }
 
 /** The upstream's response. Shared caches must not serve it to clients that have not paid. */
-function passedOn(answer: UpstreamResponse, headers: GatewayAnswer['headers'] = {}): GatewayAnswer {
-  const head = { status: answer.status, headers: { ...paidHeaders(answer.headers), ...headers } };
+function forwardedAnswer(answer: UpstreamResponse, headers: GatewayAnswer['headers'] = {}): GatewayAnswer {
+  const head = { status: answer.status, headers: { ...paidResponseHeaders(answer.headers), ...headers } };
   return answer.kind === 'large'
     ? { ...head, body: answer.body, discard: answer.discard }
     : { ...head, body: Buffer.from(answer.body, 'base64') };

@@ -9,19 +9,24 @@ import Fastify, {
 } from 'fastify';
 import { isDomainError } from '../../domain/errors.ts';
 import { databaseFault } from '../../ledger/connection.ts';
-import { ANY_ORIGIN, type GatewayAnswer, json } from './answers.ts';
+import { ANY_ORIGIN, type GatewayAnswer, jsonAnswer } from './answers.ts';
 
 export interface RawRequest {
   readonly method: string;
   /** The request target, byte for byte. */
   readonly target: string;
   readonly headers: FastifyRequest['headers'];
-  /** Reads the whole body, once. Rejects with 413 above 1 MiB, 408 after 30 s, 400 if the client disconnects. */
+  /**
+   * Reads the whole body. Call it once. Rejects with 413 above 1 MiB, 408 after 30 s, 400 if the client disconnects.
+   */
   readonly body: () => Promise<Uint8Array>;
+  /** Address of the socket's other end. */
   readonly peer: string;
 }
 
-/** Upstream of a free request. Do not read its body: it streams to the upstream without a limit. */
+/**
+ * Where a free request is forwarded. Its body streams to the upstream without a limit, so the gateway must not read it.
+ */
 export interface Passage {
   readonly kind: 'passage';
   readonly url: string;
@@ -32,9 +37,9 @@ export interface Passage {
 export type Handle = (request: RawRequest) => Promise<GatewayAnswer | Passage>;
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
-const BODY_WITHIN_MS = 30_000;
+const BODY_TIMEOUT_MS = 30_000;
 
-/** HTTP server of the gateway. Passes every method and target to `handle`, with the target unchanged. */
+/** HTTP server of the gateway. Requests that match none of `routes` go to `handle`, with the target unchanged. */
 export async function gatewayApp(
   handle: Handle,
   routes: (app: FastifyInstance) => Promise<void>,
@@ -44,23 +49,23 @@ export async function gatewayApp(
     ...(logger === undefined ? {} : { loggerInstance: logger }),
     bodyLimit: BODY_LIMIT_BYTES,
     exposeHeadRoutes: false,
-    // Malformed targets that the router rejects: `handle` parses them itself.
+    // The router rejects malformed targets. `handle` gets these too, because it parses targets itself.
     frameworkErrors: (_error, request, reply) =>
       void answerBy(handle, request, reply).catch(() => reply.raw.destroy()),
   });
   await app.register(replyFrom, { disableRequestLogging: true });
-  await app.register(async (own) => {
-    own.addHook('onRequest', async ({ raw }) => endIfLate(raw));
-    await routes(own);
+  await app.register(async (server) => {
+    server.addHook('onRequest', async ({ raw }) => destroyIfLate(raw));
+    await routes(server);
   });
-  await app.register(async (sold) => {
-    sold.removeAllContentTypeParsers();
-    sold.addContentTypeParser('*', (_request, payload, done) => done(null, unreadBody(payload)));
-    sold.setErrorHandler((error: Error & { statusCode?: number }, request, reply) =>
+  await app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, payload, done) => done(null, unreadBody(payload)));
+    scope.setErrorHandler((error: Error & { statusCode?: number }, request, reply) =>
       send(reply, answerError(error, request.log, reply.raw.destroyed)),
     );
-    sold.setNotFoundHandler((request, reply) => answerBy(handle, request, reply));
-    sold.all('/*', (request, reply) => answerBy(handle, request, reply));
+    scope.setNotFoundHandler((request, reply) => answerBy(handle, request, reply));
+    scope.all('/*', (request, reply) => answerBy(handle, request, reply));
   });
   await app.ready();
   return app;
@@ -72,13 +77,13 @@ function answerError(
   isGone: boolean,
 ): GatewayAnswer {
   if (databaseFault(err) !== null || isDomainError(err, 'Unavailable')) {
-    const error = 'the gateway cannot answer now';
+    const error = 'the gateway cannot answer now: retry later';
     log.warn({ err }, error);
-    return json(503, { error }, { ...ANY_ORIGIN, 'retry-after': '2' });
+    return jsonAnswer(503, { error }, { ...ANY_ORIGIN, 'retry-after': '2' });
   }
   const { statusCode: status = 500, message } = err;
   if (status >= 500 && !isGone) log.error({ err }, 'unexpected failure of the gateway');
-  return json(status, { error: status >= 500 ? 'Internal server error' : message }, ANY_ORIGIN);
+  return jsonAnswer(status, { error: status >= 500 ? 'Internal server error' : message }, ANY_ORIGIN);
 }
 
 async function answerBy(handle: Handle, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -99,46 +104,46 @@ async function answerBy(handle: Handle, request: FastifyRequest, reply: FastifyR
   });
 }
 
-/** The body as a separate stream: if its reader stops, the client still gets a response. */
+/** The body as a separate stream, so that the client still gets a response if the reader stops early. */
 function unreadBody(payload: IncomingMessage): PassThrough {
   const body = payload.pipe(new PassThrough());
   payload.once('error', (error) => body.destroy(Object.assign(error, { statusCode: 400 })));
-  // A client may disconnect after the upstream's response, when no reader handles the error.
+  // If the client disconnects after the upstream's response, no reader handles the error.
   body.on('error', () => undefined);
   return body;
 }
 
 async function readWhole(body: PassThrough): Promise<Uint8Array> {
-  const late = setTimeout(
-    () => body.destroy(refusal(408, 'the body did not arrive within 30 seconds')),
-    BODY_WITHIN_MS,
+  const timer = setTimeout(
+    () => body.destroy(httpError(408, 'the request body was not received within 30 seconds')),
+    BODY_TIMEOUT_MS,
   );
   const parts: Uint8Array[] = [];
   let length = 0;
   try {
     for await (const part of body as AsyncIterable<Uint8Array>) {
       length += part.length;
-      if (length > BODY_LIMIT_BYTES) throw refusal(413, 'the body is larger than 1 MiB');
+      if (length > BODY_LIMIT_BYTES) throw httpError(413, 'the request body is larger than 1 MiB');
       parts.push(part);
     }
   } finally {
-    clearTimeout(late);
+    clearTimeout(timer);
   }
   return Buffer.concat(parts);
 }
 
-function refusal(statusCode: number, message: string): Error {
+function httpError(statusCode: number, message: string): Error {
   return Object.assign(new Error(message), { statusCode });
 }
 
-function endIfLate(raw: IncomingMessage): void {
-  const late = setTimeout(() => raw.complete || raw.destroy(), BODY_WITHIN_MS);
-  raw.once('close', () => clearTimeout(late));
+function destroyIfLate(raw: IncomingMessage): void {
+  const timer = setTimeout(() => raw.complete || raw.destroy(), BODY_TIMEOUT_MS);
+  raw.once('close', () => clearTimeout(timer));
 }
 
 function send(reply: FastifyReply, { status, headers, body, discard }: GatewayAnswer): FastifyReply {
   if (discard !== undefined) reply.raw.once('close', discard);
-  // The rest of the request body is not read.
+  // An unread rest of the request body would be parsed as the next request of the connection.
   if (!reply.request.raw.complete) reply.header('connection', 'close');
   reply.code(status);
   for (const [name, value] of Object.entries(headers)) reply.header(name, value);

@@ -15,7 +15,7 @@ export type Flaw =
   | { readonly kind: 'late' }
   | { readonly kind: 'broken'; readonly received: bigint; readonly refusal: OutcomeOf<'refused'> };
 
-/** A payment for valid terms. It obeys the rules and buys the request if `flaw` is null. */
+/** A payment for terms of this server. It buys the request if `flaw` is null. */
 interface CheckedProof {
   readonly kind: 'checked';
   readonly order: Order;
@@ -24,10 +24,10 @@ interface CheckedProof {
 
 type Submitted = Extract<Proof, { readonly dialect: 'submitted' }>;
 
-/** Quotes that expired more recently are still accepted for recording: payments of them are stored as unmatched. */
-const LATE_MS = 86_400_000;
+/** Payments of quotes that expired within this time are stored as unmatched. Older quotes are refused. */
+const LATE_WINDOW_MS = 86_400_000;
 
-/** Checks a payment against current and recent terms. Only a transaction that its buyer sent needs node calls. */
+/** Checks a payment against the route's `valid` terms. Calls nodes only for a transaction that its buyer sent. */
 export async function checkProof(
   deps: SaleDeps,
   sale: Sale,
@@ -36,9 +36,9 @@ export async function checkProof(
 ): Promise<CheckedProof | SaleOutcome> {
   if (proof.dialect === 'submitted') return checkSent(deps, sale, valid, proof);
   const { dialect, wire } = proof;
-  const named = valid.filter((terms) => names(proof, terms));
-  if (named.length === 0) return unnamed(proof);
-  const found = firstOf(named, (terms) =>
+  const matching = valid.filter((terms) => isFor(proof, terms));
+  if (matching.length === 0) return noMatchingTerms(proof);
+  const found = checkAny(matching, (terms) =>
     dialect === 'example' ? checkExample(wire, terms, deps) : checkExact(wire, terms, deps),
   );
   if (found.kind === 'refused') return found;
@@ -48,19 +48,19 @@ export async function checkProof(
   return { kind: 'checked', order, flaw: null };
 }
 
-function names(proof: Proof, terms: Terms): boolean {
+function isFor(proof: Proof, terms: Terms): boolean {
   if (proof.dialect === 'v2') return acceptsTerms(proof.accepted, terms);
   if (proof.dialect === 'v1') return terms.network.v1 === proof.network;
   return EXAMPLE_NETWORKS[terms.network.cluster].includes(proof.network);
 }
 
-function unnamed(proof: Exclude<Proof, Submitted>): OutcomeOf<'refused'> {
+function noMatchingTerms(proof: Exclude<Proof, Submitted>): OutcomeOf<'refused'> {
   if (proof.dialect === 'v2') return refused('No matching payment requirements');
   if (proof.dialect === 'v1') return refused('Unable to find matching payment requirements');
-  return refused('invalid_network', `${proof.network} is another network`);
+  return refused('invalid_network', `this server does not accept payments on network ${proof.network}`);
 }
 
-/** Checks that a transaction sent by the buyer pays a quote of this server for this request. */
+/** Checks that a transaction which the buyer sent pays a quote of this server for this request. */
 async function checkSent(
   { chain, quoteSecrets, offers }: SaleDeps,
   sale: Sale,
@@ -69,25 +69,27 @@ async function checkSent(
 ): Promise<CheckedProof | SaleOutcome> {
   const { signature, quoteToken } = proof;
   const now = Date.now();
-  const quote = readQuoteToken(quoteSecrets, quoteToken, now - LATE_MS);
+  const quote = readQuoteToken(quoteSecrets, quoteToken, now - LATE_WINDOW_MS);
   if (quote === null)
-    return refused('invalid_payment', 'the quoteToken is not one of this server, or expired');
+    return refused('invalid_payment', 'the quoteToken was not issued by this server, or it has expired');
   if (quote.route !== sale.route.id || quote.request !== sale.requestHash)
-    return refused('invalid_payment', 'the quoteToken is that of another request');
-  const quotedIn = (all: readonly Terms[]) =>
-    all.find((terms) => names(proof, terms) && terms.asset === quote.asset && terms.payTo === quote.payTo);
-  const current = quotedIn(valid);
-  const quoted = current ?? quotedIn(await offers.past(sale.route.id));
-  if (quoted === undefined) return refused('invalid_payment_requirements', 'the quote is not valid any more');
+    return refused('invalid_payment', 'the quoteToken was issued for another request');
+  const termsIn = (all: readonly Terms[]) =>
+    all.find((terms) => isFor(proof, terms) && terms.asset === quote.asset && terms.payTo === quote.payTo);
+  const current = termsIn(valid);
+  const quotedTerms = current ?? termsIn(await offers.past(sale.route.id));
+  if (quotedTerms === undefined)
+    return refused('invalid_payment_requirements', 'the terms of the quote are no longer valid');
   const sent = await sentTransaction(chain.pool, signature).catch((error: unknown) => messageOf(error));
-  if (typeof sent === 'string') return { kind: 'unavailable', reason: `no node can be asked now: ${sent}` };
+  if (typeof sent === 'string')
+    return { kind: 'unavailable', reason: `no node can return the transaction now: ${sent}` };
   if (sent === null) return { kind: 'settling', signature, payer: null };
   const { wire, slot: landedSlot } = sent;
-  const terms = { ...quoted, amount: BigInt(quote.amount) };
+  const terms = { ...quotedTerms, amount: BigInt(quote.amount) };
   const caller = { ...sale.caller, identifier: identifierOf(quoteToken) };
   const order = { ...sale, caller, dialect: proof.dialect, wire, terms, landedSlot };
   const memo = memoOf(quoteToken);
-  const found = firstOf([terms], () => checkSubmitted(wire, terms, memo));
+  const found = checkAny([terms], () => checkSubmitted(wire, terms, memo));
   if (found.kind === 'found') {
     const isLate = current === undefined || quote.expiresAt < now;
     const { payment } = found;
@@ -97,14 +99,14 @@ async function checkSent(
   if (payment === null) return found;
   const received = await receivedOf(chain.pool, signature, { wire: base64.encode(wire), terms });
   if (received === null)
-    return { kind: 'unavailable', reason: 'no node shows what the transaction has paid' };
+    return { kind: 'unavailable', reason: 'no node returns the amount that the transaction has paid' };
   if (received <= 0n) return found;
   const flaw = { kind: 'broken' as const, received, refusal: found };
   return { kind: 'checked', order: { ...order, payment }, flaw };
 }
 
-/** Uses the first terms that match; otherwise returns the refusal by the newest ones. */
-function firstOf(
+/** The payment under the first of the terms that it obeys. If there are none: the refusal under the newest terms. */
+function checkAny(
   valid: readonly Terms[],
   check: (terms: Terms) => Checked,
 ): { readonly kind: 'found'; readonly terms: Terms; readonly payment: ExactPayment } | OutcomeOf<'refused'> {

@@ -7,27 +7,27 @@ import type { PricedRoute } from '../routes/route.ts';
 import type { UpstreamOptions } from '../upstream.ts';
 import type { Sale, SaleDeps, SaleOutcome } from './sale.ts';
 
-export const LOOK_MS = 100;
-const UPSTREAM_MS = 30_000;
+export const POLL_MS = 100;
+const UPSTREAM_TIMEOUT_MS = 30_000;
 /** Larger responses are streamed and not stored. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** For this long after serving, the upstream is called again for a response that was too large to store. */
-const CALLED_AGAIN_MS = 600_000;
+/** After serving a response that was too large to store, requests within this time call the upstream again. */
+const REPEAT_WINDOW_MS = 600_000;
 
-export function boundsOf({ maxAnswerBytes }: PricedRoute): UpstreamOptions {
-  return { timeoutMs: UPSTREAM_MS, maxBytes: maxAnswerBytes ?? MAX_ANSWER_BYTES };
+export function upstreamOptionsOf({ maxAnswerBytes }: PricedRoute): UpstreamOptions {
+  return { timeoutMs: UPSTREAM_TIMEOUT_MS, maxBytes: maxAnswerBytes ?? MAX_ANSWER_BYTES };
 }
 
-export async function voided({ ledger }: SaleDeps, payment: PaymentRow): Promise<SaleOutcome> {
+export async function voidOutcome({ ledger }: SaleDeps, payment: PaymentRow): Promise<SaleOutcome> {
   const cause = await voidReason(ledger, payment.id);
   return { kind: 'void', ...cause, signature: await signatureOf(ledger, payment), payer: payment.payer };
 }
 
-export async function settling({ ledger }: SaleDeps, payment: PaymentRow): Promise<SaleOutcome> {
+export async function settlingOutcome({ ledger }: SaleDeps, payment: PaymentRow): Promise<SaleOutcome> {
   return { kind: 'settling', signature: await signatureOf(ledger, payment), payer: payment.payer };
 }
 
-/** The response for a settled payment, from the upstream or the database. `holder`: owner of the lease. */
+/** Serves a settled payment from the upstream or the database. `holder` identifies the owner of the lease. */
 export async function deliver(
   deps: SaleDeps,
   sale: Sale,
@@ -36,10 +36,10 @@ export async function deliver(
   holder: string,
 ): Promise<SaleOutcome> {
   const paid = { payment, signature };
-  const reason = payment.reason ?? 'it cannot be served';
+  const reason = payment.reason ?? 'the payment cannot be served';
   switch (payment.state) {
     case 'owed':
-      return serve(deps, sale, payment, signature, holder);
+      return serveOnce(deps, sale, payment, signature, holder);
     case 'served':
       return serveAgain(deps, sale, payment, signature);
     case 'refundable': {
@@ -51,31 +51,31 @@ export async function deliver(
     case 'settling':
       return { kind: 'settling', signature, payer: payment.payer };
     case 'void':
-      return voided(deps, payment);
+      return voidOutcome(deps, payment);
   }
 }
 
-async function serve(
+async function serveOnce(
   deps: SaleDeps,
   sale: Sale,
   payment: PaymentRow,
   signature: string,
   holder: string,
 ): Promise<SaleOutcome> {
-  const short = isOfBuyer(payment) ? await shortfall(deps, payment, signature) : null;
-  if (short !== null) return short;
+  const tooLittle = isComposedByBuyer(payment) ? await shortfall(deps, payment, signature) : null;
+  if (tooLittle !== null) return tooLittle;
   const { upstream, ledger } = deps;
-  const bounds = boundsOf(sale.route);
-  const tried = await serveOwed({ obligations: ledger.obligations, upstream, holder, bounds }, payment);
-  if (tried.kind === 'taken') return servedByAnother(deps, sale, payment, signature);
-  if (tried.kind !== 'served') return { ...tried, payment, signature };
-  const { answer } = tried;
+  const bounds = upstreamOptionsOf(sale.route);
+  const result = await serveOwed({ obligations: ledger.obligations, upstream, holder, bounds }, payment);
+  if (result.kind === 'taken') return awaitOtherRequest(deps, sale, payment, signature);
+  if (result.kind !== 'served') return { ...result, payment, signature };
+  const { answer } = result;
   if (answer === null) return serveAgain(deps, sale, payment, signature);
   return { kind: 'served', payment, signature, answer };
 }
 
-/** Waits for the request that has the lease: of concurrent equal requests only one calls the upstream. */
-async function servedByAnother(
+/** Waits for the request that holds the lease, so that only one of several concurrent requests calls the upstream. */
+async function awaitOtherRequest(
   deps: SaleDeps,
   sale: Sale,
   { id }: PaymentRow,
@@ -85,13 +85,13 @@ async function servedByAnother(
   for (;;) {
     const payment = await deps.ledger.payments.get(id);
     if (payment.state !== 'owed') return deliver(deps, sale, payment, signature, '');
-    const reason = 'another request is being served with this payment';
+    const reason = 'another request with this payment is in progress';
     if (performance.now() > end) return { kind: 'owed', payment, signature, reason };
-    await sleep(LOOK_MS);
+    await sleep(POLL_MS);
   }
 }
 
-/** The stored response. If it was too large to store, calls the upstream again with the same payment. */
+/** Returns the stored response. If the response was too large to store, calls the upstream again. */
 async function serveAgain(
   { ledger, upstream }: SaleDeps,
   { request, route }: Sale,
@@ -100,21 +100,24 @@ async function serveAgain(
 ): Promise<SaleOutcome> {
   const stored = await ledger.obligations.answerOf(payment.id);
   if (stored !== null) return { kind: 'served', payment, signature, answer: { kind: 'whole', ...stored } };
-  const isOld = payment.servedAt !== null && Date.now() - payment.servedAt.getTime() > CALLED_AGAIN_MS;
+  const isOld = payment.servedAt !== null && Date.now() - payment.servedAt.getTime() > REPEAT_WINDOW_MS;
   if (request === null || !request.isRepeatable || isOld) return { kind: 'duplicate', payment, signature };
-  const answer = await upstream(upstreamRequest(request, payment.id), boundsOf(route));
+  const answer = await upstream(upstreamRequest(request, payment.id), upstreamOptionsOf(route));
   if (answer.kind === 'none') return { kind: 'owed', payment, signature, reason: answer.reason };
   const { status } = answer;
-  if (status >= 500) return { kind: 'owed', payment, signature, reason: `the upstream answered ${status}` };
+  if (status >= 500) return { kind: 'owed', payment, signature, reason: `the upstream returned ${status}` };
   return { kind: 'served', payment, signature, answer };
 }
 
-/** True if the buyer composed the whole transaction: it may do more than pay. */
-function isOfBuyer({ dialect }: PaymentRow): boolean {
+/** True if the buyer composed the whole transaction, which may then do more than pay. */
+function isComposedByBuyer({ dialect }: PaymentRow): boolean {
   return dialect === 'example' || dialect === 'submitted';
 }
 
-/** docs/interface.md, Payment-protected endpoint 5 and 6: checks the received amount. Null if it is enough. */
+/**
+ * The outcome if too little was received, or if no node returns the amount; otherwise null. Source: docs/interface.md,
+ * Payment-protected endpoint 5 and 6.
+ */
 async function shortfall(
   { chain, ledger }: SaleDeps,
   payment: PaymentRow,

@@ -3,10 +3,10 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { isSignature } from '../../solana/rpc/node-text.ts';
 import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
 import { clientAddress, isUntrustedForwarding, type TrustedProxies } from '../routes/client-address.ts';
-import { answerHeaders, askedHeaders } from '../routes/headers.ts';
+import { upstreamRequestHeaders, upstreamResponseHeaders } from '../routes/headers.ts';
 import type { FreeRoute, Method, PricedRoute, Route } from '../routes/route.ts';
 import { matchRoute, requestHashOf, type Target, upstreamUrl } from '../routes/target.ts';
-import { ANY_ORIGIN, type GatewayAnswer, json } from './answers.ts';
+import { ANY_ORIGIN, type GatewayAnswer, jsonAnswer } from './answers.ts';
 import type { Handle, Passage, RawRequest } from './app.ts';
 import { callerOf } from './callers.ts';
 import type { Sale, SaleDeps } from './sale.ts';
@@ -21,9 +21,9 @@ export interface GatewayDeps extends SaleDeps {
 
 const IDEMPOTENT: readonly Method[] = ['GET', 'PUT', 'DELETE'];
 const PREFLIGHT_SECONDS = '600';
-const MAX_WARNED = 1_000;
+const MAX_WARNED_PEERS = 1_000;
 
-/** Handles all requests. A priced resource is reachable only through a payment. */
+/** Handles every request. A priced resource is reachable only through a payment. */
 export function gateway(deps: GatewayDeps): Handle {
   const warnOnce = untrustedWarning(deps);
   return async (request) => {
@@ -31,32 +31,37 @@ export function gateway(deps: GatewayDeps): Handle {
     const matched = matchRoute(deps.routes, request.method, request.target);
     if (matched.kind === 'route' && matched.route.kind === 'free' && matched.route.upstream !== null)
       return passage(matched.route.upstream, matched.target, request);
-    // Read even if the response does not depend on it: a client that is still sending may not read the response.
+    // The body is read even if the response does not depend on it: a client that still sends may not read a response.
     const body = await request.body();
     if (request.method === 'OPTIONS') return preflight(request);
     if (matched.kind === 'refused') {
       const { status, reason, allow } = matched;
-      return json(status, { error: reason }, { ...ANY_ORIGIN, ...(allow && { allow: allow.join(', ') }) });
+      return jsonAnswer(
+        status,
+        { error: reason },
+        { ...ANY_ORIGIN, ...(allow && { allow: allow.join(', ') }) },
+      );
     }
     const { route, target } = matched;
-    if (route.kind === 'free') return ownAnswer(route);
+    if (route.kind === 'free') return staticAnswer(route);
     return withAnyOrigin(await sell(deps, saleOf(deps, route, target, { ...request, body })));
   };
 }
 
-/** Warns once per address about ignored forwarding headers: behind an unlisted proxy every client is unknown. */
+/** Warns once per address about ignored forwarding headers: the clients of an unlisted proxy cannot be identified. */
 function untrustedWarning({ trustedProxies, warn }: GatewayDeps): (request: RawRequest) => void {
-  const warned = new Set<string>();
+  const warnedPeers = new Set<string>();
   return ({ peer, headers }) => {
-    if (warned.size >= MAX_WARNED || warned.has(peer)) return;
+    if (warnedPeers.size >= MAX_WARNED_PEERS || warnedPeers.has(peer)) return;
     if (!isUntrustedForwarding(peer, headers, trustedProxies)) return;
-    warned.add(peer);
-    const message = 'sends forwarding headers and is not in SLUICE_X402_TRUSTED_PROXIES';
-    warn(null, `${peer} ${message}: its clients are unknown`);
+    warnedPeers.add(peer);
+    const message =
+      'sends forwarding headers, which are ignored: add it to SLUICE_X402_TRUSTED_PROXIES if it is your proxy';
+    warn(null, `${peer} ${message}`);
   };
 }
 
-/** Needs neither payment nor upstream: browsers send it before a payment. */
+/** The gateway answers preflights itself, without payment: browsers send them before a payment. */
 function preflight({ headers }: RawRequest): GatewayAnswer {
   const requestedHeaders = headers['access-control-request-headers'];
   return {
@@ -76,12 +81,12 @@ function passage(upstream: string, target: Target, { headers }: RawRequest): Pas
   return {
     kind: 'passage',
     url: upstreamUrl(upstream, target),
-    requestHeaders: askedHeaders(headers, false),
-    responseHeaders: answerHeaders,
+    requestHeaders: upstreamRequestHeaders(headers, false),
+    responseHeaders: upstreamResponseHeaders,
   };
 }
 
-function ownAnswer({ answer }: FreeRoute): GatewayAnswer {
+function staticAnswer({ answer }: FreeRoute): GatewayAnswer {
   if (answer === null) throw new Error('a free route has neither an upstream nor an answer');
   return { status: answer.status, headers: answer.headers, body: Buffer.from(answer.body, 'base64') };
 }
@@ -96,7 +101,7 @@ function saleOf(
   const request = {
     method,
     url: upstream === null ? '' : upstreamUrl(upstream, target),
-    headers: askedHeaders(headers, true),
+    headers: upstreamRequestHeaders(headers, true),
     body: Buffer.from(body).toString('base64'),
     isRepeatable: IDEMPOTENT.includes(method) || retryUnsafe,
   };
@@ -110,13 +115,15 @@ function saleOf(
   };
 }
 
-/** Lets browsers read terms and responses; the upstream's own headers are kept. */
+/** Lets scripts of any origin read terms and responses, unless the upstream sent a CORS origin of its own. */
 function withAnyOrigin(answer: GatewayAnswer): GatewayAnswer {
   const exposed = { 'access-control-expose-headers': EXPOSED_HEADERS };
   return { ...answer, headers: { ...ANY_ORIGIN, ...answer.headers, ...exposed } };
 }
 
-/** `GET /x402/payments/:signature`: a payment's state, for buyers without an API key. Excludes what it has bought. */
+/**
+ * `GET /x402/payments/:signature`: a payment's state, for buyers without an API key. Does not include what was bought.
+ */
 export function paymentStateRoute({ payments }: Pick<Ledger, 'payments'>): FastifyPluginAsync {
   return async (app) => {
     app.get('/x402/payments/:signature', async (request, reply) => {

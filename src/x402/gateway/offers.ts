@@ -10,7 +10,7 @@ import type { PricedRoute } from '../routes/route.ts';
 import { recipientRefusal } from '../rules/mint-policy.ts';
 import type { Network, Terms } from '../terms.ts';
 
-/** Current terms of a route, with earlier terms that are still valid; or why the route cannot be sold now. */
+/** The current terms of a route, and `valid` terms that are still accepted; or why the route cannot be sold now. */
 export type Offer =
   | { readonly kind: 'open'; readonly current: Terms; readonly valid: readonly Terms[] }
   | { readonly kind: 'closed'; readonly reason: string };
@@ -19,14 +19,15 @@ export interface OffersDeps {
   readonly offers: OfferRows;
   readonly chain: Pick<Chain, 'accounts'>;
   readonly network: Network;
-  /** Addresses of the fee payer keys. Each route has one of them, equal in all processes. */
+  /** Addresses of the fee payer keys. Every process chooses the same one for a route. */
   readonly feePayers: readonly string[];
   readonly tokenPolicy: TokenPolicy;
   /** How long a quote stays valid after a newer one replaced it. */
   readonly validMs: number;
 }
 
-const PAST_MS = 25 * 3_600_000;
+/** Longer than the time in which payments of expired quotes are recorded. */
+const PAST_TERMS_MS = 25 * 3_600_000;
 
 export class RouteOffers {
   readonly #deps: OffersDeps;
@@ -39,12 +40,17 @@ export class RouteOffers {
   }
 
   of(routeId: string): Offer {
-    return this.#offers.get(routeId) ?? { kind: 'closed', reason: 'its terms are not read yet' };
+    return (
+      this.#offers.get(routeId) ?? {
+        kind: 'closed',
+        reason: 'the terms of this route have not been read yet',
+      }
+    );
   }
 
-  /** Terms offered within the last 25 hours: buyers may have paid them, but the payments buy nothing. */
+  /** Terms that were offered within the last 25 hours. Late payments of these are recorded but buy nothing. */
   async past(routeId: string): Promise<readonly Terms[]> {
-    const offered = await this.#deps.offers.valid(routeId, PAST_MS);
+    const offered = await this.#deps.offers.valid(routeId, PAST_TERMS_MS);
     return offered.map((terms) => toTerms(terms, this.#deps.network));
   }
 
@@ -55,7 +61,10 @@ export class RouteOffers {
     });
   }
 
-  /** Reads mints and token accounts, and stores the current terms. Call it at the start and periodically. */
+  /**
+   * Reads mints and token accounts, and stores the current terms of each route. Call this method at startup and
+   * periodically.
+   */
   async look(): Promise<void> {
     for (const route of this.#routes) this.#offers.set(route.id, await this.#lookAt(route));
   }
@@ -69,13 +78,13 @@ export class RouteOffers {
     const { offers, network, validMs, tokenPolicy } = this.#deps;
     const closed = (reason: string): Offer => ({ kind: 'closed', reason });
     const feePayer = this.#feePayerOf(route.id);
-    if (feePayer === undefined) return closed('no fee payer is set: SLUICE_FEE_PAYERS');
+    if (feePayer === undefined) return closed('no fee payer is configured: set SLUICE_FEE_PAYERS');
     const { asset, amount, payTo, maxTimeoutSeconds, memo } = route;
     try {
       const mint = readMint(asset, await this.#account(asset));
       const { program: tokenProgram, decimals } = mint;
       if (route.decimals !== null && route.decimals !== decimals)
-        return closed(`${asset} has ${decimals} decimals, not ${route.decimals}`);
+        return closed(`mint ${asset} has ${decimals} decimals; the routes file has ${route.decimals}`);
       const tokenAccount = deriveAta(payTo, asset, tokenProgram);
       const account = readTokenAccount(tokenAccount, await this.#account(tokenAccount));
       const refusal = recipientRefusal(mint, account, payTo, tokenPolicy);
@@ -86,7 +95,7 @@ export class RouteOffers {
       const valid = (await offers.valid(route.id, validMs)).map((offered) => toTerms(offered, network));
       return { kind: 'open', current, valid };
     } catch (error) {
-      // Known terms stay valid while the nodes or the database do not respond.
+      // The last known terms stay open while the nodes or the database do not respond.
       const known = this.#offers.get(route.id);
       if (known?.kind === 'open' && !isDomainError(error, 'AssetRejected')) return known;
       return closed(messageOf(error));

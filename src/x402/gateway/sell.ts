@@ -6,21 +6,23 @@ import { paymentRequired } from '../formats/payment-required.ts';
 import { identifierOf, issueQuoteToken, readQuoteToken } from '../formats/quote-token.ts';
 import { echoesExtensions, isPaymentIdentifier, readPayment } from '../formats/read-payment.ts';
 import type { Proof, Terms } from '../terms.ts';
-import { answerOutcome, type GatewayAnswer, json } from './answers.ts';
+import { answerOutcome, type GatewayAnswer, jsonAnswer } from './answers.ts';
 import { buy, buyAgain, buyNothing } from './buy.ts';
 import { checkProof } from './check-proof.ts';
 import type { Sale, SaleDeps, SaleOutcome } from './sale.ts';
 
-const RETRY_AFTER = '10';
-/** How long a buyer may send and present a transaction after the quote. */
-const QUOTE_MS = 30 * 60_000;
+const RETRY_AFTER_SECONDS = '10';
+/** How long after the quote a buyer may present its payment. */
+const QUOTE_VALID_MS = 30 * 60_000;
 
-/** Responds to a request for a priced route: with its terms, or with what the presented payment buys. */
+/** Responds to a request for a priced route: without payment with the terms, otherwise with what the payment buys. */
 export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
   const presented = readPayment(sale.headers);
   const offer = deps.offers.of(sale.route.id);
   const askToPay = async (error: string, fields: object = {}) =>
-    offer.kind === 'open' ? terms402(deps, sale, offer.current, error, fields) : closed(offer.reason);
+    offer.kind === 'open'
+      ? paymentRequiredAnswer(deps, sale, offer.current, error, fields)
+      : closedAnswer(offer.reason);
   if (presented.kind === 'none') return askToPay('X-PAYMENT header is required');
   if (presented.kind === 'undecodable')
     return presented.header === 'X-PAYMENT'
@@ -32,12 +34,12 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
     answerOutcome(outcome, { dialect: proof.dialect, network, askToPay, explorerUrl });
   const known = await knownPayment(deps, proof);
   if (known !== undefined) {
-    const caller = { ...sale.caller, identifier: identifierIn(deps, sale, proof) };
+    const caller = { ...sale.caller, identifier: buyerIdentifier(deps, sale, proof) };
     return answer(await buyAgain(deps, { ...sale, caller }, known));
   }
-  if (offer.kind === 'closed') return closed(offer.reason);
+  if (offer.kind === 'closed') return closedAnswer(offer.reason);
   const fault = identifierFault(sale, proof);
-  if (fault !== null) return json(400, { error: fault });
+  if (fault !== null) return jsonAnswer(400, { error: fault });
   if (proof.dialect === 'v2' && !echoesExtensions(proof.extensions, sale.route.paymentIdentifier))
     return askToPay('extension_echo_mismatch');
   const checked = await checkProof(deps, sale, offer.valid, proof);
@@ -46,13 +48,17 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
   return answer(await (flaw === null ? buy(deps, order) : buyNothing(deps, order, flaw)));
 }
 
-function closed(reason: string): GatewayAnswer {
-  return json(503, { error: `nothing is sold here now: ${reason}` }, { 'retry-after': RETRY_AFTER });
+function closedAnswer(reason: string): GatewayAnswer {
+  return jsonAnswer(
+    503,
+    { error: `this resource cannot be sold now: ${reason}` },
+    { 'retry-after': RETRY_AFTER_SECONDS },
+  );
 }
 
 /**
- * The recorded payment of a proof, judged by no newer terms. Undefined also if it is bound to no settlement: it was on
- * chain before it was presented, so the presenter may not be its buyer.
+ * The recorded payment of a proof, whatever the current terms are. Undefined also for a payment without settlement: it
+ * was on chain before it was presented, so the presenter may not be its buyer.
  */
 async function knownPayment(deps: SaleDeps, proof: Proof): Promise<PaymentRow | undefined> {
   const payment = await (proof.dialect === 'submitted'
@@ -68,26 +74,30 @@ async function paymentOfWire({ ledger, network }: SaleDeps, wire: Uint8Array) {
     : ledger.payments.find(paymentId(network.caip2, messageHashOf(signed.message)));
 }
 
-/** The identifier that only the buyer of a recorded payment knows. */
-function identifierIn({ quoteSecrets }: SaleDeps, { route, requestHash }: Sale, proof: Proof): string | null {
+/** The identifier in a proof that only the buyer of a recorded payment knows; null if there is none. */
+function buyerIdentifier(
+  { quoteSecrets }: SaleDeps,
+  { route, requestHash }: Sale,
+  proof: Proof,
+): string | null {
   if (proof.dialect === 'v2') return proof.paymentIdentifier;
   if (proof.dialect !== 'submitted') return null;
-  // Expired tokens count too: only the buyer has the token.
+  // An expired token identifies its buyer too, so time 0 disables the expiry.
   const quoted = readQuoteToken(quoteSecrets, proof.quoteToken, 0);
   const isOfSale = quoted?.route === route.id && quoted.request === requestHash;
   return isOfSale ? identifierOf(proof.quoteToken) : null;
 }
 
-/** Error (400) for a payment identifier that is required but missing, or malformed. */
+/** Error for a payment identifier that is malformed, or required but missing; null if there is none. */
 function identifierFault({ route }: Sale, proof: Proof): string | null {
   const id = proof.dialect === 'v2' ? proof.paymentIdentifier : null;
   if (route.paymentIdentifier === 'required' && id === null)
-    return 'this route demands a payment identifier: extensions["payment-identifier"].info.id';
+    return 'this route requires a payment identifier: set extensions["payment-identifier"].info.id';
   if (id === null || isPaymentIdentifier(id)) return null;
-  return 'extensions["payment-identifier"].info.id must be 16 to 128 letters, digits, - and _';
+  return 'extensions["payment-identifier"].info.id must be 16 to 128 characters of A-Z a-z 0-9 - _';
 }
 
-async function terms402(
+async function paymentRequiredAnswer(
   { quoteSecrets, chain }: SaleDeps,
   { route, resource, requestHash }: Sale,
   terms: Terms,
@@ -100,11 +110,11 @@ async function terms402(
     amount: terms.amount.toString(),
     asset: terms.asset,
     payTo: terms.payTo,
-    expiresAt: Date.now() + QUOTE_MS,
+    expiresAt: Date.now() + QUOTE_VALID_MS,
   });
-  // Shared by all requests of a short time. Without an answer of a node, buyers fetch a blockhash themselves.
+  // The hint is optional: without one, buyers fetch a blockhash themselves.
   const hint = await chain.latestBlockhash().catch(() => null);
-  const more = { quoteToken, hint, identifier: route.paymentIdentifier, fields };
-  const { headers, body } = paymentRequired(terms, resource, error, more);
-  return json(402, body, headers);
+  const details = { quoteToken, hint, identifier: route.paymentIdentifier, fields };
+  const { headers, body } = paymentRequired(terms, resource, error, details);
+  return jsonAnswer(402, body, headers);
 }

@@ -2,12 +2,12 @@ import ipaddr from 'ipaddr.js';
 
 type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Proxies whose forwarding headers are trusted: addresses, or networks such as `10.0.0.0/8`. */
+/** Networks of proxies whose forwarding headers are trusted: base address and prefix length. */
 export type TrustedProxies = readonly (readonly [IpAddress, number])[];
 
-const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-real-ip'];
+const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip'];
 
-/** Parses addresses and networks. Throws an Error that names the invalid text. */
+/** Parses IP addresses, and networks such as `10.0.0.0/8`. Throws an Error that names the invalid text. */
 export function readProxies(texts: readonly string[]): TrustedProxies {
   return texts.map((text) => {
     const network = ipaddr.isValidCIDR(text) ? ipaddr.parseCIDR(text) : null;
@@ -19,8 +19,8 @@ export function readProxies(texts: readonly string[]): TrustedProxies {
 }
 
 /**
- * The socket's address, or behind trusted proxies the last entry of X-Forwarded-For that is not such a proxy. Null if
- * unknown: other senders may invent forwarding headers, and a proxy's address belongs to all its clients.
+ * The client's address: the socket's, or behind trusted proxies the last entry of X-Forwarded-For that is not such a
+ * proxy. Null if unknown: other senders can forge forwarding headers, and all clients of a proxy share its address.
  */
 export function clientAddress(
   peer: string,
@@ -30,7 +30,7 @@ export function clientAddress(
   const socket = readAddress(peer);
   if (socket === null) return null;
   if (!isTrusted(socket, trusted)) return isForwarded(headers) ? null : socket.toString();
-  // A proxy that appends to one of the two headers may forward the other one unchanged from the client.
+  // A proxy that appends to X-Forwarded-For can forward a `Forwarded` header of the client unchanged.
   if (headers['forwarded'] !== undefined) return null;
   const forwarded = headers['x-forwarded-for'];
   const chain = typeof forwarded === 'string' ? forwarded.split(',') : [];
@@ -53,10 +53,10 @@ export function isUntrustedForwarding(
 }
 
 function isForwarded(headers: Readonly<Record<string, unknown>>): boolean {
-  return FORWARDING.some((name) => headers[name] !== undefined);
+  return FORWARDING_HEADERS.some((name) => headers[name] !== undefined);
 }
 
-/** Converts an IPv4-mapped IPv6 address to IPv4. */
+/** Parses an address; null if it is invalid. Converts an IPv4-mapped IPv6 address to IPv4. */
 function readAddress(text: string): IpAddress | null {
   const isWhole = ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
   return isWhole ? ipaddr.process(text) : null;
@@ -64,9 +64,9 @@ function readAddress(text: string): IpAddress | null {
 
 /** Some proxies append the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function withoutPort(text: string): string {
-  const [, bracketed] = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(text) ?? [];
-  const [, bare] = /^([\d.]+):\d{1,5}$/.exec(text) ?? [];
-  return bracketed ?? bare ?? text;
+  const [, ipv6] = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(text) ?? [];
+  const [, ipv4] = /^([\d.]+):\d{1,5}$/.exec(text) ?? [];
+  return ipv6 ?? ipv4 ?? text;
 }
 
 function isTrusted(address: IpAddress, trusted: TrustedProxies): boolean {

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import type { Network } from '../terms.ts';
-import { crossing, lenientShapeOf, shapeOf } from './patterns.ts';
+import { ambiguousPath, lenientShapeOf, shapeOf } from './patterns.ts';
 import type { Route } from './route.ts';
 
-/** A fault such as `routes[2].price: must be set`. For an unknown key the path includes the key. */
+/** Faults such as `routes[2].price: must be set`. For an unknown key the path includes the key. */
 export function faultsOfIssue(issue: z.core.$ZodIssue): readonly string[] {
   if (issue.code !== 'unrecognized_keys') return [`${placeOf(issue.path)}: ${issue.message}`];
-  return issue.keys.map((key) => `${placeOf([...issue.path, key])}: is not a key of this file`);
+  return issue.keys.map((key) => `${placeOf([...issue.path, key])}: is not a known key`);
 }
 
 function placeOf(path: readonly PropertyKey[]): string {
@@ -14,7 +14,7 @@ function placeOf(path: readonly PropertyKey[]): string {
   return place.replace(/^\./, '') || 'the file';
 }
 
-const ONLY_PRICED = [
+const PRICED_ONLY_KEYS = [
   'price',
   'asset',
   'decimals',
@@ -27,24 +27,24 @@ const ONLY_PRICED = [
   'maxTimeoutSeconds',
   'memo',
 ];
-const ONLY_UPSTREAM = ['flow', 'maxAnswerBytes', 'retryUnsafe'];
+const UPSTREAM_ONLY_KEYS = ['flow', 'maxAnswerBytes', 'retryUnsafe'];
 
-export interface RoutesPlace {
+export interface RoutesContext {
   readonly network: Network;
   /** Setting `x402FacilitatorPath`; `/` is the root. */
   readonly facilitatorPath: string;
 }
 
-/** Missing or incompatible keys of one entry, and a path that the gateway itself uses. */
+/** Faults of one entry: missing or incompatible keys, and a path that the gateway itself uses. */
 export function faultsOfKeys(
   entry: Readonly<Record<string, unknown>>,
   hasPayTo: boolean,
-  place: Pick<RoutesPlace, 'facilitatorPath'>,
+  place: Pick<RoutesContext, 'facilitatorPath'>,
 ): readonly string[] {
   const has = (key: string) => entry[key] !== undefined;
   const faults: string[] = [];
   if (entry['free'] === true) {
-    const extra = ONLY_PRICED.filter(has);
+    const extra = PRICED_ONLY_KEYS.filter(has);
     faults.push(...extra.map((key) => `.${key}: must not be set, because the route is free`));
   } else {
     if (!has('price')) faults.push('.price: must be set, unless the route has "free": true');
@@ -54,7 +54,9 @@ export function faultsOfKeys(
   if (has('upstream') === has('answer')) faults.push(': must have either upstream or answer');
   if (has('answer') && !has('upstream') && !has('free'))
     faults.push(
-      ...ONLY_UPSTREAM.filter(has).map((key) => `.${key}: must not be set, because the answer is static`),
+      ...UPSTREAM_ONLY_KEYS.filter(has).map(
+        (key) => `.${key}: must not be set, because the answer is static`,
+      ),
     );
   if (typeof entry['path'] === 'string') faults.push(...faultsOfPath(entry['path'], place));
   return faults;
@@ -62,30 +64,32 @@ export function faultsOfKeys(
 
 function faultsOfPath(
   path: string,
-  { facilitatorPath }: Pick<RoutesPlace, 'facilitatorPath'>,
+  { facilitatorPath }: Pick<RoutesContext, 'facilitatorPath'>,
 ): readonly string[] {
-  const steps = ['/verify', '/settle', '/supported'];
-  const ofFacilitator = (facilitatorPath === '/' ? steps : [facilitatorPath]).find((one) => isIn(path, one));
-  if (ofFacilitator !== undefined)
+  const operations = ['/verify', '/settle', '/supported'];
+  const facilitatorRoute = (facilitatorPath === '/' ? operations : [facilitatorPath]).find((one) =>
+    isIn(path, one),
+  );
+  if (facilitatorRoute !== undefined)
     return [
-      `.path: ${path} must not be in ${ofFacilitator}, a path of the facilitator (SLUICE_X402_FACILITATOR_PATH)`,
+      `.path: ${path} must not be under ${facilitatorRoute}, which the facilitator uses (SLUICE_X402_FACILITATOR_PATH)`,
     ];
-  return isIn(path, '/x402') ? [`.path: ${path} must not be in /x402, a path of the gateway`] : [];
+  return isIn(path, '/x402') ? [`.path: ${path} must not be under /x402, which the gateway uses`] : [];
 }
 
 function isIn(path: string, other: string): boolean {
   return `${path}/`.toLowerCase().startsWith(`${other}/`.toLowerCase());
 }
 
-export interface Placed {
+export interface IndexedRoute {
   readonly index: number;
   readonly route: Route;
 }
 
-/** Pairs of ambiguous routes: a path may match both equally, or an upstream may confuse them. */
-export function faultsOfPairs(placed: readonly Placed[]): readonly string[] {
-  const faults = placed.flatMap((later, at) =>
-    placed.slice(0, at).flatMap((earlier) => {
+/** Faults of ambiguous pairs: a path matches both routes equally, or an upstream may confuse them. */
+export function faultsOfPairs(indexedRoutes: readonly IndexedRoute[]): readonly string[] {
+  const faults = indexedRoutes.flatMap((later, at) =>
+    indexedRoutes.slice(0, at).flatMap((earlier) => {
       const fault = faultOfPair(earlier.route, later.route);
       const names = `${later.route.id} and ${earlier.route.id} (routes[${earlier.index}])`;
       return fault === null ? [] : [`routes[${later.index}].path: ${names} ${fault}`];
@@ -97,7 +101,9 @@ export function faultsOfPairs(placed: readonly Placed[]): readonly string[] {
 function faultOfPair(one: Route, other: Route): string | null {
   if (shapeOf(one) === shapeOf(other)) return one.method === other.method ? 'match the same requests' : null;
   if (lenientShapeOf(one) === lenientShapeOf(other))
-    return 'differ only in the case of letters, which an upstream may ignore';
-  const path = one.kind === 'free' && other.kind === 'free' ? null : crossing(one, other);
-  return path === null ? null : `both match ${path}, and neither pattern is narrower: add or change a route`;
+    return 'differ only in letter case, which an upstream may ignore';
+  const path = one.kind === 'free' && other.kind === 'free' ? null : ambiguousPath(one, other);
+  return path === null
+    ? null
+    : `both match ${path}, and neither pattern is narrower: change one, or add a narrower route`;
 }

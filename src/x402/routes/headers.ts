@@ -15,8 +15,8 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'http2-settings',
 ]);
 
-/** Headers with which some servers override the method or target of a request. Only the gateway determines these. */
-const REPLACING = [
+/** Headers with which some servers override the method, target or client of a request. Clients must not set these. */
+const OVERRIDE_HEADERS = [
   'x-http-method-override',
   'x-http-method',
   'x-method-override',
@@ -32,8 +32,8 @@ const REPLACING = [
 ];
 
 /** Client headers that are never forwarded. The content length is computed from the body. */
-const NEVER_ASKED: ReadonlySet<string> = new Set([
-  ...REPLACING,
+const NEVER_FORWARDED: ReadonlySet<string> = new Set([
+  ...OVERRIDE_HEADERS,
   'x-payment',
   'payment-signature',
   'sign-in-with-x',
@@ -43,8 +43,10 @@ const NEVER_ASKED: ReadonlySet<string> = new Set([
   'host',
   'access-control-expose-headers',
 ]);
-/** On a priced route the response must be the whole, unencoded resource: the gateway stores it and sends it again. */
-const NEVER_ASKED_PAID: ReadonlySet<string> = new Set([
+/**
+ * Not forwarded on priced routes: the response must be the whole, unencoded resource, which the gateway may send again.
+ */
+const NEVER_FORWARDED_PAID: ReadonlySet<string> = new Set([
   'range',
   'if-range',
   'if-none-match',
@@ -54,7 +56,7 @@ const NEVER_ASKED_PAID: ReadonlySet<string> = new Set([
   'accept-encoding',
 ]);
 /** Headers that only the gateway may send to a buyer. `alt-svc` would direct clients past the gateway. */
-const NEVER_ANSWERED: ReadonlySet<string> = new Set([
+const NEVER_RETURNED: ReadonlySet<string> = new Set([
   'x-payment',
   'x-payment-response',
   'extension-responses',
@@ -62,55 +64,59 @@ const NEVER_ANSWERED: ReadonlySet<string> = new Set([
   'content-length',
   'alt-svc',
 ]);
-/** Shared caches prefer these to Cache-Control. */
-const OF_SHARED_CACHES = /^(.*-cache-control|edge-control|surrogate-control|x-accel-.*)$/;
+/** Headers that shared caches prefer to Cache-Control. */
+const SHARED_CACHE_HEADER = /^(.*-cache-control|edge-control|surrogate-control|x-accel-.*)$/;
 
-export function askedHeaders(headers: Headers, isPaid: boolean): Record<string, string> {
+/** The client headers that the gateway forwards to the upstream, with names in lower case. */
+export function upstreamRequestHeaders(headers: Headers, isPaid: boolean): Record<string, string> {
   const forwarded: Record<string, string> = {};
-  for (const [name, value] of passing(headers)) {
-    // CGI and similar servers treat `_` and `-` in names as equal.
-    const plain = name.replaceAll('_', '-');
-    const isOfGateway = plain.startsWith('x-sluice-') || plain.startsWith('x-forwarded-');
-    const isDropped = isOfGateway || NEVER_ASKED.has(plain) || HOP_BY_HOP.has(plain);
-    if (isDropped || (isPaid && NEVER_ASKED_PAID.has(plain))) continue;
+  for (const [name, value] of endToEndHeaders(headers)) {
+    // CGI and similar servers treat `_` and `-` in header names as equal.
+    const dashedName = name.replaceAll('_', '-');
+    const isOfGateway = dashedName.startsWith('x-sluice-') || dashedName.startsWith('x-forwarded-');
+    const isDropped = isOfGateway || NEVER_FORWARDED.has(dashedName) || HOP_BY_HOP.has(dashedName);
+    if (isDropped || (isPaid && NEVER_FORWARDED_PAID.has(dashedName))) continue;
     forwarded[name] = Array.isArray(value) ? value.join(name === 'cookie' ? '; ' : ', ') : String(value);
   }
   return forwarded;
 }
 
-/** Headers that identify a paid request to the upstream, equal for each try. */
+/** Headers by which the upstream can recognize a repeated request: they are equal for every try of one payment. */
 export function paymentHeaders(paymentId: string): Record<string, string> {
   return { 'idempotency-key': paymentId, 'x-sluice-payment': paymentId };
 }
 
-export function answerHeaders(headers: Headers): Record<string, string | string[]> {
-  const answered: Record<string, string | string[]> = {};
-  for (const [name, value] of passing(headers)) {
+/** The upstream headers that the gateway forwards to the client, with names in lower case. */
+export function upstreamResponseHeaders(headers: Headers): Record<string, string | string[]> {
+  const returned: Record<string, string | string[]> = {};
+  for (const [name, value] of endToEndHeaders(headers)) {
     const isOfGateway = name.startsWith('x-sluice-') || name.startsWith('payment-');
-    if (isOfGateway || NEVER_ANSWERED.has(name)) continue;
-    answered[name] = Array.isArray(value) ? value.map(String) : String(value);
+    if (isOfGateway || NEVER_RETURNED.has(name)) continue;
+    returned[name] = Array.isArray(value) ? value.map(String) : String(value);
   }
-  return answered;
+  return returned;
 }
 
-/** Headers of a paid response: no shared cache may store it. */
-export function paidHeaders<Value extends string | readonly string[]>(
+/** Headers of a paid response, changed so that no shared cache stores it. */
+export function paidResponseHeaders<Value extends string | readonly string[]>(
   headers: Readonly<Record<string, Value>>,
 ): Record<string, Value | string> {
-  const kept = Object.entries(headers).filter(([name]) => !OF_SHARED_CACHES.test(name));
-  const control = String(headers['cache-control'] ?? '')
+  const otherHeaders = Object.entries(headers).filter(([name]) => !SHARED_CACHE_HEADER.test(name));
+  const directives = String(headers['cache-control'] ?? '')
     .split(',')
     .map((one) => one.trim())
     .filter((one) => one !== '' && !/^(public|private|s-maxage)\s*(=|$)/i.test(one));
-  return { ...Object.fromEntries(kept), 'cache-control': ['private', ...control].join(', ') };
+  return { ...Object.fromEntries(otherHeaders), 'cache-control': ['private', ...directives].join(', ') };
 }
 
-function passing(headers: Headers): readonly (readonly [string, unknown])[] {
-  const ofConnection = Object.entries(headers).filter(([name]) => name.toLowerCase() === 'connection');
-  const named = ofConnection
+function endToEndHeaders(headers: Headers): readonly (readonly [string, unknown])[] {
+  const connectionHeaders = Object.entries(headers).filter(([name]) => name.toLowerCase() === 'connection');
+  const connectionNames = connectionHeaders
     .flatMap(([, value]) => String(value).toLowerCase().split(','))
     .map((name) => name.trim());
   return Object.entries(headers)
     .map(([name, value]) => [name.toLowerCase(), value] as const)
-    .filter(([name, value]) => value !== undefined && !HOP_BY_HOP.has(name) && !named.includes(name));
+    .filter(
+      ([name, value]) => value !== undefined && !HOP_BY_HOP.has(name) && !connectionNames.includes(name),
+    );
 }

@@ -2,12 +2,12 @@ export interface Pattern {
   readonly segments: readonly string[];
 }
 
-/** Patterns of equal shape match the same paths: names of `:name` segments are ignored. */
+/** A text that is equal for patterns that match the same paths: without the names of `:name` segments. */
 export function shapeOf({ segments }: Pattern): string {
   return segments.map((one) => (one.startsWith(':') ? ':' : one)).join('/');
 }
 
-/** The shape for an upstream that parses paths leniently: {@link lenientForm}. */
+/** Like {@link shapeOf}, for an upstream that parses paths leniently: see {@link lenientForm}. */
 export function lenientShapeOf({ segments }: Pattern): string {
   return shapeOf({ segments: segments.map((one) => (one.startsWith(':') ? one : lenientForm(one))) });
 }
@@ -24,52 +24,60 @@ export function lenientForm(segment: string): string {
     .replace(/^ +/, '');
 }
 
-/** True if the pattern matches these path segments. `/files/*` matches `/files/`, but not `/files`. */
-export function fits({ segments: pattern }: Pattern, segments: readonly string[]): boolean {
-  const fixed = fixedOf(pattern);
-  const isOpen = fixed.length < pattern.length;
+/** True if the pattern matches the path with these segments. `/files/*` matches `/files/`, but not `/files`. */
+export function matchesPattern({ segments: pattern }: Pattern, segments: readonly string[]): boolean {
+  const fixedSegments = fixedSegmentsOf(pattern);
+  const isOpen = fixedSegments.length < pattern.length;
   return (
-    (isOpen ? segments.length > fixed.length : segments.length === fixed.length) &&
-    fixed.every((one, index) => (one.startsWith(':') ? segments[index] !== '' : one === segments[index]))
+    (isOpen ? segments.length > fixedSegments.length : segments.length === fixedSegments.length) &&
+    fixedSegments.every((one, index) =>
+      one.startsWith(':') ? segments[index] !== '' : one === segments[index],
+    )
   );
 }
 
-/** True if a lenient upstream may match the path to the pattern. `/files/*` then covers `/files`, its index. */
-export function fitsLeniently({ segments: pattern }: Pattern, segments: readonly string[]): boolean {
-  const fixed = fixedOf(pattern).filter((one) => one !== '');
+/**
+ * True if a lenient upstream may match the path to the pattern. For such an upstream, `/files/*` also matches `/files`.
+ */
+export function matchesLeniently({ segments: pattern }: Pattern, segments: readonly string[]): boolean {
+  const fixedSegments = fixedSegmentsOf(pattern).filter((one) => one !== '');
   const isOpen = pattern.at(-1) === '*';
-  const read = segments.map(lenientForm).filter((one) => one !== '');
+  const lenientSegments = segments.map(lenientForm).filter((one) => one !== '');
   return (
-    (isOpen ? read.length >= fixed.length : read.length === fixed.length) &&
-    fixed.every((one, index) => one.startsWith(':') || lenientForm(one) === read[index])
+    (isOpen
+      ? lenientSegments.length >= fixedSegments.length
+      : lenientSegments.length === fixedSegments.length) &&
+    fixedSegments.every((one, index) => one.startsWith(':') || lenientForm(one) === lenientSegments[index])
   );
 }
 
-function fixedOf(pattern: readonly string[]): readonly string[] {
+function fixedSegmentsOf(pattern: readonly string[]): readonly string[] {
   return pattern.at(-1) === '*' ? pattern.slice(0, -1) : pattern;
 }
 
-/** Sorts by precedence: at the first difference a literal precedes a `:name`, and a `:name` precedes `*`. */
-export function narrowerFirst(one: Pattern, other: Pattern): number {
-  return widths(one, other).find((difference) => difference !== 0) ?? 0;
+/**
+ * Compares patterns by precedence: at the first difference a literal precedes a `:name`, and a `:name` precedes `*`.
+ */
+export function compareByPrecedence(one: Pattern, other: Pattern): number {
+  return widthDifferences(one, other).find((difference) => difference !== 0) ?? 0;
 }
 
-/** True if `other` matches all paths of `one` and more. */
+/** True if `other` is wider in some segments and narrower in none. */
 export function isNarrower(one: Pattern, other: Pattern): boolean {
-  const differences = widths(one, other);
+  const differences = widthDifferences(one, other);
   return differences.every((by) => by <= 0) && differences.some((by) => by < 0);
 }
 
-/** A path that both patterns match although neither is narrower; null if there is none. */
-export function crossing(one: Pattern, other: Pattern): string | null {
+/** An example of a path that both patterns match although neither is narrower; null if there is none. */
+export function ambiguousPath(one: Pattern, other: Pattern): string | null {
   const path = commonPath(one.segments, other.segments);
-  const differences = widths(one, other);
+  const differences = widthDifferences(one, other);
   const isCrossed = differences.some((by) => by < 0) && differences.some((by) => by > 0);
   return isCrossed ? path : null;
 }
 
-/** Positive where `one` is wider. Ends at the first `*`, which covers all later segments. */
-function widths(one: Pattern, other: Pattern): readonly number[] {
+/** For each segment: positive if `one` is wider there. Ends at the first `*`, which covers all later segments. */
+function widthDifferences(one: Pattern, other: Pattern): readonly number[] {
   const differences: number[] = [];
   const length = Math.max(one.segments.length, other.segments.length);
   for (let index = 0; index < length; index += 1) {

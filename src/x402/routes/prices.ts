@@ -8,42 +8,48 @@ const USDC_DECIMALS = 6;
 type Amount = NonNullable<RouteEntry['price']>;
 export type Price = Pick<PricedRoute, 'asset' | 'amount' | 'decimals' | 'finalizedAbove'>;
 
-/** The price of a route, null if it has none; with the faults of its keys. */
+/**
+ * The price of an entry, and the faults of its price keys. `price` is null for a free route, or if there are faults.
+ */
 export function priceOf(
-  { price, asset: named, decimals: set, finalizedAbove }: RouteEntry,
+  { price, asset: configuredAsset, decimals: configuredDecimals, finalizedAbove }: RouteEntry,
   network: Network,
 ): { readonly price: Price | null; readonly faults: readonly string[] } {
   if (price === undefined) return { price: null, faults: [] };
-  const failed = (...faults: string[]) => ({ price: null, faults });
-  const assets = new Set([named, price.asset, finalizedAbove?.asset]);
+  const invalid = (...faults: string[]) => ({ price: null, faults });
+  const assets = new Set([configuredAsset, price.asset, finalizedAbove?.asset]);
   assets.delete(undefined);
-  if (assets.size > 1) return failed('.asset: must be the same wherever it is set in one route');
+  if (assets.size > 1) return invalid('.asset: must be the same in asset, price and finalizedAbove');
   const [one = 'USDC'] = assets;
   const asset = one === 'USDC' ? network.usdc : one;
-  const decimals = asset === network.usdc ? USDC_DECIMALS : set;
-  if (set !== undefined && set !== decimals)
-    return failed(`.decimals: must be ${decimals}: USDC has ${decimals} decimals`);
+  const decimals = asset === network.usdc ? USDC_DECIMALS : configuredDecimals;
+  if (configuredDecimals !== undefined && configuredDecimals !== decimals)
+    return invalid(`.decimals: must be ${decimals}, the decimals of USDC`);
   const amount = unitsOf(price, decimals);
-  const above = finalizedAbove === undefined ? null : unitsOf(finalizedAbove, decimals);
+  const finalizedAboveUnits = finalizedAbove === undefined ? null : unitsOf(finalizedAbove, decimals);
   const faults: string[] = [];
   if (typeof amount === 'string') faults.push(`.price: ${amount}`);
-  if (amount === 0n) faults.push('.price: must be above 0; a route that costs nothing has "free": true');
-  if (typeof above === 'string') faults.push(`.finalizedAbove: ${above}`);
-  if (faults.length > 0 || typeof amount === 'string' || typeof above === 'string') return failed(...faults);
+  if (amount === 0n) faults.push('.price: must be above 0; for a route that costs nothing, set "free": true');
+  if (typeof finalizedAboveUnits === 'string') faults.push(`.finalizedAbove: ${finalizedAboveUnits}`);
+  if (faults.length > 0 || typeof amount === 'string' || typeof finalizedAboveUnits === 'string')
+    return invalid(...faults);
   const isDecimal = [price, finalizedAbove].some((one) => one !== undefined && 'decimal' in one);
-  const mustHave = isDecimal ? (decimals ?? null) : null;
-  return { price: { asset, amount, decimals: mustHave, finalizedAbove: above }, faults };
+  const requiredDecimals = isDecimal ? (decimals ?? null) : null;
+  return {
+    price: { asset, amount, decimals: requiredDecimals, finalizedAbove: finalizedAboveUnits },
+    faults,
+  };
 }
 
 function unitsOf(amount: Amount, decimals: number | undefined): bigint | string {
-  if ('amount' in amount) return bounded(BigInt(amount.amount));
+  if ('amount' in amount) return withinU64(BigInt(amount.amount));
   if (decimals === undefined)
-    return 'a decimal needs the decimals of the mint: set decimals, or give base units such as {"amount": "1000"}';
+    return 'a decimal price of this asset requires the key decimals; or use base units such as {"amount": "1000"}';
   const [whole = '0', fraction = ''] = amount.decimal.split('.');
-  if (fraction.length > decimals) return `must have at most ${decimals} digits after the point`;
-  return bounded(BigInt(whole + fraction.padEnd(decimals, '0')));
+  if (fraction.length > decimals) return `must have at most ${decimals} digits after the decimal point`;
+  return withinU64(BigInt(whole + fraction.padEnd(decimals, '0')));
 }
 
-function bounded(units: bigint): bigint | string {
+function withinU64(units: bigint): bigint | string {
   return units > U64_MAX ? `must be at most ${U64_MAX} base units` : units;
 }

@@ -3,13 +3,21 @@ import { DomainError, messageOf } from '../../domain/errors.ts';
 import { describeIssue } from '../../domain/validation-messages.ts';
 import type { StoredAnswer } from '../../ledger/x402/obligations.ts';
 import { ambiguousKeys, isObject } from '../formats/json.ts';
-import { faultsOfIssue, faultsOfKeys, faultsOfPairs, type Placed, type RoutesPlace } from './faults.ts';
+import {
+  faultsOfIssue,
+  faultsOfKeys,
+  faultsOfPairs,
+  type IndexedRoute,
+  type RoutesContext,
+} from './faults.ts';
 import { type Price, priceOf } from './prices.ts';
 import type { Method, Route } from './route.ts';
 import { RouteEntry, RoutesFile } from './schema.ts';
 
-/** Parses a routes file. Throws DomainError InvalidRequest with each fault and its place, one per line. */
-export function readRoutesFile(path: string, place: RoutesPlace): readonly Route[] {
+/**
+ * Reads and parses a routes file. Throws DomainError InvalidRequest that lists every fault with its place in the file.
+ */
+export function readRoutesFile(path: string, place: RoutesContext): readonly Route[] {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -20,42 +28,42 @@ export function readRoutesFile(path: string, place: RoutesPlace): readonly Route
 }
 
 /** Parses the text of a routes file; `name` identifies it in errors. */
-export function readRoutes(text: string, place: RoutesPlace, name: string): readonly Route[] {
+export function readRoutes(text: string, place: RoutesContext, name: string): readonly Route[] {
   const json = readJson(text, name);
   const parsed = RoutesFile.safeParse(json, { error: describeIssue });
   const faults = parsed.success ? [] : parsed.error.issues.flatMap(faultsOfIssue);
   const { payTo, routes: entries } = isObject(json) ? json : {};
-  const placed: Placed[] = [];
+  const indexedRoutes: IndexedRoute[] = [];
   for (const [index, raw] of (Array.isArray(entries) ? entries : []).entries()) {
     const at = `routes[${index}]`;
     if (isObject(raw))
       faults.push(...faultsOfKeys(raw, payTo !== undefined, place).map((fault) => at + fault));
     const entry = RouteEntry.safeParse(raw, { error: describeIssue });
     if (!entry.success) continue;
-    const { price, faults: wrong } = priceOf(entry.data, place.network);
-    faults.push(...wrong.map((fault) => at + fault));
-    if (wrong.length === 0)
-      placed.push(
+    const { price, faults: priceFaults } = priceOf(entry.data, place.network);
+    faults.push(...priceFaults.map((fault) => at + fault));
+    if (priceFaults.length === 0)
+      indexedRoutes.push(
         ...methodsOf(entry.data).map((method) => ({
           index,
           route: routeOf(entry.data, method, price, String(payTo)),
         })),
       );
   }
-  faults.push(...faultsOfPairs(placed));
+  faults.push(...faultsOfPairs(indexedRoutes));
   if (faults.length > 0) throw invalid(name, faults);
-  return placed.map(({ route }) => route);
+  return indexedRoutes.map(({ route }) => route);
 }
 
-/** Parses JSON without two prices for one key. */
+/** Parses JSON. A key with two values is refused, so that no price is ambiguous. */
 function readJson(text: string, name: string): unknown {
-  let twice: readonly string[];
+  let duplicateKeys: readonly string[];
   try {
-    twice = ambiguousKeys(text);
+    duplicateKeys = ambiguousKeys(text);
   } catch (error) {
     throw invalid(name, [`must be JSON: ${messageOf(error)}`]);
   }
-  const faults = twice.map((key) => `the key ${key} is there twice in one object`);
+  const faults = duplicateKeys.map((key) => `the key ${key} appears twice in one object`);
   if (faults.length > 0) throw invalid(name, faults);
   return JSON.parse(text) as unknown;
 }
@@ -76,12 +84,12 @@ function routeOf(entry: RouteEntry, method: Method, price: Price | null, payTo: 
   if (price === null) return { kind: 'free', ...common };
   const { description, mimeType, flow, retryUnsafe, paymentIdentifier, maxTimeoutSeconds } = entry;
   const { maxAnswerBytes = null, memo = null } = entry;
-  const sale = { description, mimeType, flow, retryUnsafe, paymentIdentifier, maxTimeoutSeconds };
+  const saleFields = { description, mimeType, flow, retryUnsafe, paymentIdentifier, maxTimeoutSeconds };
   return {
     kind: 'priced',
     ...common,
     ...price,
-    ...sale,
+    ...saleFields,
     maxAnswerBytes,
     memo,
     payTo: entry.payTo ?? payTo,

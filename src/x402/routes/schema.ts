@@ -12,10 +12,12 @@ const asset = z
   .string()
   .refine((text) => text === 'USDC' || isAddress(text), 'must be USDC or the address of a mint')
   .describe('USDC, or the address of a mint. Default: USDC');
-const units = z.string().regex(/^(0|[1-9]\d{0,19})$/, 'must be base units such as "1000"');
-const decimal = z.string().regex(/^(0|[1-9]\d{0,19})(\.\d{1,18})?$/, 'must be a decimal such as "0.001"');
+const units = z.string().regex(/^(0|[1-9]\d{0,19})$/, 'must be base units in quotes, such as "1000"');
+const decimal = z
+  .string()
+  .regex(/^(0|[1-9]\d{0,19})(\.\d{1,18})?$/, 'must be a decimal in quotes, such as "0.001"');
 
-/** Output: a decimal or base units, with the asset if it is set here. */
+/** The output has either `decimal` or `amount` (base units). Its `asset` is set only if the entry sets it here. */
 const amount = z
   .union(
     [
@@ -34,14 +36,17 @@ const path = z
   .max(500)
   .regex(
     new RegExp(String.raw`^/(?:\*|${SEGMENT}(?:/${SEGMENT})*(?:/\*)?)?$`),
-    'must be a path such as /reports/:id or /files/*, of letters, digits and -._~, with no slash at the end',
+    'must be a path such as /reports/:id or /files/*, of letters, digits and -._~, without a slash at the end',
   )
   .refine(
     (text) => !text.split('/').some((one) => one.endsWith('.')),
-    'must have no segment that ends with a dot',
+    'must not have a segment that ends with a dot',
   )
-  .refine((text) => new Set(namesOf(text)).size === namesOf(text).length, 'must not use a :name twice')
-  .describe('`:name` matches one segment; `/*` at the end matches the slash and all that follows');
+  .refine(
+    (text) => new Set(parameterNames(text)).size === parameterNames(text).length,
+    'must not use a :name twice',
+  )
+  .describe('`:name` matches one segment; `/*` at the end matches all further segments');
 
 const answer = z
   .strictObject({
@@ -51,7 +56,10 @@ const answer = z
         z
           .string()
           .regex(/^[a-z0-9-]+$/, 'must be a header name in lower case')
-          .refine((name) => !FORBIDDEN_ANSWER_HEADERS.test(name), 'must not be a header of the connection'),
+          .refine(
+            (name) => !FORBIDDEN_ANSWER_HEADERS.test(name),
+            'must not be a header that the gateway sets itself',
+          ),
         z.string().regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'),
       )
       .default({}),
@@ -61,18 +69,21 @@ const answer = z
 
 const upstream = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-  .refine((text) => isBaseUrl(text), 'must have no user, password, query or fragment')
-  .describe('Base URL: the gateway appends path and query of the request to it');
+  .refine((text) => isBaseUrl(text), 'must not have a user, password, query or fragment')
+  .describe('Base URL, to which the gateway appends the path and query of the request');
 
 const method = z.enum(METHODS);
 
-/** One entry of `routes`. read-routes.ts checks which keys may be combined. */
+/** One entry of `routes`. `faultsOfKeys` checks which keys may be combined. */
 export const RouteEntry = z
   .strictObject({
     path,
     method: method.optional().describe('Default: GET'),
     methods: z.array(method).min(1).optional().describe('Several methods, instead of `method`'),
-    free: z.literal(true).optional().describe('The route costs nothing; every other route has a price'),
+    free: z
+      .literal(true)
+      .optional()
+      .describe('The route costs nothing. Required for a route without a price'),
     price: amount.optional(),
     asset: asset.optional(),
     decimals: z
@@ -80,7 +91,7 @@ export const RouteEntry = z
       .min(0)
       .max(18)
       .optional()
-      .describe('Decimals of the mint; for a decimal price of a mint'),
+      .describe('Decimals of the mint. Required for a decimal price in an asset other than USDC'),
     payTo: wallet.optional(),
     description: z.string().max(500).default(''),
     mimeType: z
@@ -94,16 +105,18 @@ export const RouteEntry = z
       .enum(['settle-first', 'serve-first'])
       .default('settle-first')
       .describe(
-        'serve-first: the gateway asks the upstream first, and holds the answer back until it is paid',
+        'settle-first: the gateway settles the payment, and then calls the upstream. serve-first: the gateway calls the upstream first, and returns its response after the payment is settled',
       ),
     finalizedAbove: amount
       .optional()
-      .describe('The gateway waits for finalized where the price is above this'),
+      .describe('Above this price the gateway waits until the payment is finalized, instead of confirmed'),
     maxAnswerBytes: z.int().min(1024).max(MAX_ANSWER_BYTES).optional(),
     retryUnsafe: z
       .boolean()
       .default(false)
-      .describe('The upstream may get a POST or PATCH twice, with the same Idempotency-Key'),
+      .describe(
+        'The gateway may send a POST or PATCH to the upstream more than once, with the same Idempotency-Key',
+      ),
     paymentIdentifier: z.enum(['off', 'optional', 'required']).default('optional'),
     maxTimeoutSeconds: z.int().min(5).max(600).default(60),
     memo: z
@@ -111,7 +124,7 @@ export const RouteEntry = z
       .min(1)
       .refine((text) => Buffer.byteLength(text) <= 256, 'must have at most 256 bytes')
       .optional()
-      .describe('Text that each payment must carry as its only memo'),
+      .describe('Text that each payment must have as its only memo'),
   })
   .meta({
     allOf: [
@@ -124,7 +137,7 @@ export type RouteEntry = z.output<typeof RouteEntry>;
 
 export const RoutesFile = z.strictObject({
   $schema: z.string().optional(),
-  payTo: wallet.optional().describe('Wallet that is paid by every route without a payTo of its own'),
+  payTo: wallet.optional().describe('Wallet that receives the payments of every route without its own payTo'),
   routes: z.array(RouteEntry).min(1),
 });
 
@@ -132,7 +145,7 @@ export function routesJsonSchema(): object {
   return z.toJSONSchema(RoutesFile, { io: 'input' });
 }
 
-function namesOf(path: string): readonly string[] {
+function parameterNames(path: string): readonly string[] {
   return path.split('/').filter((segment) => segment.startsWith(':'));
 }
 

@@ -9,12 +9,12 @@ export type Fees = Pick<ExactPayment, 'computeUnitLimit' | 'computeUnitPriceMicr
 const SET_COMPUTE_UNIT_LIMIT = 2;
 const SET_COMPUTE_UNIT_PRICE = 3;
 const LAMPORTS_PER_SIGNATURE = 5_000n;
-/** 5 lamports a compute unit. Source: scheme_exact_svm. */
+/** 5 lamports for each compute unit. Source: scheme_exact_svm. */
 export const MAX_PRICE_MICRO_LAMPORTS = 5_000_000n;
 
 /**
- * Instructions 0 and 1 must set the compute unit limit and price. The total fee, and the priority fee relative to
- * the value of the payment, must be within the limits.
+ * Checks the fees of a message and returns them. The first two instructions must set the compute unit limit and price.
+ * The total fee, and the priority fee in relation to the value of the payment, must be within the limits.
  * @throws BrokenRule
  */
 export function checkFees(
@@ -33,43 +33,43 @@ export function checkFees(
   if (computeUnitLimit > maxComputeUnits)
     refuse(
       REASONS.computeLimitTooHigh,
-      `the compute unit limit is ${computeUnitLimit}; ${maxComputeUnits} is allowed`,
+      `the compute unit limit is ${computeUnitLimit}; at most ${maxComputeUnits} is allowed`,
     );
   if (price > MAX_PRICE_MICRO_LAMPORTS)
     refuse(
       REASONS.computePriceTooHigh,
-      `the price of a compute unit is ${price} micro-lamports; ${MAX_PRICE_MICRO_LAMPORTS} is allowed`,
+      `the compute unit price is ${price} micro-lamports; at most ${MAX_PRICE_MICRO_LAMPORTS} is allowed`,
     );
   const fees = feesOf(signers.length, computeUnitLimit, price);
   if (fees.feeLamports > maxFeeLamports)
     refuse(
       REASONS.computePriceTooHigh,
-      `the fee is ${fees.feeLamports} lamports; ${maxFeeLamports} lamports are allowed`,
+      `the fee is ${fees.feeLamports} lamports; at most ${maxFeeLamports} are allowed`,
     );
-  checkShare(priorityLamports(computeUnitLimit, price), limits, terms);
+  checkPriorityShare(priorityLamports(computeUnitLimit, price), limits, terms);
   return fees;
 }
 
-/** Limits the priority fee (lamports) to a share of the payment's value, for assets with a configured value. */
-function checkShare(
+/** Limits the priority fee (lamports) to `maxFeePercent` of the payment's value, for assets with a configured value. */
+function checkPriorityShare(
   priority: bigint,
   { assetLamports, maxFeePercent }: Limits,
   { asset, decimals, amount }: Pick<Terms, 'asset' | 'decimals' | 'amount'>,
 ): void {
   const lamportsPerToken = assetLamports.get(asset);
   if (lamportsPerToken === undefined) return;
-  const allowed = (amount * lamportsPerToken * maxFeePercent) / (100n * 10n ** BigInt(decimals));
-  if (priority > allowed)
+  const maxPriorityLamports = (amount * lamportsPerToken * maxFeePercent) / (100n * 10n ** BigInt(decimals));
+  if (priority > maxPriorityLamports)
     refuse(
       REASONS.computePriceTooHigh,
-      `the priority fee is ${priority} lamports; ${allowed} are allowed, ${maxFeePercent} percent of what the payment is worth`,
+      `the priority fee is ${priority} lamports; at most ${maxPriorityLamports} are allowed, which is ${maxFeePercent} percent of the payment's value`,
     );
 }
 
-/** The fee of a transaction with this number of signatures. Source: docs/interface.md, Prioritization fee rules 2. */
-export function feesOf(signatures: number, computeUnitLimit: number, price: bigint): Fees {
+/** The fees of a transaction. `price` is in micro-lamports. Source: docs/interface.md, Prioritization fee rules 2. */
+export function feesOf(signatureCount: number, computeUnitLimit: number, price: bigint): Fees {
   const priority = priorityLamports(computeUnitLimit, price);
-  const feeLamports = BigInt(signatures) * LAMPORTS_PER_SIGNATURE + priority;
+  const feeLamports = BigInt(signatureCount) * LAMPORTS_PER_SIGNATURE + priority;
   return { computeUnitLimit, computeUnitPriceMicroLamports: price, feeLamports };
 }
 

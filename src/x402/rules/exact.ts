@@ -19,32 +19,30 @@ type MessageTerms = Pick<
 >;
 
 interface ExactBounds {
-  /** Addresses of all our fee payers, retired ones included. */
+  /** Addresses of all our fee payers, including those that new quotes no longer name. */
   readonly managed: readonly string[];
   readonly limits: Limits;
 }
 
 const MIN_INSTRUCTIONS = 3;
 const MAX_INSTRUCTIONS = 7;
-/** Wallets add Lighthouse assertions to transactions that they sign. */
+/** Allowed because wallets add Lighthouse assertions to the transactions that they sign. */
 export const LIGHTHOUSE_PROGRAM = 'L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95';
 
 /**
- * Checks that wire bytes pay the terms by scheme `exact`, versions 1 and 2. Calls no node; cheap checks come first.
- * The fee payer may have signed or not. Refusals have codes of version 2: see `reasonOfVersion1`. Source:
- * scheme_exact_svm.
+ * Checks that wire bytes pay the terms by scheme `exact`, versions 1 and 2. Calls no node. The fee payer's signature
+ * can be missing. Refusals have codes of version 2: see `reasonOfVersion1`. Source: scheme_exact_svm.
  */
 export function checkExact(wire: Uint8Array, terms: Terms, bounds: ExactBounds): Checked {
-  return checkWire(wire, (read) => {
-    const { transfer, fees } = checkExactMessage(read.message, terms, bounds);
-    const signature = checkSignatures(read.signed, 'may-be-missing');
-    return paymentOf(read, terms.asset, transfer, fees, signature);
+  return checkWire(wire, (transaction) => {
+    const { transfer, fees } = checkExactMessage(transaction.message, terms, bounds);
+    const signature = checkSignatures(transaction.signed, 'may-be-missing');
+    return paymentOf(transaction, terms.asset, transfer, fees, signature);
   });
 }
 
 /**
- * All rules of scheme `exact` that need no signature. Applied to presented payments, and again before a fee payer
- * signs.
+ * Checks all rules of scheme `exact` that need no signature. The signer applies these again before a fee payer signs.
  * @throws BrokenRule Source: scheme_exact_svm.
  */
 export function checkExactMessage(
@@ -57,7 +55,7 @@ export function checkExactMessage(
   if (signers.length > limits.maxSigners)
     refuse(
       REASONS.signers,
-      `the transaction has ${signers.length} signers; ${limits.maxSigners} are allowed`,
+      `the transaction has ${signers.length} signers; at most ${limits.maxSigners} are allowed`,
     );
   if (instructions.length < MIN_INSTRUCTIONS || instructions.length > MAX_INSTRUCTIONS)
     refuse(
@@ -73,12 +71,12 @@ export function checkExactMessage(
 
 function checkFeePayer({ feePayer }: DecodedMessage, terms: MessageTerms, managed: readonly string[]): void {
   if (!managed.includes(terms.feePayer))
-    refuse(REASONS.feePayerNotManaged, `the fee payer ${terms.feePayer} is not one of this facilitator`);
+    refuse(REASONS.feePayerNotManaged, `this facilitator does not sign for the fee payer ${terms.feePayer}`);
   if (feePayer !== terms.feePayer)
     refuse(REASONS.feePayerMismatch, `the fee payer is ${feePayer}; it must be ${terms.feePayer}`);
 }
 
-/** The transfer matches the terms. No key of ours is its source, its authority, or the owner of its destination. */
+/** Checks that the transfer matches the terms, and that no fee payer is its authority or owns one of its accounts. */
 function checkTransfer(
   instruction: DecodedInstruction | undefined,
   terms: MessageTerms,
@@ -90,24 +88,30 @@ function checkTransfer(
   if (managed.includes(authority) || managed.includes(payTo))
     refuse(REASONS.feePayerPays, 'a fee payer is the authority or the recipient of the transfer');
   if (transfer.mint !== asset)
-    refuse(REASONS.mint, `the transfer is of mint ${transfer.mint}; it must be ${asset}`);
+    refuse(REASONS.mint, `the transfer has mint ${transfer.mint}; the terms require ${asset}`);
   if (transfer.decimals !== terms.decimals)
-    refuse(REASONS.mint, `the transfer names ${transfer.decimals} decimals; the mint has ${terms.decimals}`);
+    refuse(REASONS.mint, `the transfer has ${transfer.decimals} decimals; the mint has ${terms.decimals}`);
   if (transfer.amount !== terms.amount)
-    refuse(REASONS.amount, `the transfer is of ${transfer.amount} base units; it must be ${terms.amount}`);
+    refuse(
+      REASONS.amount,
+      `the transfer has ${transfer.amount} base units; the terms require ${terms.amount}`,
+    );
   if (destination !== ataOf(payTo, asset, tokenProgram))
     refuse(
       REASONS.recipient,
-      `the transfer credits ${destination}; it must be the associated token account of ${payTo}`,
+      `the transfer credits ${destination}, which is not the associated token account of ${payTo}`,
     );
   if (source === destination)
-    refuse(REASONS.recipient, `the transfer credits the account that it debits: ${source}`);
+    refuse(
+      REASONS.recipient,
+      `the source and the destination of the transfer are the same account: ${source}`,
+    );
   if (managed.some((key) => source === ataOf(key, asset, tokenProgram)))
     refuse(REASONS.feePayerPays, `the source of the transfer, ${source}, belongs to a fee payer`);
   return transfer;
 }
 
-/** Only TransferChecked: no trailing bytes, no multisig or transfer hook accounts, and the authority signs. */
+/** Accepts only TransferChecked without trailing bytes and without accounts of a multisig or transfer hook. */
 function readExactTransfer(
   instruction: DecodedInstruction | undefined,
   tokenProgram: string,
@@ -127,25 +131,31 @@ function readExactTransfer(
   return transfer;
 }
 
-/** Our keys appear only as the message's fee payer. Programs could use the signature at any other position. */
+/**
+ * Checks that our keys appear only as the message's fee payer. A program that gets one as an account could use its
+ * signature.
+ */
 function checkIsolation(
   { instructions, accounts, feePayer }: DecodedMessage,
   managed: readonly string[],
 ): void {
   const [, ...others] = accounts;
-  const named = others.find((address) => managed.includes(address));
+  const otherAccount = others.find((address) => managed.includes(address));
   const isUsed = instructions.some((instruction) =>
     instruction.accounts.some(({ address }) => address === feePayer),
   );
-  if (named === undefined && !isUsed) return;
-  refuse(REASONS.feePayerIncluded, `the transaction uses the fee payer ${named ?? feePayer} as an account`);
+  if (otherAccount === undefined && !isUsed) return;
+  refuse(
+    REASONS.feePayerIncluded,
+    `the transaction uses the fee payer ${otherAccount ?? feePayer} as an account`,
+  );
 }
 
 const ORDINALS = ['fourth', 'fifth', 'sixth', 'seventh'];
 
 /**
- * Instructions after the transfer: Lighthouse assertions, and at most one memo without accounts. A `memo` of the
- * terms is required.
+ * Checks the instructions after the transfer: only Lighthouse assertions and at most one memo, without accounts, are
+ * allowed. If the terms have a `memo`, it is required.
  * @throws BrokenRule
  */
 function checkExtras(extras: readonly DecodedInstruction[], memo: string | null): void {
@@ -159,17 +169,18 @@ function checkExtras(extras: readonly DecodedInstruction[], memo: string | null)
     if (program === MEMO_PROGRAM && accounts.length > 0)
       refuse(reason, `instruction ${index + 4} is a memo with accounts; it must have none`);
   });
-  const memos = extras.filter(({ program }) => program === MEMO_PROGRAM).length;
-  if (memos > 1) refuse(REASONS.memoCount, `the transaction has ${memos} memos; one is allowed`);
+  const memoCount = extras.filter(({ program }) => program === MEMO_PROGRAM).length;
+  if (memoCount > 1)
+    refuse(REASONS.memoCount, `the transaction has ${memoCount} memos; at most one is allowed`);
   if (memo !== null) checkOnlyMemo(extras, memo);
 }
 
-/** Exactly one instruction must be a memo, and equal `memo` in UTF-8 bytes. @throws BrokenRule */
+/** Checks that exactly one instruction is a memo, and that its bytes are `memo` in UTF-8. @throws BrokenRule */
 export function checkOnlyMemo(instructions: readonly DecodedInstruction[], memo: string): void {
   const memos = instructions.filter(({ program }) => program === MEMO_PROGRAM);
   const [found] = memos;
   if (found === undefined || memos.length > 1)
-    refuse(REASONS.memoCount, `the transaction has ${memos.length} memos; it must have one: ${memo}`);
+    refuse(REASONS.memoCount, `the transaction has ${memos.length} memos; it must have exactly one: ${memo}`);
   if (!Buffer.from(memo, 'utf8').equals(found.data))
     refuse(REASONS.memo, `the memo of the transaction must be ${memo}`);
 }
@@ -179,22 +190,24 @@ export function hasMemo(instructions: readonly DecodedInstruction[], memo: strin
   return instructions.some(({ program, data }) => program === MEMO_PROGRAM && text.equals(data));
 }
 
-const MAX_ATAS = 4096;
-const knownAtas = new Map<string, string | null>();
+const MAX_CACHED_ATAS = 4096;
+const ataCache = new Map<string, string | null>();
 
-/** Cached `deriveAta`, which takes a millisecond. Null if the owner is off the curve. */
+/**
+ * The associated token account; null if the owner is off the curve. Cached, because the derivation takes a millisecond.
+ */
 export function ataOf(owner: string, mint: string, program: string): string | null {
   const key = `${owner} ${mint} ${program}`;
-  const known = knownAtas.get(key);
+  const known = ataCache.get(key);
   if (known !== undefined) return known;
-  const [oldest] = knownAtas.keys();
-  if (knownAtas.size >= MAX_ATAS && oldest !== undefined) knownAtas.delete(oldest);
+  const [oldest] = ataCache.keys();
+  if (ataCache.size >= MAX_CACHED_ATAS && oldest !== undefined) ataCache.delete(oldest);
   let ata: string | null = null;
   try {
     ata = deriveAta(owner, mint, program);
   } catch (error) {
     if (!isDomainError(error)) throw error;
   }
-  knownAtas.set(key, ata);
+  ataCache.set(key, ata);
   return ata;
 }

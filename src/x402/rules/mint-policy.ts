@@ -4,7 +4,10 @@ import type { MintInfo } from '../../solana/tokens/mint.ts';
 import type { TokenAccountInfo } from '../../solana/tokens/token-account.ts';
 import { tokenPolicy } from '../../solana/tokens/token-policy.ts';
 
-/** Stricter than for withdrawals: exactly the price must arrive and stay. Wrapped SOL is an ordinary token. */
+/**
+ * Stricter than the rules for withdrawals, so that the seller gets exactly the price and keeps it. Wrapped SOL is
+ * allowed.
+ */
 const SALE_RULES: TokenPolicy = {
   permanentDelegate: 'reject',
   pausableConfig: 'reject',
@@ -16,8 +19,9 @@ const SALE_RULES: TokenPolicy = {
 };
 
 /**
- * Why this mint cannot be used for sales; null if it can. `policy` overrides single rules by extension name:
- * `transferFeeConfig: 'allow'` permits a fee too. A hook program is always refused: `exact` has no accounts for it.
+ * Why this mint cannot be used for sales; null if it can. `policy` overrides rules by extension name; with
+ * `transferFeeConfig: 'allow'`, a transfer fee is allowed too. A transfer hook is always refused, because scheme
+ * `exact` has no accounts for its program.
  */
 export function mintRefusal(mint: MintInfo, policy: TokenPolicy = {}): StatusReason | null {
   const { transferHook: _, ...rules } = { ...SALE_RULES, ...policy };
@@ -38,11 +42,11 @@ export function recipientRefusal(
   if (account === null)
     return {
       code: 'no_token_account',
-      message: `${payTo} has no associated token account for ${mint.address}: create it`,
+      message: `${payTo} has no associated token account for mint ${mint.address}: create it`,
     };
   const verdict = tokenPolicy(mint, account, payTo, { ...SALE_RULES, ...policy });
   if (!verdict.ok) return verdict.reason;
-  // The account requires the memo before the transfer; `exact` has it after the transfer.
+  // The account requires a memo before the transfer; scheme `exact` allows one only after the transfer.
   if (!verdict.memoRequired) return null;
   return {
     code: 'memo_required',
@@ -50,14 +54,17 @@ export function recipientRefusal(
   };
 }
 
-/** A fee of the current or a later epoch: the seller would receive less than the buyer pays. */
+/** Refuses a transfer fee of the current or a later epoch: the seller would receive less than the buyer pays. */
 function feeRefusal({ transferFee }: MintInfo): StatusReason | null {
   if (transferFee === null) return null;
   const { olderTransferFee, newerTransferFee } = transferFee;
-  const points = Math.max(olderTransferFee.transferFeeBasisPoints, newerTransferFee.transferFeeBasisPoints);
-  if (points === 0) return null;
+  const basisPoints = Math.max(
+    olderTransferFee.transferFeeBasisPoints,
+    newerTransferFee.transferFeeBasisPoints,
+  );
+  if (basisPoints === 0) return null;
   return {
     code: 'transfer_fee',
-    message: `the token withholds a fee of up to ${points} basis points of every transfer`,
+    message: `the mint withholds a fee of up to ${basisPoints} basis points from each transfer`,
   };
 }

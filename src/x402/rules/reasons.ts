@@ -22,7 +22,7 @@ export const REASONS = {
   memo: 'invalid_exact_svm_payload_memo_mismatch',
 } as const;
 
-/** A broken rule; `reason` is a code of the x402 specification. Callers of the rules get it as `Refused`. */
+/** A broken rule of a payment. `reason` is a code of the x402 specification. `checkWire` converts it to `Refused`. */
 export class BrokenRule extends Error {
   override readonly name = 'BrokenRule';
   readonly reason: string;
@@ -38,7 +38,7 @@ export function refuse(reason: string, message: string): never {
   throw new BrokenRule(reason, message);
 }
 
-/** Codes without the prefix of version 2 in version 1. */
+/** Codes that have no prefix in version 1. */
 const UNPREFIXED: ReadonlySet<string> = new Set([
   'unsupported_scheme',
   'network_mismatch',
@@ -49,8 +49,8 @@ const UNPREFIXED: ReadonlySet<string> = new Set([
 ]);
 const PREFIX = 'invalid_exact_svm_';
 
-/** Converts a code of version 2 to version 1. Codes that both versions share are unchanged. */
+/** Converts a code of version 2 to version 1. Most codes are equal in both versions. */
 export function reasonOfVersion1(reason: string): string {
-  const rest = reason.startsWith(PREFIX) ? reason.slice(PREFIX.length) : reason;
-  return UNPREFIXED.has(rest) ? rest : reason;
+  const unprefixed = reason.startsWith(PREFIX) ? reason.slice(PREFIX.length) : reason;
+  return UNPREFIXED.has(unprefixed) ? unprefixed : reason;
 }

@@ -8,7 +8,7 @@ import { readPaymentMessage } from './transaction.ts';
 const integer = z.string().regex(/^\d{1,20}$/);
 
 /** The terms of a signing task for a payment. Integers are decimal strings; amounts are base units. */
-const terms = z.object({
+const TaskTerms = z.object({
   asset: z.string(),
   tokenProgram: z.string(),
   decimals: integer,
@@ -20,11 +20,11 @@ const terms = z.object({
 });
 
 /**
- * A fee payer signs only messages that pass scheme `exact`, with itself as fee payer. The signer knows no other fee
- * payer, and the fee limits the number of signers. Throws DomainError SigningRefused.
+ * Signing rule of a fee payer: the message must pass scheme `exact` with this key as its fee payer. Only the fee limit
+ * bounds the number of signers, because each signature costs a fee. Throws DomainError SigningRefused.
  */
 export const paymentPolicy: Policy = (bytes, taskTerms, signer, bounds) => {
-  const { decimals, amount, maxFeeLamports, maxComputeUnits, ...rest } = readTerms(terms, taskTerms);
+  const { decimals, amount, maxFeeLamports, maxComputeUnits, ...rest } = readTerms(TaskTerms, taskTerms);
   const numbers = { decimals: Number(decimals), amount: BigInt(amount) };
   const limits = {
     maxComputeUnits: Number(maxComputeUnits),
@@ -39,7 +39,9 @@ export const paymentPolicy: Policy = (bytes, taskTerms, signer, bounds) => {
     const { fees } = checkExactMessage(message, messageTerms, { managed: [signer], limits });
     const price = fees.computeUnitPriceMicroLamports;
     if (price > bounds.priceCapMicroLamports)
-      throw signingRefused(`its price of a compute unit is ${price} micro-lamports`);
+      throw signingRefused(
+        `the compute unit price is ${price} micro-lamports; at most ${bounds.priceCapMicroLamports} is allowed`,
+      );
   } catch (error) {
     if (error instanceof BrokenRule) throw signingRefused(`${error.message} (${error.reason})`);
     throw error;

@@ -23,14 +23,14 @@ export interface WireTransaction {
 const MAX_WIRE_BYTES = 1232;
 const SIGNATURE_BYTES = 64;
 
-/** Reads the wire bytes and runs `check`. Converts a broken rule to a refusal, with the payer if known. */
-export function checkWire(wire: Uint8Array, check: (read: WireTransaction) => ExactPayment): Checked {
+/** Decodes the wire bytes and runs `check`. Converts a broken rule to a refusal, with the payer if it could be read. */
+export function checkWire(wire: Uint8Array, check: (transaction: WireTransaction) => ExactPayment): Checked {
   let payer: string | null = null;
   try {
-    const read = readWire(wire);
-    payer = payerOf(read.message);
-    checkLifetime(read.message);
-    return { ok: true, payment: check(read) };
+    const transaction = readWire(wire);
+    payer = payerOf(transaction.message);
+    checkLifetime(transaction.message);
+    return { ok: true, payment: check(transaction) };
   } catch (error) {
     if (!(error instanceof BrokenRule)) throw error;
     return { ok: false, reason: error.reason, message: error.message, payer };
@@ -39,34 +39,35 @@ export function checkWire(wire: Uint8Array, check: (read: WireTransaction) => Ex
 
 /** @throws BrokenRule */
 export function readWire(wire: Uint8Array): WireTransaction {
-  if (wire.length > MAX_WIRE_BYTES) undecodable(`it has ${wire.length} bytes; ${MAX_WIRE_BYTES} are allowed`);
+  if (wire.length > MAX_WIRE_BYTES)
+    refuseUndecodable(`${wire.length} bytes; at most ${MAX_WIRE_BYTES} are allowed`);
   const signed = readSigned(wire);
-  if (signed === null) undecodable('the bytes are no transaction of version legacy or 0');
-  // A signature count in two bytes is a second encoding of the same transaction. Nodes refuse it.
+  if (signed === null) refuseUndecodable('the bytes are not a legacy or version 0 transaction');
+  // Nodes refuse a signature count in more than one byte, which would be a second encoding of the same transaction.
   if (wire.length !== 1 + SIGNATURE_BYTES * signed.signatures.length + signed.message.length)
-    undecodable('the number of signatures is not in its canonical form');
+    refuseUndecodable('the signature count is not encoded in one byte, or bytes follow the message');
   return { signed, message: readPaymentMessage(signed.message) };
 }
 
 /** @throws BrokenRule */
 export function readPaymentMessage(bytes: Uint8Array): DecodedMessage {
-  const message = decoded(bytes);
-  if (message.lookupTableCount > 0) undecodable('it uses an address lookup table');
-  if (new Set(message.accounts).size < message.accounts.length) undecodable('it names an account twice');
-  if (!message.writable.includes(message.feePayer)) undecodable('its fee payer is not writable');
+  const message = decodeOrRefuse(bytes);
+  if (message.lookupTableCount > 0) refuseUndecodable('address lookup tables are not allowed');
+  if (new Set(message.accounts).size < message.accounts.length) refuseUndecodable('an account appears twice');
+  if (!message.writable.includes(message.feePayer)) refuseUndecodable('the fee payer is not writable');
   return message;
 }
 
-function decoded(bytes: Uint8Array): DecodedMessage {
+function decodeOrRefuse(bytes: Uint8Array): DecodedMessage {
   try {
     return decodeMessage(bytes);
   } catch (error) {
-    if (isDomainError(error)) undecodable(error.message);
+    if (isDomainError(error)) refuseUndecodable(error.message);
     throw error;
   }
 }
 
-/** A durable nonce never expires, so an unpaid message could not be proved dead. @throws BrokenRule */
+/** Refuses a durable nonce, with which a message never expires and could not be proved dead. @throws BrokenRule */
 function checkLifetime(message: DecodedMessage): void {
   if (hasNonceLifetime(message))
     refuse(REASONS.computeLimit, 'the transaction uses a durable nonce: use a recent blockhash');
@@ -93,7 +94,7 @@ export function checkSignatures(
   return encoded[0] ?? null;
 }
 
-function undecodable(reason: string): never {
+function refuseUndecodable(reason: string): never {
   refuse(REASONS.undecodable, `the transaction could not be decoded: ${reason}`);
 }
 
@@ -117,7 +118,7 @@ export function paymentOf(
   };
 }
 
-/** A decoded token transfer. Plain Transfer contains neither mint nor decimals. */
+/** A decoded token transfer. `mint` and `decimals` are null for Transfer, which does not have these. */
 export interface TransferInstruction {
   readonly source: string;
   readonly mint: string | null;
@@ -130,7 +131,10 @@ export interface TransferInstruction {
 const TRANSFER = 3;
 const TRANSFER_CHECKED = 12;
 
-/** Decodes Transfer (3) or TransferChecked (12), otherwise null. Token programs ignore trailing bytes. */
+/**
+ * Decodes Transfer or TransferChecked; null for any other instruction. Trailing bytes are allowed, as in token
+ * programs.
+ */
 export function readTransfer({ program, accounts, data }: DecodedInstruction): TransferInstruction | null {
   const isChecked = data[0] === TRANSFER_CHECKED;
   if (!isTokenProgram(program) || !(isChecked || data[0] === TRANSFER)) return null;
@@ -145,7 +149,7 @@ export function readTransfer({ program, accounts, data }: DecodedInstruction): T
   return { source, mint, destination, authority, amount, decimals: isChecked ? view.getUint8(9) : null };
 }
 
-/** The authority of the first token transfer of a message; null without one. */
+/** The authority of the first token transfer of a message; null if there is no transfer. */
 export function payerOf({ instructions }: DecodedMessage): string | null {
   for (const instruction of instructions) {
     const transfer = readTransfer(instruction);

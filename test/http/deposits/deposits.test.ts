@@ -130,7 +130,7 @@ describe('the deposit feed', () => {
     ['userRef=%00', 'userRef', '1 to 128 visible ASCII characters'],
     ['asset=usdc', 'asset', 'must be `SOL`, or the base58 address of a mint'],
     ['asset=%00', 'asset', 'must be `SOL`'],
-    ['mint=SOL', 'mint', 'is not known here'],
+    ['mint=SOL', 'mint', 'is not a known field'],
   ])('refuses a bad request and names the wrong field: %s', async (query, field, expected) => {
     const { body } = await get(`/v1/deposits?${query}`);
     expect(body).toMatchObject({ status: 400, code: 'InvalidRequest', field });

@@ -13,7 +13,7 @@ import {
 } from '../../domain/evidence.ts';
 
 const { signature: _signature, ...life } = ATTEMPT;
-const WHOLE = { historyFrom: 0n, atSlot: 4_000n };
+const WHOLE_SYSTEM = { historyFrom: 0n, atSlot: 4_000n };
 const UNSIGNED = { ...life, messageHash: 'ours' };
 
 const anyEntries: fc.Arbitrary<WalletEntry[]> = fc.array(
@@ -30,7 +30,7 @@ test('a history lacks the message only when every transaction of the wallet is r
     fc.property(anyEntries, (entries) => {
       const hashes = entries.map(({ messageHash }) => messageHash);
       const expected = hashes.includes('ours') ? 'seen' : hashes.includes(null) ? 'unreadable' : 'absent';
-      expect(observationOfMessage('ours', { entries, ...WHOLE }).kind).toBe(expected);
+      expect(observationOfMessage('ours', { entries, ...WHOLE_SYSTEM }).kind).toBe(expected);
     }),
   );
 });
@@ -54,7 +54,7 @@ test('an attempt without a signature is not dead if a node lists its message or 
     fc.property(anyEvidence, fc.bigInt({ min: 2501n, max: 3000n }), (evidence, slot) => {
       const found = observationOfMessage('ours', {
         entries: [{ signature: 's', slot, messageHash: 'ours' }],
-        ...WHOLE,
+        ...WHOLE_SYSTEM,
       });
       const listed = { ...evidence, statuses: [...evidence.statuses, nodeAnswer('c', 40, found)] };
       expect(judgeUnsigned(UNSIGNED, listed).kind).not.toBe('dead');

@@ -44,9 +44,13 @@ describe('the payment in a request', () => {
   it.each([
     ['another version', { ...v1, x402Version: 3 }, 'x402Version must be 1'],
     ['another scheme', { ...v1, scheme: 'upto' }, 'scheme must be exact'],
-    ['no network', { ...v1, network: 7 }, 'network must be a text'],
-    ['two forms', { ...v1, payload: { transaction: wire, serializedTransaction: wire } }, 'must have one of'],
-    ['no form of payment', { ...v1, payload: {} }, 'must have one of'],
+    ['no network', { ...v1, network: 7 }, 'network must be a string'],
+    [
+      'two forms',
+      { ...v1, payload: { transaction: wire, serializedTransaction: wire } },
+      'must have exactly one of',
+    ],
+    ['no form of payment', { ...v1, payload: {} }, 'must have exactly one of'],
     ['base64url', { ...v1, payload: { transaction: '-_-_' } }, 'must be base64'],
     [
       'a short signature',
@@ -64,7 +68,7 @@ describe('the payment in a request', () => {
       { ...v1, payload: { signature: 'z'.repeat(64), quoteToken: 'x' } },
       'of 64 bytes',
     ],
-    ['no token', { ...v1, payload: { signature } }, 'quoteToken must be the one'],
+    ['no token', { ...v1, payload: { signature } }, 'quoteToken must be the quoteToken'],
   ])('with %s is undecodable', (_what, payment, reason) => {
     expect(readPayment({ 'x-payment': header(payment) })).toMatchObject({
       kind: 'undecodable',
@@ -78,7 +82,7 @@ describe('the payment in a request', () => {
     ['no accepted requirements', { ...v2, accepted: [] }, 'accepted must be'],
     ['base64url', { ...v2, payload: { transaction: '-_-_' } }, 'must be base64'],
     ['a list of extensions', { ...v2, extensions: [] }, 'extensions must be an object'],
-    ['a number as identifier', { ...v2, extensions: identified(7) }, 'info.id must be a text'],
+    ['a number as identifier', { ...v2, extensions: identified(7) }, 'info.id must be a string'],
   ])('of version 2 with %s is undecodable', (_what, payment, reason) => {
     expect(readPayment({ 'payment-signature': header(payment) })).toMatchObject({
       kind: 'undecodable',

@@ -174,7 +174,7 @@ describe('a payment that a node refuses', () => {
     controls.produceSlots(135);
     expect((await post(asking, 'verify', body)).body).toMatchObject({
       invalidReason: 'payment_expired',
-      invalidMessage: expect.stringMatching(/expires after 1\d blocks; 20 are needed/),
+      invalidMessage: expect.stringMatching(/expires after 1\d blocks; 20 are required/),
     });
     expect((await post(unanswered, 'verify', body)).body).toMatchObject({ isValid: true });
     selling.startBlocks();

@@ -20,7 +20,7 @@ describe('a request to the facilitator', () => {
     ],
     ['a prototype key', '{"__proto__":{"isValid":true}}', /__proto__/],
     ['a constructor key', '{"a":{"constructor":{"prototype":{}}}}', /__proto__/],
-    ['a key twice', '{"x402Version":1,"x402Version":2}', /"x402Version" occurs twice/],
+    ['a key twice', '{"x402Version":1,"x402Version":2}', /must not have the key "x402Version" twice/],
     ['deep lists', nested(30_000), /nested deeper/],
     ['deep objects', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, /nested deeper/],
   ])('with %s in its body answers 400 with the field', async (_what, text, error) => {

@@ -190,7 +190,7 @@ describe('a transaction that its buyer has submitted', () => {
     }
     expect(await shop.ledger.payments.findByName(shown.signature)).toMatchObject({
       state: 'unmatched',
-      reason: 'it was shown after its quote had expired',
+      reason: 'the payment was presented after its quote had expired',
       payer: buyer.address,
     });
     expect(timesAsked(target)).toBe(0);

@@ -71,7 +71,7 @@ describe('a transaction that its buyer has submitted for a quote, and that break
       state: 'unmatched',
       payer,
       dialect: 'submitted',
-      reason: '999 of 1000 base units arrived: Found transfer of 999, expected 1000',
+      reason: 'received 999 base units, expected 1000: Found transfer of 999, expected 1000',
     });
     expect(shop.asked).toHaveLength(0);
   });
@@ -90,7 +90,7 @@ describe('a transaction that its buyer has submitted for a quote, and that break
     for (const { signature } of [parts, memos])
       expect(await shop.ledger.payments.findByName(signature)).toMatchObject({
         state: 'unmatched',
-        reason: expect.stringContaining('1000 of 1000 base units arrived: '),
+        reason: expect.stringContaining('received 1000 base units, expected 1000: '),
       });
   });
 

@@ -1,5 +1,5 @@
 import { isDomainError } from '../../../src/domain/errors.ts';
-import type { RoutesPlace } from '../../../src/x402/routes/faults.ts';
+import type { RoutesContext } from '../../../src/x402/routes/faults.ts';
 import { readRoutes } from '../../../src/x402/routes/read-routes.ts';
 import type { PricedRoute, Route } from '../../../src/x402/routes/route.ts';
 import { NETWORKS } from '../../../src/x402/terms.ts';
@@ -23,7 +23,7 @@ export const DEVNET = { network: NETWORKS.devnet, facilitatorPath: '/facilitator
 export function read(
   entries: readonly unknown[],
   top: object = { payTo: WALLET },
-  place: RoutesPlace = DEVNET,
+  place: RoutesContext = DEVNET,
 ): readonly Route[] {
   return readRoutes(JSON.stringify({ ...top, routes: entries }), place, 'test.json');
 }
@@ -36,7 +36,11 @@ export function readOne(entry: object): PricedRoute {
 }
 
 /** The faults of a file, each with its place. */
-export function faultsOf(entries: readonly unknown[], top?: object, place?: RoutesPlace): readonly string[] {
+export function faultsOf(
+  entries: readonly unknown[],
+  top?: object,
+  place?: RoutesContext,
+): readonly string[] {
   try {
     read(entries, top, place);
   } catch (error) {

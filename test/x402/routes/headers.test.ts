@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import {
-  answerHeaders,
-  askedHeaders,
-  paidHeaders,
+  paidResponseHeaders,
   paymentHeaders,
+  upstreamRequestHeaders,
+  upstreamResponseHeaders,
 } from '../../../src/x402/routes/headers.ts';
 
 const HOP_BY_HOP = [
@@ -28,7 +28,7 @@ describe('the upstream gets', () => {
       'x-thing': ['1', '2'],
       'user-agent': undefined,
     };
-    expect(askedHeaders(sent, true)).toEqual({
+    expect(upstreamRequestHeaders(sent, true)).toEqual({
       accept: 'text/html',
       authorization: 'Bearer a',
       cookie: 'a=1; b=2',
@@ -62,20 +62,20 @@ describe('the upstream gets', () => {
     'Host',
   ])('no %s, paid or free', (name) => {
     for (const isPaid of [true, false])
-      expect(askedHeaders({ [name]: 'a', accept: '*/*' }, isPaid)).toEqual({ accept: '*/*' });
+      expect(upstreamRequestHeaders({ [name]: 'a', accept: '*/*' }, isPaid)).toEqual({ accept: '*/*' });
   });
 
   it.each(['Range', 'If-Range', 'If-None-Match', 'If-Modified-Since', 'Accept-Encoding'])(
     'no %s on a priced route, whose answer is stored complete; a free route passes it',
     (name) => {
-      expect(askedHeaders({ [name]: 'a' }, true)).toEqual({});
-      expect(askedHeaders({ [name]: 'a' }, false)).toEqual({ [name.toLowerCase()]: 'a' });
+      expect(upstreamRequestHeaders({ [name]: 'a' }, true)).toEqual({});
+      expect(upstreamRequestHeaders({ [name]: 'a' }, false)).toEqual({ [name.toLowerCase()]: 'a' });
     },
   );
 
   it('no header that Connection names', () => {
     const sent = { Connection: 'close, X-Secret ,\tX-Other', 'x-secret': '1', 'X-OTHER': '2', 'x-kept': '3' };
-    expect(askedHeaders(sent, false)).toEqual({ 'x-kept': '3' });
+    expect(upstreamRequestHeaders(sent, false)).toEqual({ 'x-kept': '3' });
   });
 
   it('the payment from the gateway, the same for each attempt', () => {
@@ -87,7 +87,10 @@ describe('the upstream gets', () => {
 describe('the buyer gets', () => {
   it('the headers of the upstream, with repeated ones apart', () => {
     const sent = { 'Content-Type': 'text/plain', 'set-cookie': ['a=1', 'b=2'], etag: undefined };
-    expect(answerHeaders(sent)).toEqual({ 'content-type': 'text/plain', 'set-cookie': ['a=1', 'b=2'] });
+    expect(upstreamResponseHeaders(sent)).toEqual({
+      'content-type': 'text/plain',
+      'set-cookie': ['a=1', 'b=2'],
+    });
   });
 
   it.each([
@@ -103,11 +106,11 @@ describe('the buyer gets', () => {
     'Content-Length',
     'Alt-Svc',
   ])('no %s of the upstream', (name) => {
-    expect(answerHeaders({ [name]: 'a', etag: '"1"' })).toEqual({ etag: '"1"' });
+    expect(upstreamResponseHeaders({ [name]: 'a', etag: '"1"' })).toEqual({ etag: '"1"' });
   });
 
   it('no header that the upstream names in Connection', () => {
-    expect(answerHeaders({ connection: 'X-Internal', 'x-internal': '1', etag: '"1"' })).toEqual({
+    expect(upstreamResponseHeaders({ connection: 'X-Internal', 'x-internal': '1', etag: '"1"' })).toEqual({
       etag: '"1"',
     });
   });
@@ -123,11 +126,11 @@ describe('Cache-Control of a paid answer', () => {
     ['PUBLIC', 'private'],
   ])('of %s is %s', (value, expected) => {
     const headers: Record<string, string> = value === undefined ? {} : { 'cache-control': value };
-    expect(paidHeaders(headers)).toEqual({ 'cache-control': expected });
+    expect(paidResponseHeaders(headers)).toEqual({ 'cache-control': expected });
   });
 
   it('is the only one: shared caches get no other', () => {
     const sent = { 'cdn-cache-control': 'max-age=60', 'surrogate-control': 'max-age=60', etag: '"1"' };
-    expect(paidHeaders(sent)).toEqual({ etag: '"1"', 'cache-control': 'private' });
+    expect(paidResponseHeaders(sent)).toEqual({ etag: '"1"', 'cache-control': 'private' });
   });
 });

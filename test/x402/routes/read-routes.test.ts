@@ -67,7 +67,7 @@ describe('a routes file', () => {
     ['{', /must be JSON/],
     ['[]', /the file: must be an object/],
     ['{"routes": []}', /routes: must not be empty/],
-    ['{"routes": [{"path": "/a", "price": "1", "price": "2"}]}', /the key price is there twice/],
+    ['{"routes": [{"path": "/a", "price": "1", "price": "2"}]}', /the key price appears twice/],
   ])('that is %s is refused', (text, message) => {
     expect(() => readRoutes(text, DEVNET, 'x')).toThrow(message);
   });
@@ -101,27 +101,27 @@ describe('a price', () => {
   const TOO_MUCH = 'must be at most 18446744073709551615 base units';
   it.each([
     [{ price: 0.001 }, `price: ${FORM}`],
-    [{ price: '$0.001' }, 'price: must be a decimal such as "0.001"'],
-    [{ price: '-1' }, 'price: must be a decimal such as "0.001"'],
-    [{ price: '01' }, 'price: must be a decimal such as "0.001"'],
+    [{ price: '$0.001' }, 'price: must be a decimal in quotes, such as "0.001"'],
+    [{ price: '-1' }, 'price: must be a decimal in quotes, such as "0.001"'],
+    [{ price: '01' }, 'price: must be a decimal in quotes, such as "0.001"'],
     [{ price: { amount: 1000 } }, `price: ${FORM}`],
-    [{ price: { amount: '1.5' } }, 'price.amount: must be base units such as "1000"'],
+    [{ price: { amount: '1.5' } }, 'price.amount: must be base units in quotes, such as "1000"'],
     [{ price: { amount: '1', decimal: '1' } }, `price: ${FORM}`],
-    [{ price: { amount: '0' } }, 'price: must be above 0; a route that costs nothing has "free": true'],
-    [{ price: '0.000' }, 'price: must be above 0; a route that costs nothing has "free": true'],
-    [{ price: '0.0000001' }, 'price: must have at most 6 digits after the point'],
+    [{ price: { amount: '0' } }, 'price: must be above 0; for a route that costs nothing, set "free": true'],
+    [{ price: '0.000' }, 'price: must be above 0; for a route that costs nothing, set "free": true'],
+    [{ price: '0.0000001' }, 'price: must have at most 6 digits after the decimal point'],
     [{ price: { amount: '18446744073709551616' } }, `price: ${TOO_MUCH}`],
     [{ price: '1', finalizedAbove: '99999999999999' }, `finalizedAbove: ${TOO_MUCH}`],
     [
       { asset: MINT },
-      'price: a decimal needs the decimals of the mint: set decimals, or give base units such as {"amount": "1000"}',
+      'price: a decimal price of this asset requires the key decimals; or use base units such as {"amount": "1000"}',
     ],
     [{ asset: 'SOL' }, 'asset: must be USDC or the address of a mint'],
     [
       { asset: MINT, price: { amount: '1', asset: USDC } },
-      'asset: must be the same wherever it is set in one route',
+      'asset: must be the same in asset, price and finalizedAbove',
     ],
-    [{ decimals: 9 }, 'decimals: must be 6: USDC has 6 decimals'],
+    [{ decimals: 9 }, 'decimals: must be 6, the decimals of USDC'],
   ])('is refused in %j', (keys, fault) => {
     expect(faultsOf([priced('/a', keys)])).toEqual([`routes[0].${fault}`]);
   });
@@ -141,7 +141,7 @@ describe('an entry of a routes file', () => {
       priced('/a', { answer: { body: 'x' } }),
       ': must have either upstream or answer',
     ],
-    ['an unknown key', priced('/a', { prize: '1' }), '.prize: is not a key of this file'],
+    ['an unknown key', priced('/a', { prize: '1' }), '.prize: is not a known key'],
     [
       'two kinds of methods',
       priced('/a', { method: 'GET', methods: ['GET'] }),
@@ -160,12 +160,12 @@ describe('an entry of a routes file', () => {
     [
       'an upstream with a query',
       priced('/a', { upstream: 'http://x/?a' }),
-      '.upstream: must have no user, password, query or fragment',
+      '.upstream: must not have a user, password, query or fragment',
     ],
     [
       'an upstream with a user',
       priced('/a', { upstream: 'http://me@x/' }),
-      '.upstream: must have no user, password, query or fragment',
+      '.upstream: must not have a user, password, query or fragment',
     ],
     ['too short a timeout', priced('/a', { maxTimeoutSeconds: 0 }), '.maxTimeoutSeconds: must be at least 5'],
     ['too large a limit', priced('/a', { maxAnswerBytes: 1e9 }), '.maxAnswerBytes: must be at most 16777216'],
@@ -174,10 +174,10 @@ describe('an entry of a routes file', () => {
     [
       'a path of the gateway',
       free('/X402/payments'),
-      '.path: /X402/payments must not be in /x402, a path of the gateway',
+      '.path: /X402/payments must not be under /x402, which the gateway uses',
     ],
     ['one name twice', priced('/:a/:a'), '.path: must not use a :name twice'],
-    ['a dot at the end', priced('/a./b'), '.path: must have no segment that ends with a dot'],
+    ['a dot at the end', priced('/a./b'), '.path: must not have a segment that ends with a dot'],
   ])('with %s is refused', (_name, entry, fault) => {
     expect(faultsOf([entry])).toEqual([`routes[0]${fault}`]);
   });
@@ -208,7 +208,7 @@ describe('an entry of a routes file', () => {
     ['/', '/Supported', '/supported'],
   ])('with the facilitator at %s and the path %s is refused', (facilitatorPath, path, taken) => {
     expect(faultsOf([priced(path)], undefined, { ...DEVNET, facilitatorPath })).toEqual([
-      `routes[0].path: ${path} must not be in ${taken}, a path of the facilitator (SLUICE_X402_FACILITATOR_PATH)`,
+      `routes[0].path: ${path} must not be under ${taken}, which the facilitator uses (SLUICE_X402_FACILITATOR_PATH)`,
     ]);
   });
 
@@ -263,7 +263,7 @@ describe('an entry of a routes file', () => {
 
 describe('two routes of one file', () => {
   const same = 'match the same requests';
-  const letters = 'differ only in the case of letters, which an upstream may ignore';
+  const letters = 'differ only in letter case, which an upstream may ignore';
   it.each([
     ['equal', priced('/a'), priced('/a'), `GET /a and GET /a (routes[0]) ${same}`],
     ['equal but for names', priced('/:a/b'), free('/:c/b'), `GET /:c/b and GET /:a/b (routes[0]) ${same}`],
@@ -283,13 +283,13 @@ describe('two routes of one file', () => {
       'crossed',
       priced('/users/:id/posts'),
       free('/users/me/:tab'),
-      'GET /users/me/:tab and GET /users/:id/posts (routes[0]) both match /users/me/posts, and neither pattern is narrower: add or change a route',
+      'GET /users/me/:tab and GET /users/:id/posts (routes[0]) both match /users/me/posts, and neither pattern is narrower: change one, or add a narrower route',
     ],
     [
       'crossed by the rest',
       free('/a/*'),
       priced('/:x/B'),
-      'GET /:x/B and GET /a/* (routes[0]) both match /a/B, and neither pattern is narrower: add or change a route',
+      'GET /:x/B and GET /a/* (routes[0]) both match /a/B, and neither pattern is narrower: change one, or add a narrower route',
     ],
   ])('that are %s are refused', (_name, one, other, fault) => {
     expect(faultsOf([one, other])).toEqual([`routes[1].path: ${fault}`]);

@@ -16,11 +16,11 @@ const keypair = (seed: number): Keypair => Keypair.fromSeed(new Uint8Array(32).f
 const address = (key: Keypair): string => key.publicKey.toBase58();
 
 export const buyerKey = keypair(1);
-export const feePayerKey = keypair(2);
+export const feePayerKeyName = keypair(2);
 export const retiredKey = keypair(3);
 export const strangerKey = keypair(4);
 export const BUYER = address(buyerKey);
-export const FEE_PAYER = address(feePayerKey);
+export const FEE_PAYER = address(feePayerKeyName);
 export const RETIRED = address(retiredKey);
 export const STRANGER = address(strangerKey);
 export const SELLER = address(keypair(5));

@@ -22,7 +22,7 @@ describe('the priority fee of a payment', () => {
     const tooHigh = check(allowed + 1n, [buyer.MINT, lamports], percent);
     expect(tooHigh).toMatchObject({
       reason: 'invalid_exact_svm_payload_transaction_instructions_compute_price_instruction_too_high',
-      message: `the priority fee is ${allowed + 1n} lamports; ${allowed} are allowed, ${percent} percent of what the payment is worth`,
+      message: `the priority fee is ${allowed + 1n} lamports; at most ${allowed} are allowed, which is ${percent} percent of the payment's value`,
       payer: buyer.BUYER,
     });
   });

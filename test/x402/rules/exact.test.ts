@@ -85,7 +85,7 @@ describe('a payment of scheme exact', () => {
   });
 
   it('has the same id after the fee payer has signed', () => {
-    const wire = wireOf({ signers: [buyer.buyerKey, buyer.feePayerKey] });
+    const wire = wireOf({ signers: [buyer.buyerKey, buyer.feePayerKeyName] });
     const [first = wire] = readSigned(wire)?.signatures ?? [];
     expect(buyer.paid(check(wire)).signature).toBe(base58.encode(first));
   });

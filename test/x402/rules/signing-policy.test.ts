@@ -61,7 +61,7 @@ describe('the signer of a fee payer', () => {
     [
       'a price above its own limit',
       { instructions: [units(1), price(1_000_001), transferChecked()] },
-      'price of a compute unit',
+      'compute unit price',
     ],
     [
       'a memo with its own key',
@@ -76,7 +76,7 @@ describe('the signer of a fee payer', () => {
           units(),
           price(),
           SystemProgram.transfer({
-            fromPubkey: buyer.feePayerKey.publicKey,
+            fromPubkey: buyer.feePayerKeyName.publicKey,
             toPubkey: buyer.strangerKey.publicKey,
             lamports: 1,
           }),

@@ -24,13 +24,17 @@ const MAX_RETRIED_WALLETS = 200;
 
 export function createReconciliation(deps: ReconciliationDeps) {
   const { ledger, scans = true, pageSize = DEFAULT_PAGE_SIZE } = deps;
-  const kind = scans ? undefined : 'hot';
+  const walletKind = scans ? undefined : 'hot';
 
   /** Also compares wallets that an earlier page could not compare. */
-  async function compareNextPage(place: PassCursor): Promise<ReconciledPage> {
-    const page = await ledger.watched.page(place.after, pageSize, kind);
-    const retriedWallets = await ledger.reconciliations.due(MAX_RETRIED_WALLETS, kind);
-    const { looks, unread } = await lookAt(deps, [...new Set([...page, ...retriedWallets])], place.passes);
+  async function compareNextPage(passCursor: PassCursor): Promise<ReconciledPage> {
+    const page = await ledger.watched.page(passCursor.after, pageSize, walletKind);
+    const retriedWallets = await ledger.reconciliations.due(MAX_RETRIED_WALLETS, walletKind);
+    const { looks, unread } = await lookAt(
+      deps,
+      [...new Set([...page, ...retriedWallets])],
+      passCursor.passes,
+    );
     for (const look of looks) await recordNested(deps, look);
     const listedAssets = new Set((await ledger.assets.list()).map(({ asset }) => asset));
     const next = page.length < pageSize ? null : (page.at(-1) ?? null);
@@ -38,7 +42,7 @@ export function createReconciliation(deps: ReconciliationDeps) {
     const comparedWallets = looks.map(({ wallet }) => wallet);
     const tally = tallyOf(looks);
     if (
-      !(await ledger.reconciliations.commit(place, {
+      !(await ledger.reconciliations.commit(passCursor, {
         next,
         compared: comparedWallets,
         tally,
@@ -64,7 +68,7 @@ export function createReconciliation(deps: ReconciliationDeps) {
     reconcilePage(): Promise<ReconciledPage> {
       return withHeartbeat(async () => {
         const place = await ledger.reconciliations.begin();
-        await ledger.reconciliations.updateBehindAlert(kind);
+        await ledger.reconciliations.updateBehindAlert(walletKind);
         try {
           return await compareNextPage(place);
         } catch (error) {
@@ -72,7 +76,7 @@ export function createReconciliation(deps: ReconciliationDeps) {
           await ledger.reconciliations.halt(place, error.message);
           return { ...NOTHING_RECONCILED, complete: false, next: null };
         } finally {
-          await ledger.reconciliations.updateBehindAlert(kind);
+          await ledger.reconciliations.updateBehindAlert(walletKind);
         }
       });
     },

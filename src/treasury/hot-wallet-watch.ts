@@ -7,7 +7,7 @@ import type { HistoryBounds } from '../solana/history/pages.ts';
 import { progressOf } from '../solana/history/wallet-history.ts';
 import { unionOf, type WalletListing, WalletLists } from '../solana/history/wallet-signatures.ts';
 import { askHeights } from '../solana/proof/heights.ts';
-import { reached } from '../solana/rpc/quorum.ts';
+import { highestQuorumValue } from '../solana/rpc/quorum.ts';
 import { TtlCache } from '../solana/rpc/ttl-cache.ts';
 import { restoredAlarm, unprovedListingAlarm, unreadAlarm } from './hot-wallet-alerts.ts';
 import { LISTED_LATE, quarantineEnd } from './restore-quarantine.ts';
@@ -125,7 +125,7 @@ export class WalletWatch {
     for (const wallet of await ledger.walletHistory.wallets(hotWallet))
       heights.push(await this.#judgeWallet(wallet, gap));
     const listed = heights.flatMap((height) => height ?? []);
-    return reached(listed, heights.length);
+    return highestQuorumValue(listed, heights.length);
   }
 
   async #judgeWallet(wallet: string, gap: Gap | null, scope = EVERYTHING): Promise<bigint | null> {
@@ -138,14 +138,14 @@ export class WalletWatch {
     const from = known ?? BEFORE_ANY_SLOT;
     await this.#spends.judgeScanned(wallet, scope);
     const isHarmless = (signature: string) => this.#spends.isHarmless(wallet, signature);
-    const listings = await this.#lists.ofMost(chain.pool, wallet, from, isHarmless);
+    const listings = await this.#lists.readFromMost(chain.pool, wallet, from, isHarmless);
     const { unproven, next } = await this.#spends.judge(wallet, unionOf(listings), scope);
     const { proved, unproved } = await this.#proved(listings, unproven);
     await this.#reportUnproved(wallet, unproved, unproven);
     if (proved.length < Math.max(1, Math.min(quorum, proved.length + unproved.length)))
       throw unreadable(wallet, unproven);
     const coverage = proved.map(({ coveredTo }) => coveredTo);
-    const covered = (reached(coverage, quorum) ?? from) - LISTED_LATE;
+    const covered = (highestQuorumValue(coverage, quorum) ?? from) - LISTED_LATE;
     const judgedTo = next !== undefined && next.slot <= covered ? next.slot - 1n : covered;
     if (judgedTo > from) await this.#advance(wallet, judgedTo);
     if (next !== undefined || proved.some(({ finalized }) => finalized === null)) throw notThrough(wallet);
@@ -193,10 +193,10 @@ export class WalletWatch {
     const { pool } = this.#deps.chain;
     const progress = await progressOf(pool);
     const slots = progress.map(({ slot }) => slot);
-    const slot = reached(slots, pool.quorum);
+    const slot = highestQuorumValue(slots, pool.quorum);
     if (slot !== null) await this.#advance(wallet, slot);
     const heights = progress.map(({ height }) => height);
-    return reached(heights, pool.quorum);
+    return highestQuorumValue(heights, pool.quorum);
   }
 
   async #advance(wallet: string, slot: bigint): Promise<void> {
@@ -209,7 +209,7 @@ export class WalletWatch {
 /** Height that a quorum of the nodes with complete listings had finalized before they listed. */
 function heightOf(quorum: number, listings: readonly WalletListing[]): bigint | null {
   const heights = listings.flatMap(({ finalized }) => finalized?.height ?? []);
-  return reached(heights, quorum);
+  return highestQuorumValue(heights, quorum);
 }
 
 function unreadable(wallet: string, unproven: ReadonlySet<string>): DomainError {

@@ -1,6 +1,6 @@
 import { highest } from '../domain/units.ts';
 import { BLOCKHASH_LIFE } from '../solana/proof/judge.ts';
-import { reached } from '../solana/rpc/quorum.ts';
+import { highestQuorumValue } from '../solana/rpc/quorum.ts';
 
 /** Lag of node listings: that many newest slots are listed again, and that many blocks are waited for. */
 export const LISTED_LATE = 150n;
@@ -20,7 +20,7 @@ export function quarantineEnd(
   quorum: number,
   stored: bigint | null,
 ): bigint | null {
-  const common = reached(heights, heights.length > quorum ? quorum : 1);
+  const common = highestQuorumValue(heights, heights.length > quorum ? quorum : 1);
   if (common === null || heights.length < quorum) return stored;
   const believed = highest([common, ...heights.filter((height) => height <= common + FARTHEST_AHEAD)]);
   const end = believed + BLOCKHASH_LIFE + LISTED_LATE;

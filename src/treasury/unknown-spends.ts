@@ -179,9 +179,9 @@ export class SpendJudge {
   async #suspected(signature: string, parties: Parties): Promise<readonly string[]> {
     const { ledger } = this.#deps;
     const payees = await payeesOf(this.#deps.chain.pool, signature, verifySignature);
-    const named = [...parties.all, ...payees.all];
+    const named = [...parties.addresses, ...payees.addresses];
     const unpaid = await ledger.withdrawals.unpaidBy(named, payees.hidesOwners);
-    const suspects = unpaid.filter((one) => mayHavePaid({ ...payees, all: named }, one));
+    const suspects = unpaid.filter((one) => mayHavePaid({ ...payees, addresses: named }, one));
     for (const one of suspects) await ledger.alerts.raise(maybePaidAlarm(one, signature));
     return suspects.map(({ id }) => id);
   }

@@ -6,7 +6,7 @@ import { NodeFault } from '../rpc/errors.ts';
 import { getBlocksWithLimit, getEpochInfo, getSignedTransaction, isBlockhashValid } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { answersIn, reached } from '../rpc/quorum.ts';
+import { answersIn, highestQuorumValue } from '../rpc/quorum.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
 import { askHeights } from './heights.ts';
 import { adoptedLastHeight, BLOCKHASH_LIFE, MAX_HEIGHTS_AHEAD } from './judge.ts';
@@ -73,7 +73,7 @@ export class SharedLives {
       return { askedAt: asked, first: block, banks: reported };
     });
     const slots = banks.map(({ slot }) => slot);
-    const newest = reached(slots, this.#pool.quorum);
+    const newest = highestQuorumValue(slots, this.#pool.quorum);
     const elapsed = BigInt(Math.ceil((performance.now() - askedAt) / SHORTEST_SLOT_MS));
     if (newest !== null && acceptedAt > newest + MAX_HEIGHTS_AHEAD + FORK_MARGIN + elapsed) return null;
     const heights = banks.map(({ slot, height }) =>
@@ -127,7 +127,7 @@ function lifeFrom(pool: NodePool, first: AgreedBlock, heights: readonly BlockHei
 
 async function firstBlock(pool: NodePool, acceptedAt: Slot | null): Promise<AgreedBlock> {
   const slots = (await progressOf(pool)).map(({ slot }) => slot);
-  const final = reached(slots, pool.quorum);
+  const final = highestQuorumValue(slots, pool.quorum);
   if (final === null) throw new DomainError('NoHealthyNode', 'too few nodes report a finalized slot');
   if (acceptedAt !== null) return aLifeBelow(pool, lowest([acceptedAt, final]));
   const newest = await agreedBlock(pool, final);

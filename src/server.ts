@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { keepSilenceAlarm } from './deposits/scan/failure-alerts.ts';
+import { updateSilenceAlert } from './deposits/scan/failure-alerts.ts';
 import { DomainError } from './domain/errors.ts';
 import { buildApp } from './http/app.ts';
 import { AddressPool } from './ledger/deposits/address-pool.ts';
@@ -100,7 +100,7 @@ function startChecks(
   const checks = {
     'free deposit addresses': () => pool.look(),
     'late webhooks': () => ledger.deliveries.raiseLateAlerts(),
-    'silence of the scan': () => keepSilenceAlarm(ledger),
+    'silence of the scan': () => updateSilenceAlert(ledger),
   };
   for (const [name, check] of Object.entries(checks))
     resources.keepDoing(name, CHECK_INTERVAL_MS, check, (err) =>

@@ -1,5 +1,9 @@
-import { type LookDeps, lookAt, ScanBehind } from '../deposits/reconciliation/compare-wallets.ts';
-import type { Look } from '../deposits/reconciliation/expected-balances.ts';
+import {
+  type ComparisonDeps,
+  compareWallets,
+  ScanBehindError,
+} from '../deposits/reconciliation/compare-wallets.ts';
+import type { Comparison } from '../deposits/reconciliation/expected-balances.ts';
 import { recordNested } from '../deposits/reconciliation/nested-tokens.ts';
 import type { Alarm } from '../domain/alerts.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -13,7 +17,7 @@ import {
 import type { PassCursor } from '../ledger/reconciliation/reconciliations.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
-export interface ReconciliationDeps extends LookDeps {
+export interface ReconciliationDeps extends ComparisonDeps {
   /** Wallets per page. Default 1,000. */
   readonly pageSize?: number;
 }
@@ -23,38 +27,27 @@ const DEFAULT_PAGE_SIZE = 1_000;
 const MAX_RETRIED_WALLETS = 200;
 
 export function createReconciliation(deps: ReconciliationDeps) {
-  const { ledger, scans = true, pageSize = DEFAULT_PAGE_SIZE } = deps;
-  const walletKind = scans ? undefined : 'hot';
+  const { ledger, isScanning = true, pageSize = DEFAULT_PAGE_SIZE } = deps;
+  const kind = isScanning ? undefined : 'hot';
 
   /** Also compares wallets that an earlier page could not compare. */
-  async function compareNextPage(passCursor: PassCursor): Promise<ReconciledPage> {
-    const page = await ledger.watched.page(passCursor.after, pageSize, walletKind);
-    const retriedWallets = await ledger.reconciliations.due(MAX_RETRIED_WALLETS, walletKind);
-    const { looks, unread } = await lookAt(
-      deps,
-      [...new Set([...page, ...retriedWallets])],
-      passCursor.passes,
-    );
-    for (const look of looks) await recordNested(deps, look);
+  async function compareNextPage(place: PassCursor): Promise<ReconciledPage> {
+    const page = await ledger.watched.page(place.after, pageSize, kind);
+    const retriedWallets = await ledger.reconciliations.due(MAX_RETRIED_WALLETS, kind);
+    const wallets = [...new Set([...page, ...retriedWallets])];
+    const { comparisons, unread } = await compareWallets(deps, wallets, place.passes);
+    for (const comparison of comparisons) await recordNested(deps, comparison);
     const listedAssets = new Set((await ledger.assets.list()).map(({ asset }) => asset));
     const next = page.length < pageSize ? null : (page.at(-1) ?? null);
-    const alarms = looks.flatMap((look) => alarmsOf(look, listedAssets));
-    const comparedWallets = looks.map(({ wallet }) => wallet);
-    const tally = tallyOf(looks);
-    if (
-      !(await ledger.reconciliations.commit(passCursor, {
-        next,
-        compared: comparedWallets,
-        tally,
-        alarms,
-        unread,
-      }))
-    )
+    const alarms = comparisons.flatMap((comparison) => alarmsOf(comparison, listedAssets));
+    const compared = comparisons.map(({ wallet }) => wallet);
+    const tally = tallyOf(comparisons);
+    if (!(await ledger.reconciliations.commit(place, { next, compared, tally, alarms, unread })))
       throw new DomainError(
         'Unavailable',
         'another reconciliation run has already compared this page of wallets',
       );
-    const confidential = sumOf(looks, ({ pending }) => pending.length);
+    const confidential = sumOf(comparisons, ({ pending }) => pending.length);
     return { ...tally, confidential, unread: unread.length, complete: true, next };
   }
 
@@ -68,36 +61,36 @@ export function createReconciliation(deps: ReconciliationDeps) {
     reconcilePage(): Promise<ReconciledPage> {
       return withHeartbeat(async () => {
         const place = await ledger.reconciliations.begin();
-        await ledger.reconciliations.updateBehindAlert(walletKind);
+        await ledger.reconciliations.updateBehindAlert(kind);
         try {
           return await compareNextPage(place);
         } catch (error) {
-          if (!(error instanceof ScanBehind)) throw error;
+          if (!(error instanceof ScanBehindError)) throw error;
           await ledger.reconciliations.halt(place, error.message);
           return { ...NOTHING_RECONCILED, complete: false, next: null };
         } finally {
-          await ledger.reconciliations.updateBehindAlert(walletKind);
+          await ledger.reconciliations.updateBehindAlert(kind);
         }
       });
     },
   };
 }
 
-function tallyOf(looks: readonly Look[]): Tally {
+function tallyOf(comparisons: readonly Comparison[]): Tally {
   return {
-    wallets: looks.length,
-    accounts: sumOf(looks, ({ holdings }) => holdings.length),
-    differences: sumOf(looks, ({ differences }) => differences.length),
+    wallets: comparisons.length,
+    accounts: sumOf(comparisons, ({ holdings }) => holdings.length),
+    differences: sumOf(comparisons, ({ differences }) => differences.length),
   };
 }
 
-function sumOf(looks: readonly Look[], count: (look: Look) => number): number {
-  return looks.reduce((total, one) => total + count(one), 0);
+function sumOf(comparisons: readonly Comparison[], count: (look: Comparison) => number): number {
+  return comparisons.reduce((total, one) => total + count(one), 0);
 }
 
 /** Frozen accounts raise an alert only for listed mints: anyone can send tokens of their own mint and freeze them. */
 function alarmsOf(
-  { wallet, slot, differences, pending, frozen, nested }: Look,
+  { wallet, slot, differences, pending, frozen, nested }: Comparison,
   listedAssets: ReadonlySet<string>,
 ): readonly Alarm[] {
   return [

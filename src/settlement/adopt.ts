@@ -2,7 +2,7 @@ import { base58, base64 } from '@scure/base';
 import { DomainError } from '../domain/errors.ts';
 import type { NewAttempt } from '../ledger/settlements/attempts.ts';
 import { verifySignature } from '../signing/ed25519.ts';
-import { acceptedIn, adoptedLife, type SharedLives } from '../solana/proof/adopted.ts';
+import { type AdoptedLifetimes, acceptingSlot, adoptedLifetime } from '../solana/proof/adopted.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { blockhashOf, messageHashOf } from '../solana/tx/message.ts';
 import { readSigned, type SignedTransaction } from '../solana/tx/signed-transaction.ts';
@@ -17,7 +17,7 @@ export type Cost = Pick<
 export interface Adopting {
   readonly pool: NodePool;
   /** Blockhash lifetimes shared by many payments. Default: the nodes are asked for each payment. */
-  readonly lives?: SharedLives;
+  readonly lives?: AdoptedLifetimes;
 }
 
 export interface BuyersTransaction {
@@ -56,10 +56,10 @@ export async function adopt(
   // Nodes are asked about the blockhash first: heights read later bound its lifetime only if a node already
   // knew it.
   const isUnknown = slot === null || (lives !== undefined && !isWhole && shared === null);
-  if (isUnknown && (await acceptedIn(pool, blockhash)) === null)
+  if (isUnknown && (await acceptingSlot(pool, blockhash)) === null)
     throw invalid(`no node accepts its blockhash ${blockhash}: it is expired, or unknown yet`);
   return {
-    ...(shared ?? (await adoptedLife(pool, isWhole ? slot : null))),
+    ...(shared ?? (await adoptedLifetime(pool, isWhole ? slot : null))),
     ...cost,
     settlementId,
     n,

@@ -15,7 +15,7 @@ import type { AttemptProgress, LandingHooks, LandingOutcome } from '../solana/pr
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { TtlCache } from '../solana/rpc/ttl-cache.ts';
 import { recordedError } from '../solana/tx/error.ts';
-import { describeFailure, mayPass } from '../solana/tx/failure-causes.ts';
+import { canSucceedLater, describeFailure } from '../solana/tx/failure-causes.ts';
 import { assembleTransaction } from '../solana/tx/transfer.ts';
 import { type Kinds, kindOf } from './kind.ts';
 import type { LandingReporter } from './land.ts';
@@ -193,7 +193,7 @@ function failedOutcome(
   attempt: AttemptRow,
   error: string,
 ): Pick<AttemptOutcome, 'error' | 'reason' | 'mayPass'> {
-  const canPass = mayPass(recordedError(error), base64.decode(attempt.message));
+  const canPass = canSucceedLater(recordedError(error), base64.decode(attempt.message));
   return { error, reason: failureOf(attempt, error), mayPass: canPass };
 }
 

@@ -7,9 +7,9 @@ import type { Chain } from '../solana/chain.ts';
 import type { WalletSignature } from '../solana/history/pages.ts';
 import { mayHavePaid, type Parties, partiesOf, payeesOf } from '../solana/history/wallet-history.ts';
 import {
-  ATTEMPTS_AT_ONCE,
   checkFailures,
   type FailureCheck,
+  MAX_CONCURRENT_ATTEMPTS,
   proveLanded,
 } from '../solana/proof/confirm-outcome.ts';
 import { confirmedBlock } from '../solana/proof/linked-blocks.ts';
@@ -141,7 +141,7 @@ export class SpendJudge {
     const failures = failed.map(({ entry, recorded: { slot, error } }) => ({ ...entry, slot, error }));
     const checks = await checkFailures(chain, failures);
     const dead = givenUp.filter(({ recorded }) => recorded.state === 'dead');
-    const landed = await pLimit(ATTEMPTS_AT_ONCE).map(dead, async (one) => ({
+    const landed = await pLimit(MAX_CONCURRENT_ATTEMPTS).map(dead, async (one) => ({
       ...one,
       check: await proveLanded(chain.pool, one.entry.signature, one.entry.slot),
     }));

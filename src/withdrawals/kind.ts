@@ -9,7 +9,7 @@ import { Backpressure } from '../settlement/backpressure.ts';
 import type { Kind, Landed } from '../settlement/kind.ts';
 import type { Chain } from '../solana/chain.ts';
 import { decodeMessage } from '../solana/tx/message.ts';
-import { withheldBy } from '../solana/tx/token-transfer.ts';
+import { withheldAmount } from '../solana/tx/token-transfer.ts';
 import type { Composer } from './compose.ts';
 
 export interface WithdrawalKindDeps {
@@ -53,6 +53,6 @@ async function inTime(look: Promise<void>): Promise<void> {
 function received({ asset, amount }: WithdrawalRow, { message }: AttemptRow): Landed {
   return {
     movedLamports: asset === SOL ? amount : 0n,
-    amountReceived: amount - withheldBy(decodeMessage(base64.decode(message))),
+    amountReceived: amount - withheldAmount(decodeMessage(base64.decode(message))),
   };
 }

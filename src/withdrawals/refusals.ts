@@ -42,8 +42,8 @@ export function wouldFail(error: unknown): TransferWouldFail {
 }
 
 /** A program's failure is permanent. Money that only the newest block lacks has just left: finality decides. */
-export function failureRefusal({ kind, error, tried }: TransferWouldFail): Refusal {
-  const message = describeFailure(error, tried);
+export function failureRefusal({ kind, error, simulatedMessage }: TransferWouldFail): Refusal {
+  const message = describeFailure(error, simulatedMessage);
   if (kind === 'short') return awaitFunds(`the hot wallet lacks the money in the newest block: ${message}`);
   return { kind: 'rejected', reason: { code: 'would_fail', message } };
 }

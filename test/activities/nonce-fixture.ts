@@ -143,7 +143,7 @@ async function activities({ ledger, chain, key }: FixtureParts) {
   const hotWallet = key.publicKey.toBase58();
   const signer = await signerOf(key);
   const fees = new FeePlanner(chain, QUICK_PRICES);
-  const watcher = new LandingWatcher(chain, { pollMs: 20, resendMs: 100, heightMs: 50 });
+  const watcher = new LandingWatcher(chain, { pollMs: 20, resendMs: 100, examineIntervalMs: 50 });
   const composer = new Composer({
     chain,
     fees,

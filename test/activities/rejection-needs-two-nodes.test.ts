@@ -90,7 +90,7 @@ async function unitsOf(composition: Composition): Promise<{ readonly used: numbe
   if (composition.kind !== 'composed') throw new Error(`not composed: ${composition.reason.message}`);
   const { message, computeUnitLimit } = composition.attempt;
   const { raw } = assembleTransaction(base64.decode(message), new Uint8Array(64));
-  const { unitsConsumed = null } = (await chain.simulations(raw, 0n, () => true)).alike[0] ?? {};
+  const { unitsConsumed = null } = (await chain.simulations(raw, 0n, () => true)).quorumResults[0] ?? {};
   expect(unitsConsumed).not.toBeNull();
   return { used: Number(unitsConsumed), limit: computeUnitLimit };
 }

@@ -129,7 +129,9 @@ test('sluice lists and changes assets', async () => {
   expect(stdout).toMatch(
     /^asset +decimals {2}minimum deposit {2}deposits {2}program\nSOL +9 +0\.00089088 +on\n/,
   );
-  const freezes = new RegExp(`\\nwarning: ${mint}: its freeze authority can freeze .*: \\w{32,44}\\n`);
+  const freezes = new RegExp(
+    `\\nwarning: ${mint}: the freeze authority of the token can freeze .*: \\w{32,44}\\n`,
+  );
   expect(stdout).toMatch(freezes);
   const { freezeAuthority } = await asked<Asset>(...put);
   expect(stdout).toContain(freezeAuthority);

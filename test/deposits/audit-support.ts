@@ -22,9 +22,9 @@ export function auditIn(room: ScanFixture, order: AuditOrder, pool = room.pool):
 /** A page of the reconciliation: all wallets where they are no more than `pageSize`. */
 export function reconcileIn(
   room: ScanFixture,
-  changes: { readonly scans?: boolean; readonly pageSize?: number } = {},
+  changes: { readonly isScanning?: boolean; readonly pageSize?: number } = {},
 ): Promise<ReconciledPage> {
-  const activities = createReconciliation({ ...room.deps(), patienceMs: 0, ...changes });
+  const activities = createReconciliation({ ...room.deps(), maxWaitMs: 0, ...changes });
   return runActivity(() => activities.reconcilePage());
 }
 

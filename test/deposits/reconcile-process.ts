@@ -29,5 +29,5 @@ reconciliations.commit = async (...page) => {
 };
 const [lists, completeness] = [new WalletLists(), new LedgerCompleteness()];
 const deps = { ledger, pool, matcher, lists, completeness };
-const activities = createReconciliation({ ...deps, patienceMs: 0, pageSize: 5 });
+const activities = createReconciliation({ ...deps, maxWaitMs: 0, pageSize: 5 });
 for (;;) await runActivity(() => activities.reconcilePage());

@@ -13,7 +13,7 @@ describe('a scanner that runs during a restore of its database', () => {
   ])('finds deposits to addresses that are imported after the restore, %s', async (_name, fresh) => {
     const { db } = room.ledger;
     await room.newDepositAddress();
-    const scanner = new DepositScanner(room.deps(room.pool, { freshMs: 0 }));
+    const scanner = new DepositScanner(room.deps(room.pool, { maxAgeMs: 0 }));
     room.finalize();
     await room.scanAll(scanner);
     const backup = await room.ledger.watched.version();

@@ -14,7 +14,7 @@ import type { Preparation } from '../../src/domain/steps.ts';
 import { adopt } from '../../src/settlement/adopt.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { prepareNext } from '../../src/settlement/prepare.ts';
-import { acceptedIn, adoptedLife, SharedLives } from '../../src/solana/proof/adopted.ts';
+import { AdoptedLifetimes, acceptingSlot, adoptedLifetime } from '../../src/solana/proof/adopted.ts';
 import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
@@ -74,23 +74,23 @@ describe('the life of an adopted message', () => {
     }
     controls.produceSlots(5);
     const { blockhash } = await latestBlockhash(room.pool);
-    const slot = await acceptedIn(room.pool, blockhash);
+    const slot = await acceptingSlot(room.pool, blockhash);
     if (slot === null) throw new Error('no node accepts a new blockhash');
-    const { blockhashHeight, blockhashSlot, lastValidBlockHeight } = await adoptedLife(room.pool, slot);
+    const { blockhashHeight, blockhashSlot, lastValidBlockHeight } = await adoptedLifetime(room.pool, slot);
     expect(lastValidBlockHeight).toBe(BigInt(tip().height) + 150n);
     expect(blockhashHeight).toBeLessThan(BigInt(tip().height) - 150n);
     expect(blockhashSlot).toBeLessThan(slot - 400n);
   });
 
   it('begins at the newest finalized block when only Sluice can complete it', async () => {
-    const { blockhashHeight, adoptedFrom } = await adoptedLife(room.pool, null);
+    const { blockhashHeight, adoptedFrom } = await adoptedLifetime(room.pool, null);
     const { controls } = room.localnet;
     expect(blockhashHeight).toBe(BigInt(tip().height - controls.chain.depth('finalized')));
     expect(adoptedFrom).toBe(controls.chain.at('finalized').blockhash);
   });
 
   it('is unknown for a blockhash that no node accepts', async () => {
-    expect(await acceptedIn(room.pool, newAddress())).toBeNull();
+    expect(await acceptingSlot(room.pool, newAddress())).toBeNull();
   });
 });
 
@@ -195,7 +195,7 @@ describe('the transaction of a buyer', () => {
 
   it('ends although one node returns an endless slot for the acceptance of its blockhash', async () => {
     const wire = await buyerTransaction(room, buyer, newAddress(), payer());
-    const adopting = { pool: room.pool, lives: new SharedLives(room.pool) };
+    const adopting = { pool: room.pool, lives: new AdoptedLifetimes(room.pool) };
     const lifeFrom = async (slot: bigint) => {
       const adopted = await adopt(adopting, 'purchase/1', PLACE, { wire, slot }, [payer()], COST);
       return adopted.lastValidBlockHeight ?? 0n;
@@ -208,7 +208,7 @@ describe('the transaction of a buyer', () => {
     const wire = await buyerTransaction(room, buyer, newAddress(), null);
     expect(await codeOf(adopted(wire, null))).toBe('InvalidRequest');
     const { blockhashHeight } = await adopted(wire);
-    expect(blockhashHeight).toEqual((await adoptedLife(room.pool, slotNow())).blockhashHeight);
+    expect(blockhashHeight).toEqual((await adoptedLifetime(room.pool, slotNow())).blockhashHeight);
   });
 });
 

@@ -11,7 +11,7 @@ import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { Before } from '../../src/ledger/settlements/settlement-row.ts';
 import { startSettlement } from '../../src/platform/temporal/starts.ts';
 import { createLanding } from '../../src/settlement/land.ts';
-import { acceptedIn } from '../../src/solana/proof/adopted.ts';
+import { acceptingSlot } from '../../src/solana/proof/adopted.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import { blockhashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
@@ -68,7 +68,7 @@ afterAll(async () => {
 async function bought(): Promise<{ readonly id: string; readonly seller: string }> {
   const seller = newAddress();
   const wire = await buyerTransaction(room, buyer, seller, keys['fee-payer/1']?.address ?? '');
-  const acceptedAt = await acceptedIn(room.pool, blockhashOf(readSigned(wire)?.message ?? wire));
+  const acceptedAt = await acceptingSlot(room.pool, blockhashOf(readSigned(wire)?.message ?? wire));
   if (acceptedAt === null) throw new Error('no node accepts its blockhash');
   return { seller, id: await requestPurchase(ledger, orders, seller, { wire, acceptedAt }) };
 }

@@ -33,12 +33,12 @@ const PROGRESS_EVERY = 1_000;
  * @throws UsageError; DomainError InvalidRequest for invalid words
  */
 export async function generate(options: GenerateOptions, output: Output): Promise<Generated> {
-  const { MANIFEST_ENTRIES } = await import('../../deposits/addresses/address-manifest.ts');
+  const { MAX_MANIFEST_ENTRIES } = await import('../../deposits/addresses/address-manifest.ts');
   const { DepositKeys, seedOf } = await import('../../deposits/addresses/hd-keys.ts');
   const { count, start, out } = options;
-  if (count > MANIFEST_ENTRIES)
+  if (count > MAX_MANIFEST_ENTRIES)
     throw new UsageError(
-      `--count must be at most ${MANIFEST_ENTRIES}: continue with --start in another manifest`,
+      `--count must be at most ${MAX_MANIFEST_ENTRIES}: continue with --start in another manifest`,
     );
   if (start + count > INDEXES) throw new UsageError(`--start and --count must end at index ${INDEXES - 1}`);
   if (existsSync(out)) throw new UsageError(`--out must be a new file: ${out} exists`);

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import {
   checkManifest,
-  MANIFEST_ENTRIES,
+  MAX_MANIFEST_ENTRIES,
   type ManifestTrust,
 } from '../../deposits/addresses/address-manifest.ts';
 import { DEPOSIT_ADDRESS_STATES } from '../../domain/deposit.ts';
@@ -67,7 +67,7 @@ const ManifestBody = z
           address: z.string().max(44).describe('Address of the wallet in base58'),
         }),
       )
-      .max(MANIFEST_ENTRIES)
+      .max(MAX_MANIFEST_ENTRIES)
       .readonly()
       .describe('Wallets, each listed once'),
     signature: z.string().max(88).describe('Ed25519 signature over version, key and entries, in base58'),
@@ -120,7 +120,7 @@ function importRoute(app: FastifyInstance, pool: AddressPool, deps: DepositAddre
   const { chain = noChain, addresses, explorer } = deps;
   const trust = { manifestKey: addresses?.manifestKey, cluster: explorer.cluster };
   route(app, 'POST', '/v1/deposit-addresses/import', {
-    bodyLimit: MANIFEST_ENTRIES * ENTRY_BYTES,
+    bodyLimit: MAX_MANIFEST_ENTRIES * ENTRY_BYTES,
     operationId: 'importDepositAddresses',
     tags,
     summary: 'Import the addresses of a signed manifest',

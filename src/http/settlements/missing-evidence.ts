@@ -6,7 +6,7 @@ import type {
   OutcomeEvidence,
 } from '../../domain/attempt.ts';
 import { lastHeight } from '../../solana/proof/attempt-evidence.ts';
-import { firstHash } from '../../solana/proof/judge.ts';
+import { firstBlockhash } from '../../solana/proof/judge.ts';
 
 /** Missing evidence for a final verdict, and the node to provide it; null if no single node can. */
 export interface Missing {
@@ -36,7 +36,10 @@ export function missingOf(
   return [
     ...unsigned(attempt),
     ...behind,
-    ...missingFact(lacksBlock, `the block of blockhash ${firstHash(attempt)}, returned by ${quorum} nodes`),
+    ...missingFact(
+      lacksBlock,
+      `the block of blockhash ${firstBlockhash(attempt)}, returned by ${quorum} nodes`,
+    ),
     ...missingFact(lacksLinks, `linked finalized blocks to above height ${last}`),
     ...ofStatuses(evidence, nodes),
   ];

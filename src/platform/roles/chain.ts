@@ -21,7 +21,7 @@ import { blockhashLifetimes, NonceLifetimes } from '../../settlement/lifetimes.t
 import { Chain } from '../../solana/chain.ts';
 import { LedgerCompleteness } from '../../solana/history/ledger-completeness.ts';
 import { WalletLists } from '../../solana/history/wallet-signatures.ts';
-import { SharedLives } from '../../solana/proof/adopted.ts';
+import { AdoptedLifetimes } from '../../solana/proof/adopted.ts';
 import { LandingWatcher } from '../../solana/proof/landing.ts';
 import { FeePlanner } from '../../solana/tx/fees.ts';
 import { WalletWatch } from '../../treasury/hot-wallet-watch.ts';
@@ -153,7 +153,7 @@ function kindsOf(
     [WITHDRAWAL]: withdrawalKind({ ledger, composer, walletWatch, chain }),
     ...nonceKinds({ ledger, chain, fees, hotWallet }),
     // Restarts, explanations and proofs of death need no key.
-    [X402]: x402Kind({ ledger, chain, lives: new SharedLives(chain.pool), feePayers: [] }),
+    [X402]: x402Kind({ ledger, chain, lives: new AdoptedLifetimes(chain.pool), feePayers: [] }),
   };
 }
 
@@ -165,10 +165,10 @@ function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRoom
     pool: chain.pool,
     lists: new WalletLists(),
     completeness: new LedgerCompleteness(),
-    scans: config.scan,
+    isScanning: config.scan,
     matcher: new DepositMatcher(ledger, { ownerChangeAllowed, maxTransactionVersion, minimumLamports }),
     startSlot: config.scanStartSlot,
     announces: config.announceConfirmed,
-    stop,
+    shutdownSignal: stop,
   });
 }

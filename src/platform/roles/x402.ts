@@ -8,7 +8,7 @@ import { X402 } from '../../domain/payment.ts';
 import { openLedger } from '../../ledger/ledger.ts';
 import { loadKeypair, type Signer } from '../../signing/signer.ts';
 import { Chain } from '../../solana/chain.ts';
-import { SharedLives } from '../../solana/proof/adopted.ts';
+import { AdoptedLifetimes } from '../../solana/proof/adopted.ts';
 import { LandingWatcher } from '../../solana/proof/landing.ts';
 import { x402Kind } from '../../x402/kind.ts';
 import { askUpstream } from '../../x402/upstream.ts';
@@ -67,7 +67,7 @@ function x402Activities(
   signers: readonly Signer[],
   feePayers: readonly string[],
 ) {
-  const lives = new SharedLives(chain.pool);
+  const lives = new AdoptedLifetimes(chain.pool);
   const kinds = { [X402]: x402Kind({ ledger, chain, lives, feePayers }) };
   const deps = { ledger, chain, kinds, watcher: new LandingWatcher(chain) };
   const keys = feePayerKeys(signers);

@@ -5,7 +5,7 @@ import { getBlock, getFirstAvailableBlock } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
-import { LOOKED_AHEAD, windowsOf } from '../scan/frontier.ts';
+import { MAX_LOOKAHEAD_SLOTS, windowsOf } from '../scan/frontier.ts';
 import { isBlockMissing } from '../scan/header-quorum.ts';
 
 /** Names of nodes. */
@@ -115,7 +115,7 @@ export function hasAllOf({ from, to }: Slots, { first, last, count }: ListedBloc
 async function listBlocks(node: SolanaNode, { from, to }: Slots): Promise<ListedBlocks | null> {
   const firstSlot = highest([from, await getFirstAvailableBlock(node)]);
   let [first, count]: [ListedBlocks['first'] | null, bigint] = [null, 0n];
-  for await (const window of windowsOf(node, firstSlot, to + LOOKED_AHEAD)) {
+  for await (const window of windowsOf(node, firstSlot, to + MAX_LOOKAHEAD_SLOTS)) {
     const slots = window.toSorted(ascending);
     const [lowest] = slots;
     if (lowest === undefined) continue;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { keepSilenceAlarm } from '../../../src/deposits/scan/failure-alerts.ts';
+import { updateSilenceAlert } from '../../../src/deposits/scan/failure-alerts.ts';
 import { createRegistry, meterScan } from '../../../src/platform/metrics.ts';
 import { childOf, START } from '../../ledger/chain-of-blocks.ts';
 import { authorization, openService, type Service } from '../service.ts';
@@ -55,7 +55,7 @@ test('the API stores a pause with actor and reason, with or without a worker, un
 test('a scan without a report for a minute is silent, and the API raises an alert', async () => {
   const { ledger } = service;
   const alerts = async () => {
-    await keepSilenceAlarm(ledger);
+    await updateSilenceAlert(ledger);
     return (await ledger.alerts.list({ open: true, limit: 10 })).rows.map(({ kind }) => kind);
   };
   const lastReport = (seconds: number) =>

@@ -7,7 +7,7 @@ import { settlementId } from '../../../src/domain/settlement.ts';
 import { NONCE_CREATE } from '../../../src/domain/settlement-kinds.ts';
 import { buildApp } from '../../../src/http/app.ts';
 import { requestSettlements } from '../../../src/ledger/settlements/settlement-row.ts';
-import { acceptedIn, adoptedLife } from '../../../src/solana/proof/adopted.ts';
+import { acceptingSlot, adoptedLifetime } from '../../../src/solana/proof/adopted.ts';
 import { attemptEvidence } from '../../../src/solana/proof/attempt-evidence.ts';
 import { examineNow } from '../../../src/solana/proof/examine.ts';
 import type { SignedAttempt } from '../../../src/solana/proof/investigate.ts';
@@ -129,7 +129,7 @@ test('an explanation shows the dead message of a buyer as ended, with the stored
   const explainIt = (): Promise<SettlementExplanation> =>
     get(`/v1/settlements/explain?id=${encodeURIComponent(id)}`);
   const { blockhash, signature } = await room.attempt(newAddress(), 2_500_000n);
-  const life = await adoptedLife(room.pool, await acceptedIn(room.pool, blockhash));
+  const life = await adoptedLifetime(room.pool, await acceptingSlot(room.pool, blockhash));
   await requestSettlements(ledger.db, 'x402', ['order/1']);
   await ledger.attempts.prepare(attemptRow(id, 1, { blockhash, ...life }), PLENTY);
   await ledger.attempts.storeSignature(id, 1, signature);

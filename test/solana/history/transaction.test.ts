@@ -132,7 +132,7 @@ describe('a second node', () => {
     await scripted.open((asked) => resultOf(asked, asked.id === 1 ? 'null' : shown('7', 'null')));
     expect(await fetchTransaction(scripted.node, 's')).toBeNull();
     await expect(fetchTransaction(scripted.node, 's')).rejects.toThrow(
-      `${new URL(scripted.server.url).host} shows transaction ${SIGNATURE} without meta`,
+      `${new URL(scripted.server.url).host} returns transaction ${SIGNATURE} without meta`,
     );
   });
 });

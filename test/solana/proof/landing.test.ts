@@ -166,7 +166,7 @@ describe('the bytes of an attempt', () => {
     room.localnet.controls.clearFaults(1);
     room.localnet.controls.setFault(1, 'sendTransaction', refusal);
     await until(() => progress.length > 0);
-    expect(progress[0]).toMatch(/^held: too many nodes refuse its bytes: /);
+    expect(progress[0]).toMatch(/^held: a quorum of nodes refuses the bytes of the transaction: /);
     for (const { name } of room.pool.nodes) expect(progress[0]).toContain(`${name}: sendTransaction: -32003`);
     room.localnet.controls.clearFaults();
     expect((await room.withBlocks(outcome)).verdict.kind).toBe('landed');

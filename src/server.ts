@@ -43,25 +43,25 @@ try {
 }
 
 /** Opens the API's dependencies, adds their closers to `open`, and starts the HTTP server. Returns its URL. */
-async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promise<string> {
+async function serve(settings: Config<'api'>, log: Logger, resources: Closers): Promise<string> {
   const ledger = await openLedger(settings.databaseUrl, textCipherOf(settings.payloadKeys));
-  open.add('ledger', () => ledger.close());
+  resources.add('ledger', () => ledger.close());
   if (settings.apiKey !== undefined) await ledger.apiKeys.add('environment', settings.apiKey);
 
   const { temporalAddress: address, temporalNamespace: namespace } = settings;
   const temporal = await connectTemporal({ address, namespace }, dataConverter(settings.payloadKeys));
-  open.add('Temporal', () => temporal.connection.close());
+  resources.add('Temporal', () => temporal.connection.close());
   await registerSearchAttributes(temporal.connection, namespace);
 
   const metrics = createRegistry();
   if (settings.metricsAddress !== undefined) {
     const server = await serveMetrics(metrics, settings.metricsAddress);
-    open.add('metrics', () => server.close());
-    startMetrics(metrics, ledger, log, open);
+    resources.add('metrics', () => server.close());
+    startMetrics(metrics, ledger, log, resources);
   }
   const { explorerUrl, cluster, rpcUrls = [], addressManifestKey, addressLowWater, tokenPolicy } = settings;
-  startChecks(settings, ledger, log, open);
-  const chain = lazyChain(settings, ledger, open);
+  startChecks(settings, ledger, log, resources);
+  const chain = lazyChain(settings, ledger, resources);
   const app = await buildApp({
     ledger,
     temporal: temporal.client,
@@ -73,39 +73,50 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
     logger: log,
     metrics,
   });
-  open.add('HTTP', () => app.close());
+  resources.add('HTTP', () => app.close());
   if (settings.x402Routes !== undefined) {
     if (chain === null)
       throw new DomainError('InvalidRequest', 'SLUICE_RPC_URLS must be set to run the x402 gateway');
-    const parts = { ledger, temporal: temporal.client, chain: await chain(), logger: log, closers: open };
+    const parts = {
+      ledger,
+      temporal: temporal.client,
+      chain: await chain(),
+      logger: log,
+      closers: resources,
+    };
     await serveGateway({ ...settings, x402Routes: settings.x402Routes }, parts);
   }
   return app.listen({ host: settings.httpHost, port: settings.httpPort });
 }
 
 /** Checks conditions every minute for which no other process raises an alert. */
-function startChecks({ addressLowWater }: Config<'api'>, ledger: Ledger, log: Logger, open: Closers): void {
+function startChecks(
+  { addressLowWater }: Config<'api'>,
+  ledger: Ledger,
+  log: Logger,
+  resources: Closers,
+): void {
   const pool = new AddressPool(ledger, addressLowWater);
   const checks = {
     'free deposit addresses': () => pool.updateAlert(),
     'late webhooks': () => ledger.deliveries.updateLateAlerts(),
     'silence of the scan': () => updateSilenceAlert(ledger),
   };
-  for (const [name, look] of Object.entries(checks))
-    open.runPeriodically(name, CHECK_INTERVAL_MS, look, (err) =>
+  for (const [name, check] of Object.entries(checks))
+    resources.runPeriodically(name, CHECK_INTERVAL_MS, check, (err) =>
       log.warn({ err }, `cannot check ${name} now; the next check is in a minute`),
     );
 }
 
 /** Updates the gauges whose values are in the database. */
-function startMetrics(metrics: Registry, ledger: Ledger, log: Logger, open: Closers): void {
+function startMetrics(metrics: Registry, ledger: Ledger, log: Logger, resources: Closers): void {
   const gauges = {
     'open alerts': meterAlerts(metrics, () => ledger.alerts.countOpenByKind()),
     'unfinished settlements': meterSettlements(metrics, () => ledger.settlementViews.countUnfinished()),
     'position of the scan': meterScan(metrics, () => ledger.scanStatus.read()),
   };
   for (const [name, update] of Object.entries(gauges))
-    open.runPeriodically(name, METRICS_INTERVAL_MS, update, (err) =>
+    resources.runPeriodically(name, METRICS_INTERVAL_MS, update, (err) =>
       log.warn({ err }, `cannot update the metrics of ${name} now`),
     );
 }
@@ -114,7 +125,7 @@ function startMetrics(metrics: Registry, ledger: Ledger, log: Logger, open: Clos
 function lazyChain(
   { rpcUrls, ...settings }: Config<'api'>,
   ledger: Ledger,
-  open: Closers,
+  resources: Closers,
 ): (() => Promise<Chain>) | null {
   if (rpcUrls === undefined) return null;
   const chainCache = new TtlCache<Chain>(Number.POSITIVE_INFINITY, 1);
@@ -123,7 +134,7 @@ function lazyChain(
       const pool = await openNodes({ ...settings, rpcUrls }, (genesisHash) =>
         ledger.cluster.check(genesisHash),
       );
-      open.add('nodes', () => pool.close());
+      resources.add('nodes', () => pool.close());
       return new Chain(pool);
     });
 }

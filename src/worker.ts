@@ -54,9 +54,9 @@ async function verifyHistories(limit: number): Promise<void> {
   const config = readConfigOrExit(process.env, 'tool');
   installRuntime(createLogger({ level: 'silent', name: 'verify' }), undefined);
   const { verifyOpenRuns } = await import('./platform/roles/verify.ts');
-  const say = (line: string) => void process.stdout.write(`${line}\n`);
+  const printLine = (line: string) => void process.stdout.write(`${line}\n`);
   try {
-    process.exitCode = (await verifyOpenRuns(config, limit, say)) ? 0 : 1;
+    process.exitCode = (await verifyOpenRuns(config, limit, printLine)) ? 0 : 1;
   } catch (error) {
     process.stderr.write(`sluice: cannot verify the open workflow runs: ${String(error)}\n`);
     process.exitCode = 1;

@@ -7,7 +7,7 @@ import type { HistoryBounds } from '../solana/history/pages.ts';
 import { progressOf } from '../solana/history/wallet-history.ts';
 import { unionOf, type WalletListing, WalletLists } from '../solana/history/wallet-signatures.ts';
 import { askHeights } from '../solana/proof/heights.ts';
-import { reached } from '../solana/rpc/quorum.ts';
+import { highestQuorumValue } from '../solana/rpc/quorum.ts';
 import { TtlCache } from '../solana/rpc/ttl-cache.ts';
 import { restoredAlarm, unprovedListingAlarm, unreadAlarm } from './hot-wallet-alerts.ts';
 import { MAX_LISTING_LAG, quarantineEnd } from './restore-quarantine.ts';
@@ -126,7 +126,7 @@ export class WalletWatch {
     for (const wallet of await ledger.walletHistory.wallets(hotWallet))
       heights.push(await this.#judgeWallet(wallet, gap));
     const listed = heights.flatMap((height) => height ?? []);
-    return reached(listed, heights.length);
+    return highestQuorumValue(listed, heights.length);
   }
 
   async #judgeWallet(
@@ -143,7 +143,7 @@ export class WalletWatch {
     const from = judgedBefore ?? BEFORE_ANY_SLOT;
     await this.#spends.judgeScanned(wallet, scope);
     const isHarmless = (signature: string) => this.#spends.isHarmless(wallet, signature);
-    const listings = await this.#lists.ofMost(chain.pool, wallet, from, isHarmless);
+    const listings = await this.#lists.readFromMost(chain.pool, wallet, from, isHarmless);
     const { unprovenSignatures, next } = await this.#spends.judge(wallet, unionOf(listings), scope);
     const { provedListings, unprovedListings } = await this.#splitListings(listings, unprovenSignatures);
     await this.#reportUnproved(wallet, unprovedListings, unprovenSignatures);
@@ -152,7 +152,7 @@ export class WalletWatch {
     )
       throw unprovenTransaction(wallet, unprovenSignatures);
     const coverage = provedListings.map(({ coveredTo }) => coveredTo);
-    const covered = (reached(coverage, quorum) ?? from) - MAX_LISTING_LAG;
+    const covered = (highestQuorumValue(coverage, quorum) ?? from) - MAX_LISTING_LAG;
     const judgedTo = next !== undefined && next.slot <= covered ? next.slot - 1n : covered;
     if (judgedTo > from) await this.#advance(wallet, judgedTo);
     if (next !== undefined || provedListings.some(({ finalized }) => finalized === null))
@@ -204,10 +204,10 @@ export class WalletWatch {
     const { pool } = this.#deps.chain;
     const progress = await progressOf(pool);
     const slots = progress.map(({ slot }) => slot);
-    const slot = reached(slots, pool.quorum);
+    const slot = highestQuorumValue(slots, pool.quorum);
     if (slot !== null) await this.#advance(wallet, slot);
     const heights = progress.map(({ height }) => height);
-    return reached(heights, pool.quorum);
+    return highestQuorumValue(heights, pool.quorum);
   }
 
   async #advance(wallet: string, slot: bigint): Promise<void> {
@@ -220,7 +220,7 @@ export class WalletWatch {
 /** Height that a quorum of the nodes with complete listings had finalized before they listed. */
 function heightOf(quorum: number, listings: readonly WalletListing[]): bigint | null {
   const heights = listings.flatMap(({ finalized }) => finalized?.height ?? []);
-  return reached(heights, quorum);
+  return highestQuorumValue(heights, quorum);
 }
 
 function unprovenTransaction(wallet: string, unprovenSignatures: ReadonlySet<string>): DomainError {

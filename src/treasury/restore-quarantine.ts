@@ -1,6 +1,6 @@
 import { highest } from '../domain/units.ts';
 import { BLOCKHASH_LIFE } from '../solana/proof/judge.ts';
-import { reached } from '../solana/rpc/quorum.ts';
+import { highestQuorumValue } from '../solana/rpc/quorum.ts';
 
 /**
  * Maximum lag of a listing behind the blocks of its node. This many of the newest slots are listed again, and the
@@ -24,7 +24,7 @@ export function quarantineEnd(
   quorum: number,
   stored: bigint | null,
 ): bigint | null {
-  const agreedHeight = reached(heights, heights.length > quorum ? quorum : 1);
+  const agreedHeight = highestQuorumValue(heights, heights.length > quorum ? quorum : 1);
   if (agreedHeight === null || heights.length < quorum) return stored;
   const highestHeight = highest([
     agreedHeight,

@@ -188,9 +188,9 @@ export class SpendJudge {
   async #alertSuspects(signature: string, parties: Parties): Promise<readonly string[]> {
     const { ledger } = this.#deps;
     const payees = await payeesOf(this.#deps.chain.pool, signature, verifySignature);
-    const addresses = [...parties.all, ...payees.all];
+    const addresses = [...parties.addresses, ...payees.addresses];
     const unpaid = await ledger.withdrawals.findUnpaid(addresses, payees.hidesOwners);
-    const suspects = unpaid.filter((withdrawal) => mayHavePaid({ ...payees, all: addresses }, withdrawal));
+    const suspects = unpaid.filter((withdrawal) => mayHavePaid({ ...payees, addresses }, withdrawal));
     for (const suspect of suspects) await ledger.alerts.raise(maybePaidAlarm(suspect, signature));
     return suspects.map(({ id }) => id);
   }

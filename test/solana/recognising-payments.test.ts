@@ -8,7 +8,7 @@ const [hot, mint, destination, other] = Array.from({ length: 4 }, () =>
   Keypair.generate().publicKey.toBase58(),
 );
 if (!hot || !mint || !destination || !other) throw new Error('four addresses');
-const parties = (...all: readonly string[]) => ({ all: [hot, ...all], hidesOwners: false });
+const parties = (...named: readonly string[]) => ({ addresses: [hot, ...named], hidesOwners: false });
 const asked = { destination, asset: mint };
 
 describe('a spend may have paid the withdrawal', () => {

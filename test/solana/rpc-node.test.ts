@@ -24,7 +24,7 @@ describe('a malformed answer', () => {
     ['nothing', () => ({ body: '' }), 'the answer is not JSON'],
     ['a bare null', () => ({ body: 'null' }), 'answer: '],
     ['no result', ({ id }) => ({ body: `{"jsonrpc":"2.0","id":${id}}` }), 'result: '],
-    ['the answer to another question', () => ({ body: '{"id":77,"result":5}' }), 'id: is 77'],
+    ['the answer to another question', () => ({ body: '{"id":77,"result":5}' }), 'the answer has id 77'],
     ['an answer without id', () => ({ body: '{"result":5}' }), 'id: '],
     [
       'an error object without code',

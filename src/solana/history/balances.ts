@@ -63,19 +63,19 @@ export async function holdingsOf(
     return token === null ? [] : [{ account, ...token }];
   };
   return wallets.map(({ wallet, tokenAccounts, nested = new Map<string, string>() }) => {
-    const read = tokenAccounts.flatMap((account) => tokensIn(wallet, account));
-    const inside = [...nested].flatMap(([account, owner]) => tokensIn(owner, account));
+    const walletTokens = tokenAccounts.flatMap((account) => tokensIn(wallet, account));
+    const nestedTokens = [...nested].flatMap(([account, owner]) => tokensIn(owner, account));
     const lamports = accounts.get(wallet)?.lamports ?? 0n;
     return {
       wallet,
       slot,
       holdings: [
         { account: wallet, asset: 'SOL', amount: lamports },
-        ...read.map(({ account, mint, amount }) => ({ account, asset: mint, amount })),
+        ...walletTokens.map(({ account, mint, amount }) => ({ account, asset: mint, amount })),
       ],
-      pending: read.flatMap(({ account, pendingCredits }) => (pendingCredits > 0n ? [account] : [])),
-      frozen: read.filter(({ frozen }) => frozen).map(placeOf),
-      nested: inside.filter(({ amount }) => amount > 0n).map(placeOf),
+      pending: walletTokens.flatMap(({ account, pendingCredits }) => (pendingCredits > 0n ? [account] : [])),
+      frozen: walletTokens.filter(({ frozen }) => frozen).map(placeOf),
+      nested: nestedTokens.filter(({ amount }) => amount > 0n).map(placeOf),
     };
   });
 }

@@ -50,14 +50,14 @@ export class LedgerCompleteness {
    * The nodes that have all blocks of `slots`. A node's answer is reused for ten minutes if the node has all blocks,
    * and for one minute otherwise.
    */
-  completeNodes(pool: NodePool, slots: Slots): Promise<CompleteNodes> {
+  findCompleteNodes(pool: NodePool, slots: Slots): Promise<CompleteNodes> {
     return this.#askAll(pool, slots, null);
   }
 
   /**
-   * Like {@link completeNodes}, but asks every node again. Concurrent callers share requests that start after the call.
+   * Like {@link findCompleteNodes}, but asks every node again. Concurrent callers share requests that start after the call.
    */
-  completeNodesNow(pool: NodePool, slots: Slots): Promise<CompleteNodes> {
+  findCompleteNodesNow(pool: NodePool, slots: Slots): Promise<CompleteNodes> {
     return this.#askAll(pool, slots, this.#now());
   }
 

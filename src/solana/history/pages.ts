@@ -60,7 +60,7 @@ function wholeSlots(page: readonly WalletSignature[], limit: number): HistoryPag
 }
 
 /** The entries within the slots. `readTo`: the slot that a call has reached if it cannot read all newer entries. */
-export type ListedWithin = { readonly entries: readonly WalletSignature[] } | { readonly readTo: bigint };
+export type ListedEntries = { readonly entries: readonly WalletSignature[] } | { readonly readTo: bigint };
 
 /**
  * A node's entries for an address in slots above `above` and up to `upTo`, without those for which `skip` returns true.
@@ -73,7 +73,7 @@ export async function listWithin(
   skip: (entry: WalletSignature) => boolean,
   places: WalletSignature[],
   { pageSize, pagesPerCall }: HistoryBounds,
-): Promise<ListedWithin> {
+): Promise<ListedEntries> {
   const entries: WalletSignature[] = [];
   let last = places.findLast(({ slot }) => slot > upTo) ?? null;
   for (let [newerPages, pagesWithin] = [0, 0]; ; ) {
@@ -98,12 +98,12 @@ export async function listWithin(
 /** Removes the place that the node no longer lists, and all older places. */
 function forgetLostPlaces(
   places: WalletSignature[],
-  lost: WalletSignature | null,
+  lostPlace: WalletSignature | null,
   upTo: bigint,
-): ListedWithin {
-  const at = places.findIndex(({ signature }) => signature === lost?.signature);
+): ListedEntries {
+  const at = places.findIndex(({ signature }) => signature === lostPlace?.signature);
   if (at >= 0) places.splice(at);
-  return { readTo: lost?.slot ?? upTo };
+  return { readTo: lostPlace?.slot ?? upTo };
 }
 
 /**

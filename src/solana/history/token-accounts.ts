@@ -6,7 +6,7 @@ import { getFirstAvailableBlock, getTokenAccountsByOwner } from '../rpc/methods.
 import type { SolanaNode } from '../rpc/node.ts';
 import { isSignature } from '../rpc/node-text.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { answersIn, reached } from '../rpc/quorum.ts';
+import { answersIn, highestQuorumValue } from '../rpc/quorum.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../tx/programs.ts';
 import type { LedgerCompleteness } from './ledger-completeness.ts';
 import type { WalletSignature } from './pages.ts';
@@ -51,7 +51,7 @@ export async function historyOf(
   from: bigint,
   to: bigint,
 ): Promise<AccountHistory> {
-  const { complete } = await completeness.completeNodes(pool, { from, to });
+  const { complete } = await completeness.findCompleteNodes(pool, { from, to });
   const found = new Map<string, WalletSignature & { readonly listedBy: Set<string> }>();
   const completeNodes: string[][] = [];
   for (let above = from - 1n; above < to; ) {
@@ -94,7 +94,7 @@ export async function areComplete(
   const isQuorumPerPart = (isIncluded: (node: string) => boolean) =>
     parts.every((nodes) => nodes.filter(isIncluded).length >= quorum);
   if (!isQuorumPerPart(() => true)) return false;
-  const { complete, silent } = await completeness.completeNodesNow(pool, slots);
+  const { complete, silent } = await completeness.findCompleteNodesNow(pool, slots);
   if (isQuorumPerPart((node) => complete.has(node))) return true;
   if (!isQuorumPerPart((node) => complete.has(node) || silent.has(node))) return false;
   const message = `RPC nodes ${[...silent].join(', ')} returned the blocks of slots ${slots.from} to ${slots.to} before, but do not answer now`;
@@ -104,7 +104,7 @@ export async function areComplete(
 /** The slot up to which the lists of a quorum are complete; null if they are not complete beyond `above`. */
 function quorumCoveredTo(pool: NodePool, listings: readonly NodeListing[], above: bigint): bigint | null {
   const coveredSlots = listings.map(({ coveredTo }) => coveredTo);
-  const common = reached(coveredSlots, pool.quorum);
+  const common = highestQuorumValue(coveredSlots, pool.quorum);
   return common === null || common <= above ? null : common;
 }
 
@@ -115,7 +115,7 @@ async function listingsOfAll(
   above: bigint,
 ): Promise<readonly NodeListing[]> {
   const answers = await pool.all(async (node) => {
-    const listing = await lists.ofNode(node, account, above, () => false);
+    const listing = await lists.readFromNode(node, account, above, () => false);
     if (!listing.entries.every(({ signature }) => isSignature(signature)))
       throw new NodeFault(
         node.name,

@@ -20,8 +20,8 @@ export interface Parties {
   /** base58, in the order of `signers`; the first identifies the transaction. */
   readonly signatures: readonly string[];
   /** All accounts of the transaction, and the owners of its token accounts as far as the node returns them. */
-  readonly all: readonly string[];
-  /** Whether `all` contains the owners of all token accounts. `none`: the transaction moves no tokens. */
+  readonly addresses: readonly string[];
+  /** Whether `addresses` contains the owners of all token accounts. `none`: the transaction moves no tokens. */
   readonly owners: 'none' | 'complete' | 'incomplete';
   /** Hex SHA-256 of the signed message. */
   readonly messageHash: string;
@@ -29,8 +29,8 @@ export interface Parties {
 
 /** Addresses that may have received SOL or tokens in a transaction. */
 export interface Payees {
-  readonly all: readonly string[];
-  /** True if `all` may lack an owner of a token account, so that any address may have received tokens. */
+  readonly addresses: readonly string[];
+  /** True if `addresses` may lack an owner of a token account, so that any address may have received tokens. */
   readonly hidesOwners: boolean;
 }
 
@@ -69,7 +69,7 @@ export async function payeesOf(pool: NodePool, signature: string, verify: Verify
   const hidesOwners =
     provedParties.length === 0 ||
     (provedParties.some(({ owners }) => owners !== 'none') && completeCount < pool.quorum);
-  return { all: [...new Set(provedParties.flatMap(({ all }) => all))], hidesOwners };
+  return { addresses: [...new Set(provedParties.flatMap(({ addresses }) => addresses))], hidesOwners };
 }
 
 /**
@@ -77,14 +77,14 @@ export async function payeesOf(pool: NodePool, signature: string, verify: Verify
  * token account, or owners are missing. A transfer to an existing associated token account does not name the wallet.
  */
 export function mayHavePaid(
-  { all, hidesOwners }: Payees,
+  { addresses, hidesOwners }: Payees,
   { destination, asset }: { readonly destination: string; readonly asset: string },
 ): boolean {
-  if (all.includes(destination)) return true;
+  if (addresses.includes(destination)) return true;
   if (hidesOwners && asset !== SOL) return true;
-  if (!all.includes(asset)) return false;
+  if (!addresses.includes(asset)) return false;
   return [TOKEN_PROGRAM, TOKEN_2022_PROGRAM].some((one) =>
-    all.includes(deriveAta(destination, asset, one, true)),
+    addresses.includes(deriveAta(destination, asset, one, true)),
   );
 }
 
@@ -115,7 +115,7 @@ async function readParties(
   return {
     signers,
     signatures: signatures.map((one) => base58.encode(one)),
-    all: [...new Set([...namedAccounts, ...knownOwners])],
+    addresses: [...new Set([...namedAccounts, ...knownOwners])],
     owners,
     messageHash: messageHashOf(message),
   };

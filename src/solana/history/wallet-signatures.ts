@@ -58,18 +58,18 @@ export class WalletLists {
    * two requests per node if there is no new transaction. Throws Unavailable while no list is read to its end, and
    * NoHealthyNode if no node answers.
    */
-  async ofMost(
+  async readFromMost(
     pool: NodePool,
     wallet: string,
     slot: bigint,
     known: IsKnown,
   ): Promise<readonly WalletListing[]> {
-    const answers = answersIn(await pool.most((node) => this.ofNode(node, wallet, slot, known)));
+    const answers = answersIn(await pool.most((node) => this.readFromNode(node, wallet, slot, known)));
     if (answers.length > 0) return answers.map(({ answer }) => answer);
     throw new DomainError('NoHealthyNode', `no RPC node returned the transaction history of ${wallet}`);
   }
 
-  async ofNode(node: SolanaNode, wallet: string, slot: bigint, known: IsKnown): Promise<WalletListing> {
+  async readFromNode(node: SolanaNode, wallet: string, slot: bigint, known: IsKnown): Promise<WalletListing> {
     const reading = this.#resume(node, wallet, slot) ?? (await startReading(node, slot));
     let isUnfinished = false;
     try {
@@ -110,12 +110,12 @@ export class WalletLists {
     // Another call has stored a list from the same slot or an earlier slot: the stored list stays.
     if (other !== undefined && other !== reading && other.above <= reading.above) return;
     readings.delete(wallet);
-    if (!isUnfinished || !this.#hasRoom(readings)) return;
+    if (!isUnfinished || !this.#makeRoom(readings)) return;
     reading.pausedAt = performance.now();
     readings.set(wallet, reading);
   }
 
-  #hasRoom(readings: Map<string, ListReading>): boolean {
+  #makeRoom(readings: Map<string, ListReading>): boolean {
     if (readings.size < MAX_STORED_READINGS) return true;
     for (const [wallet, { pausedAt }] of readings)
       if (pausedAt !== null && performance.now() - pausedAt > ABANDONED_AFTER_MS)
@@ -154,12 +154,12 @@ async function startReading(node: SolanaNode, above: bigint): Promise<ListReadin
  * Filters again: the list may have been started for a lower slot, and entries may have become known since its start.
  */
 function listingOf(
-  { entries: read, finalized, isTruncated }: ListReading,
+  { entries: storedEntries, finalized, isTruncated }: ListReading,
   slot: bigint,
   known: IsKnown,
 ): Omit<WalletListing, 'node'> {
-  const entries = read.filter((entry) => entry.slot > slot && !known(entry.signature));
-  const [newest] = read;
+  const entries = storedEntries.filter((entry) => entry.slot > slot && !known(entry.signature));
+  const [newest] = storedEntries;
   if (isTruncated && newest !== undefined) return { entries, finalized: null, coveredTo: newest.slot - 1n };
   return { entries, finalized, coveredTo: finalized.slot };
 }

@@ -67,17 +67,17 @@ export async function findNonceEnd(
   const bypasses: NonceBypass[] = [];
   await pLimit(MAX_CONCURRENT_TRANSACTIONS).map(entries, async ({ signature }) => {
     const advances = await askAdvance(pool, signature, attempt);
-    const agreedUse = mostAgreed(advances.filter(({ carriedNonce }) => carriedNonce));
-    if (agreedUse !== null) uses.push({ signature, nonceAccount, nonce, ...agreedUse, sequence });
-    const agreedBypass = agreedUse === null ? mostAgreed(advances) : null;
-    if (agreedBypass !== null) bypasses.push({ signature, nonceAccount, ...agreedBypass, sequence });
+    const reportedUse = mostReportedSlot(advances.filter(({ carriedNonce }) => carriedNonce));
+    if (reportedUse !== null) uses.push({ signature, nonceAccount, nonce, ...reportedUse, sequence });
+    const reportedBypass = reportedUse === null ? mostReportedSlot(advances) : null;
+    if (reportedBypass !== null) bypasses.push({ signature, nonceAccount, ...reportedBypass, sequence });
   });
   const isAgreed = ({ shownBy }: NonceUse | NonceBypass) => shownBy.length >= pool.quorum;
   const use = uses.find(isAgreed);
   // A use is not stored in `walk`, so that the next investigation proves it again.
   if (use !== undefined) return { use, bypass: null };
-  for (const found of bypasses.filter(isAgreed))
-    if (walk.bypass === null || found.slot < walk.bypass.slot) walk.bypass = found;
+  for (const agreedBypass of bypasses.filter(isAgreed))
+    if (walk.bypass === null || agreedBypass.slot < walk.bypass.slot) walk.bypass = agreedBypass;
   advanceWalk(walk, pages, nonceSlot);
   if (!walk.isComplete) throw unfinishedError(nonceAccount, walk);
   if (walk.bypass !== null) return { use: null, bypass: { ...walk.bypass, sequence } };
@@ -95,8 +95,8 @@ async function nextPages(
   );
   const pages = answersIn(answers).map(({ node, answer }) => ({ node, page: answer }));
   if (pages.length > 0) return pages;
-  const silent = answers.find(({ result }) => result.status === 'rejected')?.result;
-  const cause = silent?.status === 'rejected' ? silent.reason : undefined;
+  const failed = answers.find(({ result }) => result.status === 'rejected')?.result;
+  const cause = failed?.status === 'rejected' ? failed.reason : undefined;
   throw new DomainError(
     'NoHealthyNode',
     `no RPC node returned the transaction history of nonce account ${nonceAccount}`,
@@ -124,7 +124,7 @@ function unfinishedError(nonceAccount: string, { places }: NonceWalk): DomainErr
 }
 
 /** The slot that most nodes return for a transaction, with the names of these nodes. */
-function mostAgreed(
+function mostReportedSlot(
   advances: readonly ReportedAdvance[],
 ): { readonly slot: bigint; readonly shownBy: readonly string[] } | null {
   const [most] = versionsOf(

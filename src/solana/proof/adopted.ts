@@ -6,7 +6,7 @@ import { NodeFault } from '../rpc/errors.ts';
 import { getBlocksWithLimit, getEpochInfo, getSignedTransaction, isBlockhashValid } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { answersIn, reached } from '../rpc/quorum.ts';
+import { answersIn, highestQuorumValue } from '../rpc/quorum.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
 import { askHeights } from './heights.ts';
 import { adoptedLastHeight, BLOCKHASH_LIFE, MAX_HEIGHTS_AHEAD } from './judge.ts';
@@ -73,7 +73,7 @@ export class AdoptedLifetimes {
       return { askedAt: startedAt, first: block, banks: reported };
     });
     const slots = banks.map(({ slot }) => slot);
-    const newest = reached(slots, this.#pool.quorum);
+    const newest = highestQuorumValue(slots, this.#pool.quorum);
     const elapsed = BigInt(Math.ceil((performance.now() - askedAt) / MIN_SLOT_MS));
     if (newest !== null && acceptedAt > newest + MAX_HEIGHTS_AHEAD + FORK_MARGIN + elapsed) return null;
     const heights = banks.map(({ slot, height }) =>
@@ -130,7 +130,7 @@ function lifetimeFrom(pool: NodePool, first: AgreedBlock, heights: readonly Bloc
 
 async function firstBlock(pool: NodePool, acceptedAt: Slot | null): Promise<AgreedBlock> {
   const slots = (await progressOf(pool)).map(({ slot }) => slot);
-  const finalizedSlot = reached(slots, pool.quorum);
+  const finalizedSlot = highestQuorumValue(slots, pool.quorum);
   if (finalizedSlot === null) throw new DomainError('NoHealthyNode', 'too few nodes report a finalized slot');
   if (acceptedAt !== null) return blockOneLifetimeBefore(pool, lowest([acceptedAt, finalizedSlot]));
   const newest = await agreedBlock(pool, finalizedSlot);

@@ -2,7 +2,7 @@ import type { NodeAnswer } from '../../domain/attempt.ts';
 import type { BlockHeight } from '../../domain/units.ts';
 import { type Commitment, getBlockHeight } from '../rpc/methods.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { answersIn, reached } from '../rpc/quorum.ts';
+import { answersIn, highestQuorumValue } from '../rpc/quorum.ts';
 
 /** Block heights of all nodes that answer, in configured order. */
 export async function askHeights(
@@ -35,7 +35,7 @@ export class Finality {
     const { quorum, nodes } = this.#pool;
     const now = performance.now();
     const answers = heights.map(({ answer }) => answer);
-    const height = reached(answers, quorum);
+    const height = highestQuorumValue(answers, quorum);
     const grew = height !== null && (this.#height === null || height > this.#height);
     if (grew) this.#height = height;
     if (grew || this.#grewAt === null) this.#grewAt = now;

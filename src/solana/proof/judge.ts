@@ -8,7 +8,7 @@ import type {
   SequencedCoverage,
 } from '../../domain/attempt.ts';
 import { type BlockHeight, type Blockhash, isAbove, type Slot } from '../../domain/units.ts';
-import { reached } from '../rpc/quorum.ts';
+import { highestQuorumValue } from '../rpc/quorum.ts';
 import {
   aliveOnFork,
   countNodes,
@@ -53,7 +53,7 @@ export function firstBlockhash({ adoptedFrom, blockhash }: AttemptFacts): Blockh
  * Source: docs/decisions/0012-quorum.md.
  */
 export function adoptedLastHeight(heights: readonly BlockHeight[], quorum: number): BlockHeight | null {
-  const [highest, common] = [reached(heights, 1), reached(heights, quorum)];
+  const [highest, common] = [highestQuorumValue(heights, 1), highestQuorumValue(heights, quorum)];
   if (highest === null || common === null || highest - common > MAX_HEIGHTS_AHEAD) return null;
   return highest + BLOCKHASH_LIFE;
 }

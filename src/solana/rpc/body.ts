@@ -22,7 +22,7 @@ const PART_BYTES = 256 * 1_024;
 
 export class Body {
   readonly #body: Dispatcher.ResponseData['body'];
-  readonly #rest: AsyncIterator<Uint8Array>;
+  readonly #remainingParts: AsyncIterator<Uint8Array>;
   readonly #isCompressed: boolean;
   readonly #deadline: Deadline;
   #bufferedParts: Uint8Array[] = [];
@@ -30,7 +30,7 @@ export class Body {
   constructor({ headers, body }: Dispatcher.ResponseData, deadline: Deadline) {
     // The reader receives errors from the iterator. Without a listener, an error would end the process.
     this.#body = body.on('error', () => undefined);
-    this.#rest = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+    this.#remainingParts = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
     this.#isCompressed = headers['content-encoding'] === 'gzip';
     this.#deadline = deadline;
   }
@@ -83,7 +83,7 @@ export class Body {
   }
 
   async #next(): Promise<Uint8Array | null> {
-    const { done, value } = await this.#rest.next();
+    const { done, value } = await this.#remainingParts.next();
     if (done === true) return null;
     this.#deadline.addReceived(value.length);
     return value;

@@ -33,7 +33,7 @@ export class Health {
   latencyMs: number | null = null;
   readonly #now: Clock;
   readonly #avoidances = new Map<AvoidanceCause, { readonly until: number; readonly reason: string }>();
-  #faultsInARow = 0;
+  #consecutiveFaults = 0;
 
   constructor(now: Clock) {
     this.#now = now;
@@ -42,15 +42,15 @@ export class Health {
   /** A successful answer ends only the pause after a fault. */
   recordAnswer(): void {
     this.errorRate *= 1 - NEWEST_RESULT_WEIGHT;
-    this.#faultsInARow = 0;
+    this.#consecutiveFaults = 0;
     this.#avoidances.delete('fault');
   }
 
   /** Avoids the node for `retryAfterMs`, or else for a pause that doubles with each consecutive fault. */
   recordFault(reason: string, retryAfterMs: number | null = null): void {
-    const backoff = Math.min(MAX_PAUSE_MS, BASE_PAUSE_MS * 2 ** this.#faultsInARow);
+    const backoff = Math.min(MAX_PAUSE_MS, BASE_PAUSE_MS * 2 ** this.#consecutiveFaults);
     this.errorRate = this.errorRate * (1 - NEWEST_RESULT_WEIGHT) + NEWEST_RESULT_WEIGHT;
-    this.#faultsInARow += 1;
+    this.#consecutiveFaults += 1;
     if (retryAfterMs === null) this.#avoid('fault', reason, backoff);
     else this.#avoid('retry-after', reason, retryAfterMs);
   }

@@ -11,9 +11,9 @@ export type MissingAnswerCount<T> = (results: readonly HedgedResult<T>[]) => num
 
 interface OpenRequest {
   readonly member: PooledNode;
-  readonly order: number;
+  readonly position: number;
   /** Number of late requests when this one started. */
-  readonly round: number;
+  readonly lateCountAtStart: number;
   timer: NodeJS.Timeout | undefined;
   isLate: boolean;
 }
@@ -48,10 +48,10 @@ export class HedgedRequest<T> {
   readonly #ask: (node: SolanaNode) => Promise<T>;
   readonly #missingCount: MissingAnswerCount<T>;
   readonly #permits: HedgePermits;
-  readonly #open = new Set<OpenRequest>();
-  readonly #results: (HedgedResult<T> & Pick<OpenRequest, 'order'>)[] = [];
+  readonly #openRequests = new Set<OpenRequest>();
+  readonly #results: (HedgedResult<T> & Pick<OpenRequest, 'position'>)[] = [];
   #requestCount = 0;
-  #round = 0;
+  #lateCount = 0;
   #resolve: ((results: readonly HedgedResult<T>[]) => void) | null = null;
 
   constructor(
@@ -76,17 +76,17 @@ export class HedgedRequest<T> {
 
   #proceed(): void {
     if (this.#resolve === null) return;
-    const results = this.#results.toSorted((a, b) => a.order - b.order);
+    const results = this.#results.toSorted((a, b) => a.position - b.position);
     const missing = this.#missingCount(results);
     while (this.#punctualCount() < missing && this.#remaining.length > 0) this.#askNext();
-    if (missing > 0 && this.#open.size > 0) return;
-    for (const { timer } of this.#open) clearTimeout(timer);
+    if (missing > 0 && this.#openRequests.size > 0) return;
+    for (const { timer } of this.#openRequests) clearTimeout(timer);
     this.#resolve(results);
     this.#resolve = null;
   }
 
   #punctualCount(): number {
-    return [...this.#open].filter(({ isLate }) => !isLate).length;
+    return [...this.#openRequests].filter(({ isLate }) => !isLate).length;
   }
 
   #askNext(): void {
@@ -94,15 +94,15 @@ export class HedgedRequest<T> {
     if (member === undefined) return;
     const request: OpenRequest = {
       member,
-      order: this.#requestCount,
-      round: this.#round,
+      position: this.#requestCount,
+      lateCountAtStart: this.#lateCount,
       timer: undefined,
       isLate: false,
     };
     this.#requestCount += 1;
-    this.#open.add(request);
+    this.#openRequests.add(request);
     this.#startTimer(request);
-    if (this.#round === 0) this.#permits.earn();
+    if (this.#lateCount === 0) this.#permits.earn();
     void Promise.allSettled([member.ask(this.#ask)]).then(([result]) => this.#settle(request, result));
   }
 
@@ -113,24 +113,24 @@ export class HedgedRequest<T> {
 
   /** Asks the next node for a late request. No permit is needed if the late node is already demoted. */
   #markLate(request: OpenRequest): void {
-    if (this.#resolve === null || !this.#open.has(request)) return;
+    if (this.#resolve === null || !this.#openRequests.has(request)) return;
     const [next] = this.#remaining;
     if (next === undefined) return;
     const canAskNext = next.demotion === null && (request.member.demotion !== null || this.#permits.take());
     if (!canAskNext) return this.#startTimer(request);
     request.isLate = true;
-    this.#round += 1;
+    this.#lateCount += 1;
     this.#proceed();
   }
 
   #settle(request: OpenRequest, result: PromiseSettledResult<T>): void {
-    const { member, order, round, timer } = request;
+    const { member, position, lateCountAtStart, timer } = request;
     clearTimeout(timer);
-    this.#open.delete(request);
-    this.#results.push({ node: member.node.name, member, result, order });
+    this.#openRequests.delete(request);
+    this.#results.push({ node: member.node.name, member, result, position });
     if (result.status === 'fulfilled' && this.#resolve !== null)
-      for (const other of this.#open)
-        if (other.isLate && other.round < round) other.member.health.recordOvertaken();
+      for (const other of this.#openRequests)
+        if (other.isLate && other.lateCountAtStart < lateCountAtStart) other.member.health.recordOvertaken();
     this.#proceed();
   }
 }

@@ -4,7 +4,7 @@ import { type NodeOptions, SolanaNode } from './node.ts';
 import { checkUrls, nodeNames } from './node-urls.ts';
 import { PooledNode } from './pooled-node.ts';
 import type { Clock } from './probe.ts';
-import { agree, reached } from './quorum.ts';
+import { agree, highestQuorumValue } from './quorum.ts';
 import { type NodeReport, type NodeWarning, nodeWarnings } from './report.ts';
 
 export interface PoolOptions extends Omit<NodeOptions, 'name'> {
@@ -30,14 +30,14 @@ export class NodeRegistry {
   /** All configured nodes, in configured order. */
   protected readonly members: readonly PooledNode[];
   readonly #majority: number;
-  readonly #onLoopback: boolean;
+  readonly #isOnLoopback: boolean;
   readonly #options: PoolOptions;
   readonly #probeTimer: NodeJS.Timeout;
   /** The genesis hash that a quorum has returned; null before the first agreement. */
   cluster: string | null = null;
   #currentWarnings: ReadonlySet<string> = new Set();
-  #probing: Promise<void> | null = null;
-  #rounds = 0;
+  #runningProbe: Promise<void> | null = null;
+  #roundCount = 0;
 
   /** Throws NoHealthyNode if the URLs cannot form a pool. */
   constructor(urls: readonly string[], options: PoolOptions) {
@@ -50,7 +50,7 @@ export class NodeRegistry {
       return new PooledNode(node, now);
     });
     this.#majority = Math.floor(urls.length / 2) + 1;
-    this.#onLoopback = urls.every(isLoopback);
+    this.#isOnLoopback = urls.every(isLoopback);
     this.#options = options;
     this.#probeTimer = setInterval(() => void this.#tick(), options.probeMs ?? PROBE_MS).unref();
   }
@@ -60,8 +60,8 @@ export class NodeRegistry {
    * loopback. No node joins twice, and no joined node is removed. So the number is constant after the first agreement.
    */
   get quorum(): number {
-    const alone = this.members.filter((member) => !member.isDuplicate).length === 1;
-    return alone && this.#onLoopback ? 1 : Math.max(2, this.#majority);
+    const isSingle = this.members.filter((member) => !member.isDuplicate).length === 1;
+    return isSingle && this.#isOnLoopback ? 1 : Math.max(2, this.#majority);
   }
 
   /**
@@ -79,7 +79,7 @@ export class NodeRegistry {
         `${node.name} ${facts === null || isDuplicate ? `(${demotion?.reason ?? 'no answer'})` : facts.genesisHash}`,
     );
     const needed = `${this.quorum} of ${this.members.length} RPC nodes`;
-    const message = `fewer than ${needed} return the original genesis hash: ${answers.join(', ')}`;
+    const message = `fewer than ${needed} return the same genesis hash: ${answers.join(', ')}`;
     throw new DomainError('NoHealthyNode', message);
   }
 
@@ -94,7 +94,7 @@ export class NodeRegistry {
 
   /** Probes the identity and progress of every node that is not refused. Never throws. */
   async probe(): Promise<void> {
-    await this.#probing;
+    await this.#runningProbe;
     await this.#start(true);
   }
 
@@ -104,16 +104,16 @@ export class NodeRegistry {
   }
 
   async #tick(): Promise<void> {
-    if (this.#probing !== null) return;
-    this.#rounds += 1;
-    await this.#start(this.#rounds % PROBES_PER_IDENTITY === 0);
+    if (this.#runningProbe !== null) return;
+    this.#roundCount += 1;
+    await this.#start(this.#roundCount % PROBES_PER_IDENTITY === 0);
   }
 
   #start(includesJoined: boolean): Promise<void> {
-    this.#probing = this.#round(includesJoined).finally(() => {
-      this.#probing = null;
+    this.#runningProbe = this.#round(includesJoined).finally(() => {
+      this.#runningProbe = null;
     });
-    return this.#probing;
+    return this.#runningProbe;
   }
 
   async #round(includesJoined: boolean): Promise<void> {
@@ -181,7 +181,7 @@ function compareProgress(members: readonly PooledNode[]): void {
   const slots = members.flatMap(({ finalizedSlot }) => finalizedSlot ?? []);
   // The slot that more than half of the nodes have reached, so that of three or more no single node decides. Of two
   // nodes, the higher slot counts.
-  const common = reached(slots, slots.length < 3 ? 1 : Math.floor(slots.length / 2) + 1) ?? 0n;
+  const common = highestQuorumValue(slots, slots.length < 3 ? 1 : Math.floor(slots.length / 2) + 1) ?? 0n;
   for (const { finalizedSlot, health } of members)
     if (finalizedSlot !== null) health.lagSlots = common - finalizedSlot;
 }

@@ -11,8 +11,8 @@ export function checkUrls(urls: readonly string[]): void {
     );
   }
   // Two URLs of one node would let that node confirm its own answers.
-  const distinct = new Set(urls.map((url) => new URL(url).href));
-  if (distinct.size < urls.length) {
+  const distinctUrls = new Set(urls.map((url) => new URL(url).href));
+  if (distinctUrls.size < urls.length) {
     throw new DomainError('NoHealthyNode', 'the same RPC node URL is configured twice');
   }
 }

@@ -23,7 +23,7 @@ export class PooledNode {
   finalizedSlot: bigint | null = null;
   readonly #now: Clock;
   #membership: Membership = 'silent';
-  #reason = 'not asked yet';
+  #membershipReason = 'not asked yet';
   #sameAs: string | null = null;
   #facts: NodeFacts | null = null;
 
@@ -52,7 +52,7 @@ export class PooledNode {
 
   get demotion(): Demotion | null {
     if (this.#membership === 'joined') return this.health.demotion;
-    return { cause: this.#membership, reason: this.#reason };
+    return { cause: this.#membership, reason: this.#membershipReason };
   }
 
   /** True if the node has joined and is not in a Retry-After pause. */
@@ -86,7 +86,7 @@ export class PooledNode {
     try {
       this.#facts = await this.#withHealth(() => probeFacts(this.node));
     } catch (error) {
-      if (this.#membership === 'silent') this.#reason = reasonOf(error);
+      if (this.#membership === 'silent') this.#membershipReason = reasonOf(error);
       return;
     }
     // The methods of a node change only with its version.
@@ -110,14 +110,14 @@ export class PooledNode {
   /** Refuses the node permanently: a later answer does not change that. */
   refuseOtherCluster(genesisHash: string, cluster: string): void {
     this.#membership = 'refused';
-    this.#reason = `belongs to the cluster with genesis hash ${genesisHash}, not ${cluster}: it is refused until the process restarts`;
+    this.#membershipReason = `belongs to the cluster with genesis hash ${genesisHash}, not ${cluster}: it is refused until the process restarts`;
   }
 
   /** Refuses the node permanently, because a node must not confirm its own answers. */
   refuseDuplicate(name: string): void {
     this.#membership = 'refused';
     this.#sameAs = name;
-    this.#reason = `is the same node as ${name}: both return the identity ${this.#facts?.identity}. Configure another node`;
+    this.#membershipReason = `is the same node as ${name}: both return the identity ${this.#facts?.identity}. Configure another node`;
   }
 
   /** Counts an error as a fault of the node. */
@@ -143,14 +143,14 @@ export class PooledNode {
   }
 
   async #withSuspectTimeout<T>(answer: Promise<T>): Promise<T> {
-    const early = new AbortController();
-    const late = sleep(SUSPECT_TIMEOUT_MS, undefined, early).then(() => {
+    const timer = new AbortController();
+    const timeout = sleep(SUSPECT_TIMEOUT_MS, undefined, timer).then(() => {
       throw new NodeFault(
         this.node.name,
         `did not answer within ${SUSPECT_TIMEOUT_MS} ms after an earlier fault`,
       );
     });
-    return Promise.race([answer, late]).finally(() => early.abort());
+    return Promise.race([answer, timeout]).finally(() => timer.abort());
   }
 
   async #withHealth<T>(ask: () => Promise<T>): Promise<T> {

@@ -46,6 +46,6 @@ export function agree<T>(
 }
 
 /** The greatest value that at least `quorum` of `values` reach or exceed; null if there are fewer values. */
-export function reached(values: readonly bigint[], quorum: number): bigint | null {
+export function highestQuorumValue(values: readonly bigint[], quorum: number): bigint | null {
   return values.toSorted(ascending).at(-quorum) ?? null;
 }

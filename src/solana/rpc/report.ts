@@ -120,15 +120,15 @@ function absenceWarning({ node, membership, sameAs, demoted }: NodeReport): Node
   return { kind, node, message: `${node} ${reason}` };
 }
 
-function nodeCountWarnings(answering: number, configured: number): NodeWarning[] {
-  if (answering >= 2) return [];
-  const message = `${answering} of ${configured} RPC nodes ${answering === 1 ? 'answers' : 'answer'}: run at least two`;
+function nodeCountWarnings(answeringCount: number, configuredCount: number): NodeWarning[] {
+  if (answeringCount >= 2) return [];
+  const message = `${answeringCount} of ${configuredCount} RPC nodes ${answeringCount === 1 ? 'answers' : 'answer'}: run at least two`;
   return [{ kind: 'too_few_nodes', node: null, message }];
 }
 
 function providerWarnings(reports: readonly NodeReport[]): NodeWarning[] {
-  const serving = reports.filter(({ membership }) => membership !== 'refused');
-  const groupsByDomain = [...sharedDomains(serving.map(({ node }) => node))];
+  const acceptedNodes = reports.filter(({ membership }) => membership !== 'refused');
+  const groupsByDomain = [...sharedDomains(acceptedNodes.map(({ node }) => node))];
   if (groupsByDomain.length === 0) return [];
   const groups = groupsByDomain.map(([domain, nodes]) => `${nodes.join(', ')} at ${domain}`).join('; ');
   const message = `several nodes belong to one provider and can fail or return false answers together: ${groups}. Add a node of another provider`;

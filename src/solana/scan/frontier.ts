@@ -4,7 +4,7 @@ import { RpcError } from '../rpc/errors.ts';
 import { getBlocks, getEpochInfo } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { answersIn, type NodeResult, reached } from '../rpc/quorum.ts';
+import { answersIn, highestQuorumValue, type NodeResult } from '../rpc/quorum.ts';
 
 export interface SlotList {
   /** The slots in which any node lists a finalized block, ascending. */
@@ -38,7 +38,7 @@ export function confirmedTip(pool: NodePool): Promise<bigint> {
 async function tipOf(pool: NodePool, commitment: 'confirmed' | 'finalized'): Promise<bigint> {
   const answers = answersIn(await pool.most((node) => getEpochInfo(node, commitment)));
   const slots = answers.map(({ answer }) => answer.absoluteSlot);
-  const tip = reached(slots, pool.quorum);
+  const tip = highestQuorumValue(slots, pool.quorum);
   if (tip !== null) return tip;
   const message = `${slots.length} nodes return their ${commitment} slot; a quorum needs ${pool.quorum}`;
   throw new DomainError('NoHealthyNode', message);

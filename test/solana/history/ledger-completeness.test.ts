@@ -35,7 +35,7 @@ async function holders(
   to: bigint,
   completeness = new LedgerCompleteness(),
 ): Promise<readonly number[]> {
-  const { complete: holding } = await completeness.completeNodes(pool, { from, to });
+  const { complete: holding } = await completeness.findCompleteNodes(pool, { from, to });
   return pool.nodes.flatMap(({ name }, place) => (holding.has(name) ? [place] : []));
 }
 
@@ -116,10 +116,10 @@ describe('a cached completeness answer', () => {
     const { node, asPool } = sparseNode(first, stepMs, clock);
     const completeness = new LedgerCompleteness(() => clock.now);
     const slots = { from: 1n, to: 100_000_000n };
-    const [one, other] = await Promise.all([1, 2].map(() => completeness.completeNodes(asPool, slots)));
+    const [one, other] = await Promise.all([1, 2].map(() => completeness.findCompleteNodes(asPool, slots)));
     const walk = clock.asked;
     expect(walk).toBeLessThanOrEqual(most);
-    expect(await completeness.completeNodes(asPool, slots)).toEqual(one);
+    expect(await completeness.findCompleteNodes(asPool, slots)).toEqual(one);
     expect(one?.complete.has(node.name)).toBe(first === 0n);
     expect([other, clock.asked]).toEqual([one, walk]);
   });
@@ -129,11 +129,11 @@ describe('a cached completeness answer', () => {
     const { asPool } = sparseNode(0n, 1, clock);
     const completeness = new LedgerCompleteness(() => clock.now);
     const slots = { from: 1n, to: 1_000_000n };
-    await completeness.completeNodes(asPool, slots);
+    await completeness.findCompleteNodes(asPool, slots);
     const walk = clock.asked;
-    const ask = () => completeness.completeNodesNow(asPool, slots);
+    const ask = () => completeness.findCompleteNodesNow(asPool, slots);
     // The walk of the first caller may have passed the lost block before the others ask: these share the next walk.
-    await Promise.all([ask(), ask(), ask(), completeness.completeNodes(asPool, slots)]);
+    await Promise.all([ask(), ask(), ask(), completeness.findCompleteNodes(asPool, slots)]);
     expect(clock.asked).toBe(3 * walk);
   });
 
@@ -141,7 +141,7 @@ describe('a cached completeness answer', () => {
     const completeness = new LedgerCompleteness();
     const [first] = pool.nodes;
     localnet.controls.setFault(0, 'getBlocks', { kind: 'http', status: 503 });
-    const { complete: holding, silent } = await completeness.completeNodes(pool, END);
+    const { complete: holding, silent } = await completeness.findCompleteNodes(pool, END);
     expect([holding.size, [...silent]]).toEqual([2, [first?.name]]);
     localnet.controls.clearFaults();
     await pool.probe();

@@ -63,7 +63,11 @@ describe('the block request handles an error like any other call', () => {
     ['an error object', (id) => `{"jsonrpc":"2.0","error":${error},"id":${id}}`, { code: -32007 }],
     ['an error beside a block', (id) => `{"error":${error},"result":${block},"id":${id}}`, { code: -32007 }],
     ['an error without our id', () => `{"error":{"code":-32700,"message":"m"},"id":null}`, { code: -32700 }],
-    ['the block of another question', () => `{"result":${block},"id":77}`, { message: /id: is 77/ }],
+    [
+      'the block of another question',
+      () => `{"result":${block},"id":77}`,
+      { message: /the answer has id 77/ },
+    ],
     ['no id', () => `{"result":${block}}`, { message: /id: / }],
     ['no result', (id) => `{"jsonrpc":"2.0","id":${id}}`, { message: /the answer has no result/ }],
     [

@@ -41,7 +41,7 @@ function passes(ms: number, { setBackMs }: { readonly setBackMs: number }): void
 /** The slots that one run lists; null if it has not read to the end. */
 async function look(lists: WalletLists, node: SolanaNode, wallet: string): Promise<readonly bigint[] | null> {
   try {
-    return (await lists.ofNode(node, wallet, 0n, () => false)).entries.map(({ slot }) => slot);
+    return (await lists.readFromNode(node, wallet, 0n, () => false)).entries.map(({ slot }) => slot);
   } catch (error) {
     if (isDomainError(error, 'Unavailable')) return null;
     throw error;
@@ -119,6 +119,6 @@ it('a list is complete when its next page comes from a backend that orders the e
   });
   servers.push(server);
   const lists = new WalletLists({ pageSize: 3, pagesPerCall: 5 });
-  const { entries } = await lists.ofNode(new SolanaNode(server.url), 'wallet', 0n, () => false);
+  const { entries } = await lists.readFromNode(new SolanaNode(server.url), 'wallet', 0n, () => false);
   expect(entries.map(({ signature }) => signature)).toEqual(['6', '5c', '5b', '5a', '4']);
 });

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Answer, agree, answersIn, reached, versionsOf } from '../../../src/solana/rpc/quorum.ts';
+import {
+  type Answer,
+  agree,
+  answersIn,
+  highestQuorumValue,
+  versionsOf,
+} from '../../../src/solana/rpc/quorum.ts';
 
 const same = (one: number, other: number) => one === other;
 const named = (values: readonly number[]): Answer<number>[] =>
@@ -78,7 +84,7 @@ describe('reached', () => {
   it('is the greatest value that a quorum of values reaches; null with fewer values', () => {
     fc.assert(
       fc.property(values, fc.integer({ min: 1, max: 7 }), (given, quorum) => {
-        const value = reached(given, quorum);
+        const value = highestQuorumValue(given, quorum);
         const reaching = (least: bigint) => given.filter((one) => one >= least).length;
         const all = given.filter((one) => reaching(one) >= quorum);
         expect(value).toBe(all.length === 0 ? null : all.reduce((a, b) => (a > b ? a : b)));
@@ -90,7 +96,7 @@ describe('reached', () => {
     const honest = fc.array(fc.bigInt({ min: 0n, max: 20n }), { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(honest, fc.bigInt({ min: 0n, max: 1_000_000n }), (given, lie) => {
-        const value = reached([...given, lie], majorityOf(given.length + 1));
+        const value = highestQuorumValue([...given, lie], majorityOf(given.length + 1));
         if (value !== null) expect(given.some((one) => one >= value)).toBe(true);
       }),
     );

@@ -79,9 +79,9 @@ describe('a fork', () => {
     const { signature } = await bench.land(to);
     controls.produceSlot();
     expect(await bench.status(signature)).toBe('confirmed');
-    expect([controls.chain.atStake(1), controls.chain.atStake(2)]).toEqual([0, 1]);
+    expect([controls.chain.countAtStake(1), controls.chain.countAtStake(2)]).toEqual([0, 1]);
     expect(controls.fork(2)).toBe(kept);
-    expect(controls.chain.undone).toBeGreaterThan(0);
+    expect(controls.chain.rolledBackCount).toBeGreaterThan(0);
     expect(await bench.status(signature)).toBeNull();
     expect(await bench.connection.getBalance(to, 'processed')).toBe(0);
     expect(controls.produceSlot()).toBe(kept + 3);

@@ -1,4 +1,4 @@
-import type { ChainArrival, ChainPayment } from '../devkit/localstack/chain-truth.ts';
+import type { ChainPayment, IncomingTransfer } from '../devkit/localstack/chain-truth.ts';
 import type { Alarm, AlertKind } from '../src/domain/alerts.ts';
 import type { Ledger } from '../src/ledger/ledger.ts';
 
@@ -20,7 +20,7 @@ const QUORUM = 2;
 
 /** The finalized blocks of the chain, as far as alerts about amounts name them. */
 export interface ChainAmounts {
-  readonly arrivals: readonly Pick<ChainArrival, 'signature' | 'asset' | 'amount'>[];
+  readonly arrivals: readonly Pick<IncomingTransfer, 'signature' | 'asset' | 'amount'>[];
   readonly payments: readonly Pick<ChainPayment, 'signature' | 'asset' | 'sent'>[];
 }
 

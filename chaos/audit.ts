@@ -1,6 +1,6 @@
 import type { Books } from '../devkit/localstack/books.ts';
 import type { ChainPayment } from '../devkit/localstack/chain-truth.ts';
-import { type Claim, judge, strangersTo } from '../devkit/localstack/verdict.ts';
+import { type Claim, judge, unclaimedPayments } from '../devkit/localstack/verdict.ts';
 import { feeFindings } from './fees.ts';
 
 /** The state of one withdrawal in the database and in Temporal at the end. */
@@ -37,7 +37,7 @@ export interface Audit {
 
 /** Judges a run from the transfers in its blocks. */
 export function audit({ outcomes, payments, books, alarms }: Evidence): Audit {
-  const strangers = strangersTo(outcomes, payments);
+  const strangers = unclaimedPayments(outcomes, payments);
   const verdicts = outcomes.map((outcome) => judge(outcome, payments));
   const unfinished = outcomes.filter(({ status }) => status !== 'finalized');
   const disagreeing = outcomes.filter(

@@ -1,4 +1,4 @@
-import type { ChainArrival } from '../../devkit/localstack/chain-truth.ts';
+import type { IncomingTransfer } from '../../devkit/localstack/chain-truth.ts';
 import type { Deposit, DepositEvent } from '../../src/client/client.ts';
 import type { BlockHeader, NotCreditedReason } from '../../src/domain/deposit.ts';
 import { chainFindings } from './audit-chain.ts';
@@ -23,7 +23,7 @@ export interface Terms {
 export interface DepositEvidence {
   /** What the payers made to be credited. */
   readonly paid: readonly Paid[];
-  readonly arrivals: readonly ChainArrival[];
+  readonly arrivals: readonly IncomingTransfer[];
   readonly blocks: readonly ChainBlock[];
   /** The assets that are listed. */
   readonly assets: ReadonlyMap<string, Terms>;
@@ -81,7 +81,7 @@ export function auditDeposits(evidence: DepositEvidence): {
 }
 
 interface Verdict {
-  readonly arrival: ChainArrival;
+  readonly arrival: IncomingTransfer;
   /** Why it must not be credited; null where it must. */
   readonly reason: NotCreditedReason | null;
   /** Credits of the exact amount. */
@@ -89,7 +89,7 @@ interface Verdict {
   readonly fault: string | null;
 }
 
-function judge(arrival: ChainArrival, evidence: DepositEvidence): Verdict {
+function judge(arrival: IncomingTransfer, evidence: DepositEvidence): Verdict {
   const reason = reasonOf(arrival, evidence);
   const rows = evidence.deposits.filter((row) => row.state !== 'dropped' && isOf(row, arrival));
   const userRef = evidence.paid.find(({ wallet }) => wallet === arrival.wallet)?.userRef ?? null;
@@ -111,7 +111,7 @@ function judge(arrival: ChainArrival, evidence: DepositEvidence): Verdict {
 
 /** Source: docs/deposits.md "Why a deposit is not credited", as far as a run makes such things. */
 function reasonOf(
-  { wallet, account, asset, amount }: ChainArrival,
+  { wallet, account, asset, amount }: IncomingTransfer,
   evidence: DepositEvidence,
 ): NotCreditedReason | null {
   if (account !== evidence.accountOf(wallet, asset)) return 'not_associated_account';
@@ -120,11 +120,11 @@ function reasonOf(
   return amount < terms.minimum ? 'below_minimum' : null;
 }
 
-function isOf(row: Deposit, { signature, account, asset }: ChainArrival): boolean {
+function isOf(row: Deposit, { signature, account, asset }: IncomingTransfer): boolean {
   return row.signature === signature && row.account === account && row.asset === asset;
 }
 
-function isExact(row: Deposit, { amount, wallet, slot, blockhash }: ChainArrival): boolean {
+function isExact(row: Deposit, { amount, wallet, slot, blockhash }: IncomingTransfer): boolean {
   return (
     row.amount === amount.toString() &&
     row.wallet === wallet &&

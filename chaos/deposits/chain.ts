@@ -1,4 +1,8 @@
-import { arrivalsIn, type ChainArrival, finalizedBlocks } from '../../devkit/localstack/chain-truth.ts';
+import {
+  finalizedBlocks,
+  type IncomingTransfer,
+  incomingTransfersIn,
+} from '../../devkit/localstack/chain-truth.ts';
 
 /** A finalized block by its name and that of its parent. */
 export interface ChainBlock {
@@ -11,12 +15,12 @@ export interface ChainBlock {
 export async function readChain(
   rpcUrl: string,
   wallets: ReadonlySet<string>,
-): Promise<{ readonly blocks: readonly ChainBlock[]; readonly arrivals: readonly ChainArrival[] }> {
-  const [blocks, arrivals]: [ChainBlock[], ChainArrival[]] = [[], []];
+): Promise<{ readonly blocks: readonly ChainBlock[]; readonly arrivals: readonly IncomingTransfer[] }> {
+  const [blocks, arrivals]: [ChainBlock[], IncomingTransfer[]] = [[], []];
   for await (const block of finalizedBlocks(rpcUrl)) {
     const { slot, blockhash, previousBlockhash } = block;
     blocks.push({ slot, blockhash, previousBlockhash });
-    arrivals.push(...arrivalsIn(block, wallets));
+    arrivals.push(...incomingTransfersIn(block, wallets));
   }
   return { blocks, arrivals };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mintsOf } from '../../devkit/localstack/chain.ts';
-import type { ChainArrival } from '../../devkit/localstack/chain-truth.ts';
+import type { IncomingTransfer } from '../../devkit/localstack/chain-truth.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import type { Stack } from '../../devkit/localstack/stack.ts';
 import { type DepositEvent, SluiceClient } from '../../src/client/client.ts';
@@ -78,7 +78,7 @@ export class DepositRun {
   async judge(): Promise<{
     readonly deposits: DepositAudit;
     readonly findings: readonly string[];
-    readonly arrivals: readonly ChainArrival[];
+    readonly arrivals: readonly IncomingTransfer[];
   }> {
     const evidence = await readEvidence({
       stack: this.#stack,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { arrivalsIn, finalizedBlocks } from '../../devkit/localstack/chain-truth.ts';
+import { finalizedBlocks, incomingTransfersIn } from '../../devkit/localstack/chain-truth.ts';
 import type { SalesOptions } from '../../devkit/localstack/sales.ts';
 import type { Stack } from '../../devkit/localstack/stack.ts';
 import type { Payment } from '../../src/client/client.ts';
@@ -81,7 +81,7 @@ async function landedPayments(stack: Stack, url: string): Promise<readonly Lande
   const { seller, asset: mint } = salesOf(stack);
   const landed: LandedPayment[] = [];
   for await (const block of finalizedBlocks(url)) {
-    for (const { signature, asset, amount } of arrivalsIn(block, new Set([seller]))) {
+    for (const { signature, asset, amount } of incomingTransfersIn(block, new Set([seller]))) {
       if (asset !== mint || amount !== PRICE_UNITS) continue;
       const found = block.transactions.find(({ transaction }) => transaction.signatures[0] === signature);
       landed.push({ signatures: found?.transaction.signatures ?? [signature] });

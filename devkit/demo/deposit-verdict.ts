@@ -1,5 +1,5 @@
 import type { DepositEvent } from '../../src/client/client.ts';
-import type { ChainArrival } from '../localstack/chain-truth.ts';
+import type { IncomingTransfer } from '../localstack/chain-truth.ts';
 import type { Gift } from './depositors.ts';
 import type { DemoRow } from './table.ts';
 
@@ -25,7 +25,7 @@ export interface DepositVerdict {
  */
 export function judgeDeposits(
   gifts: readonly SentGift[],
-  arrivals: readonly ChainArrival[],
+  arrivals: readonly IncomingTransfer[],
   feed: readonly DepositEvent[],
 ): DepositVerdict {
   const outcomes = feed.filter(({ kind }) => kind === 'final' || kind === 'not_credited');
@@ -47,7 +47,7 @@ export function judgeDeposits(
 
 export function depositRows(
   gifts: readonly SentGift[],
-  arrivals: readonly ChainArrival[],
+  arrivals: readonly IncomingTransfer[],
   feed: readonly DepositEvent[],
 ): readonly DemoRow[] {
   return gifts.map((gift) => {
@@ -69,14 +69,14 @@ function stateOf(event: DepositEvent | undefined): string {
   return reason === null ? event.kind : `${event.kind}: ${reason}`;
 }
 
-function giftOf(gifts: readonly SentGift[], arrival: ChainArrival): SentGift | undefined {
+function giftOf(gifts: readonly SentGift[], arrival: IncomingTransfer): SentGift | undefined {
   return gifts.find(
     (gift) =>
       gift.signature === arrival.signature && gift.wallet === arrival.wallet && gift.asset === arrival.asset,
   );
 }
 
-function giftFault(gift: SentGift, arrivals: readonly ChainArrival[]): readonly string[] {
+function giftFault(gift: SentGift, arrivals: readonly IncomingTransfer[]): readonly string[] {
   const found = arrivals.filter((arrival) => giftOf([gift], arrival) !== undefined);
   const amounts = found.map(({ amount }) => amount).join(' + ');
   const expected = gift.arrives === 0n ? '' : gift.arrives.toString();
@@ -84,7 +84,7 @@ function giftFault(gift: SentGift, arrivals: readonly ChainArrival[]): readonly 
 }
 
 function arrivalFault(
-  arrival: ChainArrival,
+  arrival: IncomingTransfer,
   gift: SentGift | undefined,
   outcomes: readonly DepositEvent[],
 ): readonly string[] {
@@ -102,7 +102,7 @@ function arrivalFault(
   return [`${gift.what}: ${amount} arrived, the feed has ${seen.join(', ') || 'no event'}`];
 }
 
-function isOf(arrival: ChainArrival, deposit: DepositEvent['deposit']): boolean {
+function isOf(arrival: IncomingTransfer, deposit: DepositEvent['deposit']): boolean {
   return (
     deposit.signature === arrival.signature &&
     deposit.account === arrival.account &&

@@ -107,7 +107,7 @@ function honest(
 
 /** The account that is handed over comes last: it is the one that the thief pays from. */
 function fakes(from: Payer, token: Token, { alice, bob }: Users<'alice' | 'bob'>): readonly Payment[] {
-  const counterfeit = from.counterfeit(alice, UNITS);
+  const counterfeit = from.mintCounterfeit(alice, UNITS);
   const fake = (what: string, reason: NotCreditedReason, steps: Draft, sent: bigint, mint = token.mint) => ({
     from,
     steps: [steps],
@@ -123,14 +123,14 @@ function fakes(from: Payer, token: Token, { alice, bob }: Users<'alice' | 'bob'>
     fake(
       'token, to an account that is not the associated one',
       'not_associated_account',
-      from.tokensBeside(token, alice, aside),
+      from.tokensToOtherAccount(token, alice, aside),
       aside,
     ),
     { from, steps: [from.lamports(bob, failing.sent), from.lamports(bob, LAMPORTS)], gifts: [failing] },
     fake(
       'token account given to the user by a change of owner',
       'owner_changed',
-      from.handOver(token, alice),
+      from.handOverAccount(token, alice),
       rest,
     ),
   ];

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DepositEvent } from '../../src/client/client.ts';
-import { arrivalsOnChain } from '../localstack/chain-truth.ts';
+import { incomingTransfersOnChain } from '../localstack/chain-truth.ts';
 import { slotOf } from '../localstack/payer.ts';
 import { type DepositVerdict, depositRows, judgeDeposits, type SentGift } from './deposit-verdict.ts';
 import type { Payment } from './depositors.ts';
@@ -43,7 +43,7 @@ export async function auditDeposits(
 ): Promise<DepositsReport> {
   await waitUntilScanned(stage, gifts);
   const feed = await readFeed(stage);
-  const arrivals = await arrivalsOnChain(stage.node, wallets);
+  const arrivals = await incomingTransfersOnChain(stage.node, wallets);
   const verdict = judgeDeposits(gifts, arrivals, feed);
   const killFaults = kill === null ? ['no scanner was killed between a block and its credit'] : [];
   return {

@@ -2,7 +2,7 @@ import type { Withdrawal } from '../../src/client/client.ts';
 import type { ChainKind } from '../localstack/chain.ts';
 import type { ChainPayment } from '../localstack/chain-truth.ts';
 import type { Stack } from '../localstack/stack.ts';
-import { claimOf, judge, strangersTo } from '../localstack/verdict.ts';
+import { claimOf, judge, unclaimedPayments } from '../localstack/verdict.ts';
 import type { Case } from './customers.ts';
 import type { DepositsReport } from './deposits.ts';
 import type { Kill, ScannerKill } from './kill.ts';
@@ -67,7 +67,9 @@ export function report(
   const faults = [
     ...verdicts.flatMap(({ fault }) => (fault === null ? [] : [fault])),
     ...unpaid.map(({ request, result }) => `${request.what}: ${result.status}, not finalized`),
-    ...strangersTo(claims, payments).map(({ signature }) => `no withdrawal has the transfer ${signature}`),
+    ...unclaimedPayments(claims, payments).map(
+      ({ signature }) => `no withdrawal has the transfer ${signature}`,
+    ),
     ...(rejected.result.status === 'rejected' ? [] : [`${rejected.request.what}: not rejected`]),
     ...killFault(paid.at(-1), kill),
     ...depositFaults,

@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { askTerms, FORMS, type PaymentForm, type PaymentHeaders, pay, show } from '../localstack/buyer.ts';
+import {
+  FORMS,
+  fetchTerms,
+  type PaymentForm,
+  type PaymentHeaders,
+  pay,
+  presentPayment,
+} from '../localstack/buyer.ts';
 import type { RoutesOf, Sales } from '../localstack/sales.ts';
 import type { Stage } from './stage.ts';
 
@@ -78,7 +85,7 @@ export async function killBetweenSettlementAndAnswer(stage: Stage, sales: Sales)
   const { stack, upstream, say, signal } = stage;
   const { url, headers } = await prepare(stage, sales, 'v2');
   const asked = upstream.holdNext();
-  const lost = show(url, headers, signal).catch(() => null);
+  const lost = presentPayment(url, headers, signal).catch(() => null);
   const answeredBefore = lost.then((response) => {
     throw new Error(`the gateway answered ${response?.status ?? 'nothing'} before it was killed`);
   });
@@ -113,7 +120,7 @@ async function repeatUntilServed(
 async function prepare({ node, signal }: Stage, { gatewayUrl, buyer }: Sales, form: PaymentForm) {
   const url = `${gatewayUrl}${PATH}`;
   const key = Uint8Array.from(JSON.parse(readFileSync(buyer.path, 'utf8')) as number[]);
-  return { url, headers: await pay(form, await askTerms(url, signal), key, node) };
+  return { url, headers: await pay(form, await fetchTerms(url, signal), key, node) };
 }
 
 async function request(
@@ -122,6 +129,6 @@ async function request(
   url: string,
   headers: PaymentHeaders,
 ): Promise<Purchase> {
-  const response = await show(url, headers, signal);
+  const response = await presentPayment(url, headers, signal);
   return { what, url, headers, status: response.status, body: await response.text() };
 }

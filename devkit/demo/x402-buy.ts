@@ -32,11 +32,11 @@ async function buy(url: string, { key, form }: BuyOptions, output: Output): Prom
   if (keyFile === undefined)
     throw new UsageError(`give --key: ${DEV_FILE} of a running "npm run dev" names no buyer`);
   const secretKey = readKey(keyFile);
-  const { askTerms, pay, show, signatureIn } = await import('../localstack/buyer.ts');
-  const headers = await pay(form, await askTerms(url), secretKey, rpcUrl.trim());
-  const response = await show(url, headers);
+  const { fetchTerms, pay, presentPayment, paymentSignature } = await import('../localstack/buyer.ts');
+  const headers = await pay(form, await fetchTerms(url), secretKey, rpcUrl.trim());
+  const response = await presentPayment(url, headers);
   const body = await response.text();
-  const signature = signatureIn(response);
+  const signature = paymentSignature(response);
   const explorer = signature && explorerOf(signature, rpcUrl.trim());
   const facts = { ok: response.ok, status: response.status, form, body, signature, explorer };
   output.result(

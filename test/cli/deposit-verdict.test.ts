@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { judgeDeposits, type SentGift } from '../../devkit/demo/deposit-verdict.ts';
-import type { ChainArrival } from '../../devkit/localstack/chain-truth.ts';
+import type { IncomingTransfer } from '../../devkit/localstack/chain-truth.ts';
 import type { DepositEvent } from '../../src/client/client.ts';
 
 const GIFT: SentGift = {
@@ -16,7 +16,7 @@ const FAKE: SentGift = { ...GIFT, what: 'fake', asset: 'mint', reason: 'unknown_
 const FAILED: SentGift = { ...GIFT, what: 'failed', arrives: 0n, signature: 'sig-3' };
 const GIVEN = [GIFT, FAKE, FAILED];
 
-const ARRIVED: ChainArrival = {
+const ARRIVED: IncomingTransfer = {
   signature: 'sig-1',
   slot: 7,
   blockhash: 'h7',
@@ -25,7 +25,7 @@ const ARRIVED: ChainArrival = {
   asset: 'SOL',
   amount: 5n,
 };
-const FAKE_ARRIVED: ChainArrival = { ...ARRIVED, signature: 'sig-2', account: 'ata', asset: 'mint' };
+const FAKE_ARRIVED: IncomingTransfer = { ...ARRIVED, signature: 'sig-2', account: 'ata', asset: 'mint' };
 const ARRIVALS = [ARRIVED, FAKE_ARRIVED];
 
 type FeedEvent = Pick<DepositEvent['deposit'], 'signature' | 'account' | 'asset' | 'amount' | 'reason'>;

@@ -101,9 +101,9 @@ describe('a fork', () => {
   it('cannot revert a finalized block, not even in several steps', () => {
     const { controls } = bench.localnet;
     controls.produceSlots(4);
-    expect(() => controls.fork(4)).toThrow(/a fork takes back 1 to 3 blocks/);
+    expect(() => controls.fork(4)).toThrow(/a fork can roll back 1 to 3 blocks/);
     controls.fork(2);
-    expect(() => controls.fork(2)).toThrow(/a fork takes back 1 to 1 blocks/);
+    expect(() => controls.fork(2)).toThrow(/a fork can roll back 1 to 1 blocks/);
   });
 
   it('keeps the finalized slot until new blocks are deep enough', async () => {

@@ -104,7 +104,6 @@ export class Controls {
     return this.#waitUntilFinalized(this.queueMintTo(mint, owner, amount));
   }
 
-  /** Like {@link mintTo}, but only queues the transaction. */
   queueMintTo(mint: string, owner: string, amount: bigint): string {
     const { create, account, mintKey, program } = this.#ataOf(mint, owner);
     const mintTokens = createMintToInstruction(mintKey, account, this.#faucet.publicKey, amount, [], program);
@@ -116,7 +115,6 @@ export class Controls {
     return this.#waitUntilFinalized(this.queueFrozen(mint, owner, frozen));
   }
 
-  /** Like {@link setFrozen}, but only queues the transaction. */
   queueFrozen(mint: string, owner: string, frozen: boolean): string {
     const { create, account, mintKey, program } = this.#ataOf(mint, owner);
     const createInstruction = frozen ? createFreezeAccountInstruction : createThawAccountInstruction;
@@ -130,7 +128,6 @@ export class Controls {
     return submitSigned(this.chain, [instruction], [this.#faucet]);
   }
 
-  /** Queues the creation of a Token-2022 mint that its issuer can pause; returns its address. */
   queuePausableMint(): string {
     return this.queueMint([pausableExtension(this.#faucet)]);
   }

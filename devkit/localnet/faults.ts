@@ -108,12 +108,10 @@ export class Faults {
     return this.#met;
   }
 
-  /** Counts one answer that a fault of this kind has changed. */
   count(kind: Fault['kind']): void {
     this.#met.set(kind, (this.#met.get(kind) ?? 0) + 1);
   }
 
-  /** Draws and counts the faults of one call; those of the method come before those of `*`. */
   take(method: string): Fault[] {
     const drawn = this.#of(method).filter((item) => item.random() < item.probability);
     for (const item of drawn) {

@@ -41,7 +41,6 @@ export interface Localnet {
   readonly rpcUrls: readonly string[];
   readonly wsUrls: readonly string[];
   readonly mint: LocalMint;
-  /** A Token-2022 mint with a transfer fee of 1 %. */
   readonly feeMint: LocalMint;
   /** A mint at the address of devnet's USDC; its mint authority is the faucet. */
   readonly plantedMint: LocalMint;
@@ -63,7 +62,6 @@ interface Genesis {
   readonly feeMint: string;
 }
 
-/** Creates the chain with its mints and funded wallets, and finalizes them. */
 function createGenesis(options: LocalnetOptions): Genesis {
   const finalityLag = options.finalityLag ?? 32;
   if (finalityLag < 2) throw new RangeError('finalityLag must be at least 2');
@@ -99,7 +97,6 @@ function startClock(slotMs: number, tick: () => void): { stop(): void } {
   return { stop: () => clearTimeout(timer) };
 }
 
-/** Starts a chain and its nodes; resolves when all nodes answer. */
 export async function startLocalnet(options: LocalnetOptions = {}): Promise<Localnet> {
   const { chain, faucet, mint, feeMint } = createGenesis(options);
   const slotMs = options.slotMs ?? 400;

@@ -10,7 +10,6 @@ import { API_VERSION } from './rpc/call.ts';
 import { failures, RpcFailure } from './rpc/errors.ts';
 import { checkSignature, commitmentOf, Params } from './rpc/params.ts';
 
-/** Runs after every block; returns true to end the subscription. */
 type Watcher = () => boolean;
 
 interface Reply {

@@ -4,7 +4,6 @@ import { transactionsSignedBy } from './chain-truth.ts';
 import { rpc } from './rpc.ts';
 import type { Stack } from './stack.ts';
 
-/** Lamports by transaction signature. */
 export type LamportsBySignature = Readonly<Record<string, bigint>>;
 
 /** The spending of the hot wallet, from the finalized blocks and from PostgreSQL. */
@@ -18,7 +17,6 @@ export interface Books {
   /** Number of attempts that are prepared or signed. */
   readonly live: number;
   readonly dead: number;
-  /** Base units of all assets that are still reserved. */
   readonly openReservations: bigint;
 }
 

@@ -100,7 +100,6 @@ export async function pay(
   }
 }
 
-/** Requests `url` with the headers of a payment. */
 export function presentPayment(
   url: string,
   headers: PaymentHeaders,

@@ -4,7 +4,6 @@ import { rpc } from './rpc.ts';
 export interface ChainPayment {
   readonly signature: string;
   readonly slot: number;
-  /** The receiving wallet; for tokens, the owner of the token account. */
   readonly wallet: string;
   readonly asset: string;
   readonly received: bigint;
@@ -17,7 +16,6 @@ export interface IncomingTransfer {
   readonly signature: string;
   readonly slot: number;
   readonly blockhash: string;
-  /** The wallet for SOL, else the token account. */
   readonly account: string;
   readonly wallet: string;
   readonly asset: string;
@@ -66,7 +64,7 @@ export interface FinalizedBlock {
 }
 
 /**
- * All transfers that `payer` signed, whoever paid the fee. Reads only the finalized blocks of one node and uses no code of the
+ * All transfers that `payer` signed, with any fee payer. Reads only the finalized blocks of one node and uses no code of the
  * product, so that it can judge the demo, crash tests and benchmarks. Balances are JSON numbers: they must be safe integers.
  * Throws if a block is missing between genesis and the tip.
  */

@@ -5,7 +5,6 @@ import { ManagedProcess } from './process.ts';
 import { type CompiledPrograms, nodeProgram } from './program.ts';
 import { rpc } from './rpc.ts';
 
-/** Options of localnet. */
 export interface LocalChainOptions extends CompiledPrograms {
   /** Default 400. */
   readonly slotMs?: number;
@@ -52,7 +51,6 @@ function readInfo(file: string): ChainInfo | null {
   }
 }
 
-/** Starts localnet as a process, with SOL and tokens in `hotWallet`. */
 export async function startChain(
   options: LocalChainOptions & {
     readonly hotWallet: string;

@@ -18,9 +18,7 @@ export interface DevFacts extends DevSetUp {
   readonly apiKey: string;
   /** The `actor` that is recorded for requests with this key. */
   readonly apiKeyName: string;
-  /** URL of the list of withdrawal workflows in the Web UI. */
   readonly temporalUi: string | null;
-  /** URL of the list of deposit workflows in the Web UI: scan, backfills, reconciliations, webhooks. */
   readonly temporalUiDeposits: string | null;
   /** Why the Web UI's address can be wrong; null if it is certain. */
   readonly temporalUiNote: string | null;
@@ -39,7 +37,6 @@ export interface DevFacts extends DevSetUp {
     readonly gatewayUrl: string;
     readonly routesFile: string;
     readonly buyerKeyFile: string;
-    /** Address of the wallet that receives the payments. */
     readonly seller: string;
     readonly asset: string;
   } | null;

@@ -20,7 +20,6 @@ function newKeypair() {
   return { address: addressOf(privateKeyOf(seed, seed)), seed };
 }
 
-/** A new address on the curve. Its private key is discarded. */
 export function newAddress(): string {
   return newKeypair().address;
 }

@@ -25,7 +25,6 @@ import {
 } from '../../src/shims/spl-token.ts';
 import { rpc, statusesOf } from './rpc.ts';
 
-/** A mint of the development chain and its token program, base58. */
 export interface Token {
   readonly mint: string;
   readonly program: string;
@@ -40,10 +39,8 @@ export interface Draft {
 export const DECIMALS = 6;
 const FEE_BASIS_POINTS = 100;
 const MAX_TRANSFER_FEE = 1_000_000_000_000n;
-/** A mint that does not exist yet, with the instructions that create it. */
 type NewMint = Draft & { readonly token: Token };
 
-/** Mints base units of a token to a wallet. */
 export type MintTo = (token: Token, owner: string, units: bigint) => Promise<void>;
 
 const mintWithoutAuthority: MintTo = async ({ mint }) => {
@@ -143,13 +140,11 @@ export class Payer {
     };
   }
 
-  /** Creates a mint and mints `units` to a wallet's associated token account. */
   mintCounterfeit(to: string, units: bigint): NewMint {
     const { token, instructions, signers } = this.newMint();
     return { token, instructions: [...instructions, ...this.mintTo(token, to, units).instructions], signers };
   }
 
-  /** A new mint of the Token program with the payer as its authority. */
   newMint(): NewMint {
     const mint = Keypair.generate();
     const { publicKey } = this.#keypair;
@@ -161,7 +156,6 @@ export class Payer {
     return { token, instructions, signers: [mint] };
   }
 
-  /** A new Token-2022 mint with a transfer fee of 1 % and the payer as its authority. */
   newFeeMint(): NewMint {
     const [mint, program] = [Keypair.generate(), TOKEN_2022_PROGRAM_ID];
     const { publicKey: key } = mint;

@@ -19,7 +19,6 @@ export async function freePort(): Promise<number> {
   throw new Error(`127.0.0.1 has no free port from ${MIN_PORT} to ${MAX_PORT}`);
 }
 
-/** True if a program can listen on `port` of 127.0.0.1 now. */
 export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const server = createServer();

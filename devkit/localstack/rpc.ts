@@ -27,7 +27,6 @@ export async function statusesOf(
   return value;
 }
 
-/** The balance of a wallet in lamports. */
 export async function lamportsOf(
   url: string,
   wallet: string,

@@ -8,7 +8,6 @@ import { type KeypairFile, keypairFile, readOrCreateFile } from './keypair.ts';
 import { freePort } from './ports.ts';
 import { lamportsOf, rpc } from './rpc.ts';
 
-/** Returns the content of the routes file for this seller, asset and API. */
 export type RoutesOf = (facts: {
   readonly seller: string;
   readonly asset: string;
@@ -22,16 +21,13 @@ export interface Sales {
   readonly asset: string;
   readonly seller: string;
   readonly feePayer: string;
-  /** Key file of a wallet with SOL and tokens. */
   readonly buyer: KeypairFile;
   readonly env: NodeJS.ProcessEnv;
-  /** Settings with the paths of the fee-payer keys; only the x402 worker gets them. */
   readonly keys: NodeJS.ProcessEnv;
 }
 
 export interface SalesOptions {
   readonly routesOf: RoutesOf;
-  /** Port of the gateway. Default: a free port. */
   readonly port?: number;
 }
 

@@ -23,7 +23,6 @@ const QUEUES = {
 export interface ServiceContext extends CompiledPrograms {
   readonly connection: Connection;
   readonly namespace: string;
-  /** Settings of all services. */
   readonly env: NodeJS.ProcessEnv;
   readonly logDir: string;
 }
@@ -63,7 +62,6 @@ export function workerProcess(
   return worker;
 }
 
-/** The API process, ready when `/healthz` answers with success. */
 export function apiProcess(
   context: Pick<ServiceContext, 'env' | 'logDir' | 'compiledIn'>,
   apiUrl: string,

@@ -24,11 +24,8 @@ export interface StackOptions extends LocalChainOptions {
   readonly stateDir?: string;
   /** The chain to start. Default: localnet; no chain if `SLUICE_RPC_URLS` is set. */
   readonly chainKind?: ChainKind;
-  /** Port of the API. Default: a free port. */
   readonly httpPort?: number;
-  /** Port of Temporal's Web UI. Default: a free port. */
   readonly uiPort?: number;
-  /** Whether to start Temporal's Web UI. Default true. */
   readonly ui?: boolean;
   /** SQLite file of the Temporal server, so that workflows survive its restart. Default: in memory. */
   readonly dbFile?: string;
@@ -65,7 +62,6 @@ export interface Stack {
   readonly worker: ManagedProcess;
   readonly signer: ManagedProcess;
   readonly api: ManagedProcess;
-  /** Null without a gateway. */
   readonly sales: Sales | null;
   readonly x402: ManagedProcess | null;
   addWorker(name: string): Promise<ManagedProcess>;

@@ -3,7 +3,7 @@ import { aborted } from '../../src/platform/shutdown.ts';
 import type { ManagedProcess } from './process.ts';
 import type { Stack } from './stack.ts';
 
-/** A process. `loss` tells which data is lost when it ends; null if the next run continues from the same state. */
+/** A process. `loss` is the data that is lost when it ends; null if the next run continues from the same state. */
 export interface SupervisedProcess {
   readonly process: ManagedProcess;
   readonly loss: string | null;

@@ -20,7 +20,6 @@ export interface LocalTemporal {
 }
 
 export interface TemporalOptions {
-  /** Default: a free port. */
   readonly uiPort?: number;
   /** Default true. */
   readonly ui?: boolean;
@@ -31,7 +30,6 @@ export interface TemporalOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Dynamic config values of the server by key, such as `limit.historyCount.suggestContinueAsNew`. */
   readonly dynamicConfig?: Readonly<Record<string, string>>;
-  /** Aborts the start of the server. */
   readonly signal?: AbortSignal;
   /** Receives one line for each step of finding or building the CLI. */
   readonly say?: (line: string) => void;
@@ -39,12 +37,10 @@ export interface TemporalOptions {
 
 type UiAddress = Pick<LocalTemporal, 'uiUrl' | 'namespace'>;
 
-/** URL of the list of withdrawals in the Web UI; null without a Web UI. */
 export function withdrawalsInUi(ui: UiAddress): string | null {
   return listInUi(ui, ['withdrawal']);
 }
 
-/** URL of the list of scans, backfills, reconciliations and webhook deliveries in the Web UI; null without a Web UI. */
 export function depositsInUi(ui: UiAddress): string | null {
   return listInUi(ui, ['depositScan', 'backfill', 'reconciliation', 'webhookDelivery']);
 }

@@ -1,7 +1,6 @@
 import type { Withdrawal, WithdrawalTerms } from '../../src/client/client.ts';
 import type { ChainPayment } from './chain-truth.ts';
 
-/** The final state of a withdrawal according to the API. */
 export interface Claim {
   readonly terms: WithdrawalTerms;
   readonly status: string;
@@ -38,7 +37,6 @@ export function judge(claim: Claim, payments: readonly ChainPayment[]): ChainVer
   return { transfers, lost: isFinalized && correct.length === 0, fault: agrees ? null : fault };
 }
 
-/** Transfers from the hot wallet that belong to none of the claims. */
 export function unclaimedPayments(
   claims: readonly Claim[],
   payments: readonly ChainPayment[],

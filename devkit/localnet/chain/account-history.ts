@@ -30,7 +30,6 @@ export class AccountVersions {
     if (this.#blocks.length > this.#depth) this.#drop(this.#blocks.shift(), 'oldest');
   }
 
-  /** Removes the newest block and returns its changes, which the caller must undo. */
   pop(): Undo {
     const undo = this.#blocks.pop() ?? new Map();
     this.#drop(undo, 'newest');

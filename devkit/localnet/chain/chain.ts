@@ -11,7 +11,6 @@ import type { Block, CommitmentLevel, TransactionRecord } from './records.ts';
 import { includeUnexecuted } from './unexecuted.ts';
 import { type StoredAccount, Vm } from './vm.ts';
 
-/** Maximum number of blocks that a node can lag behind the tip. */
 export const MAX_LAG_BLOCKS = 512;
 export const SLOTS_PER_EPOCH = 432_000;
 const MAX_SLOT_HASHES = 150;
@@ -111,7 +110,6 @@ export class SimulatedChain {
     });
   }
 
-  /** Queues a transaction for the next block, unless it is queued already. */
   submit(transaction: DecodedTransaction): void {
     this.#pending.set(transaction.signature, transaction);
   }

@@ -25,7 +25,6 @@ export interface LifetimeCheck {
   readonly maxAge?: number;
 }
 
-/** The blockhash queue and the status cache of a validator. */
 export class BlockhashQueue {
   readonly #heights = new Map<string, number>();
   readonly #processed = new Map<string, number>();

@@ -43,7 +43,6 @@ export function isSignedByAuthority(message: WireMessage, authority: string): bo
   );
 }
 
-/** The nonce after an advance in a block with this seed. */
 export function nextNonce(seed: string): string {
   return toBase58(
     sha256(new Uint8Array([...new TextEncoder().encode('DURABLE_NONCE'), ...addressBytes(seed)])),

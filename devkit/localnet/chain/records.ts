@@ -60,7 +60,6 @@ export interface Block {
 
 export type CommitmentLevel = 'processed' | 'confirmed' | 'finalized';
 
-/** All account keys of a transaction in the order of their indexes. */
 export function allKeys(transaction: DecodedTransaction, loaded: LoadedAddresses): string[] {
   return [...transaction.message.keys, ...loaded.writable, ...loaded.readonly];
 }

@@ -62,7 +62,6 @@ function balancesAfter(
   };
 }
 
-/** Runs a transaction on the state after a block, without changing the chain. */
 export function simulate(
   chain: SimulatedChain,
   transaction: DecodedTransaction,

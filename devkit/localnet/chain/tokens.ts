@@ -7,7 +7,6 @@ const MINT_SIZE = 82;
 const KIND_MINT = 1;
 const KIND_ACCOUNT = 2;
 
-/** The base fields of a token account, without its extensions. */
 export interface TokenAccountState {
   readonly mint: string;
   readonly owner: string;
@@ -19,7 +18,6 @@ export interface TokenAccountState {
   readonly closeAuthority: string | null;
 }
 
-/** The base fields of a mint, without its extensions. */
 export interface MintState {
   readonly mintAuthority: string | null;
   readonly supply: bigint;
@@ -28,7 +26,6 @@ export interface MintState {
   readonly freezeAuthority: string | null;
 }
 
-/** True for accounts of the Token program and of Token-2022. */
 export function isTokenOwned(account: StoredAccount | null): account is StoredAccount {
   return account?.owner === TOKEN_PROGRAM || account?.owner === TOKEN_2022_PROGRAM;
 }
@@ -48,7 +45,6 @@ function kindOf(account: StoredAccount): 'mint' | 'account' | null {
   return kind === KIND_MINT ? 'mint' : kind === KIND_ACCOUNT ? 'account' : null;
 }
 
-/** Reads a token account; null if the account is not an initialized token account. */
 export function readTokenAccount(account: StoredAccount | null): TokenAccountState | null {
   if (!isTokenOwned(account) || kindOf(account) !== 'account') return null;
   const reader = new ByteReader(account.data);
@@ -65,7 +61,6 @@ export function readTokenAccount(account: StoredAccount | null): TokenAccountSta
     : { mint, owner, amount, delegate, state, rentReserve, delegatedAmount, closeAuthority };
 }
 
-/** Reads a mint; null if the account is not an initialized mint. */
 export function readMint(account: StoredAccount | null): MintState | null {
   if (!isTokenOwned(account) || kindOf(account) !== 'mint') return null;
   const reader = new ByteReader(account.data);

@@ -18,7 +18,6 @@ export interface StoredAccount {
   readonly rentEpoch: bigint;
 }
 
-/** Reads an account as of one block; null if the account does not exist. */
 export type AccountReader = (address: string) => StoredAccount | null;
 
 /** An instruction that a program invoked. Its indexes count all account keys of the transaction. */
@@ -29,7 +28,6 @@ export interface InnerInstruction {
   readonly stackHeight: number;
 }
 
-/** The runtime's result for one transaction. */
 export interface VmResult {
   readonly err: TransactionErrorJson | null;
   readonly logs: readonly string[];
@@ -132,7 +130,6 @@ export class Vm {
     return this.#svm.latestBlockhash();
   }
 
-  /** Sets the sysvars for a new block. */
   openBlock(
     slot: number,
     epoch: number,

@@ -24,7 +24,6 @@ export function fromBase58(text: string): Uint8Array | null {
   }
 }
 
-/** The 32 bytes of an address. Throws if `address` is not an address. */
 export function addressBytes(address: string): Uint8Array {
   const bytes = fromBase58(address);
   if (bytes?.length !== 32) throw new Error(`${address} is not an address`);
@@ -35,7 +34,6 @@ export function toBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 }
 
-/** A little-endian reader that throws at the end of the bytes. */
 export class ByteReader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;

@@ -162,7 +162,6 @@ function encodeMeta(transaction: DecodedTransaction, meta: TransactionMeta, opti
   };
 }
 
-/** A transaction with its meta, as getTransaction and full blocks return it. */
 export function encodeTransaction(
   record: TransactionRecord,
   options: EncodeOptions,
@@ -175,7 +174,6 @@ export function encodeTransaction(
   };
 }
 
-/** A transaction as blocks with transactionDetails `accounts` return it. */
 export function encodeAccountsOnly(
   record: TransactionRecord,
   options: EncodeOptions,

@@ -12,18 +12,10 @@ import {
 import { uiAmount } from '../encoding/amounts.ts';
 import { type MethodTable, type NodeView, withContext } from './call.ts';
 import { invalidParams } from './errors.ts';
-import {
-  checkAddress,
-  nested,
-  type Options,
-  optionalNumber,
-  optionalVariant,
-  type Params,
-} from './params.ts';
+import { checkAddress, nested, type Options, optionalEnum, optionalNumber, type Params } from './params.ts';
 
 const MAX_ACCOUNTS = 100;
 
-/** The account options of a config. `mintOf` reads mints as of `block`. */
 export function accountOptions(
   config: Options,
   view: NodeView,
@@ -32,7 +24,7 @@ export function accountOptions(
 ): AccountOptions {
   const slice = nested(config, 'dataSlice');
   return {
-    encoding: optionalVariant(config, 'encoding', ACCOUNT_ENCODINGS) ?? fallback,
+    encoding: optionalEnum(config, 'encoding', ACCOUNT_ENCODINGS) ?? fallback,
     slice: slice && {
       offset: optionalNumber(slice, 'offset') ?? 0,
       length: optionalNumber(slice, 'length') ?? 0,

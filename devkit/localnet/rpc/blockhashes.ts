@@ -112,7 +112,6 @@ export const blockhashMethods: MethodTable = {
   getRecentPrioritizationFees: (params, view) => falsePrices(view) ?? prioritizationFees(params, view),
 };
 
-/** Methods that Agave 2.0 removed. */
 export const legacyMethods: MethodTable = {
   getRecentBlockhash: (params, view) => {
     const block = view.bank(params.config(0));

@@ -2,14 +2,7 @@ import type { Block, TransactionRecord } from '../chain/records.ts';
 import { type EncodeOptions, encodeAccountsOnly, encodeTransaction } from '../encoding/transaction.ts';
 import { type MethodTable, type NodeView } from './call.ts';
 import { failures, invalidParams } from './errors.ts';
-import {
-  blockCommitment,
-  flag,
-  type Options,
-  optionalNumber,
-  optionalVariant,
-  type Params,
-} from './params.ts';
+import { blockCommitment, flag, type Options, optionalEnum, optionalNumber, type Params } from './params.ts';
 
 const ENCODINGS = ['json', 'jsonParsed', 'base64', 'base58'] as const;
 const DETAILS = ['full', 'accounts', 'signatures', 'none'] as const;
@@ -31,7 +24,7 @@ export function encodeOptions(config: Options): {
   const highest = optionalNumber(config, 'maxSupportedTransactionVersion');
   return {
     options: {
-      encoding: optionalVariant(config, 'encoding', ENCODINGS) ?? 'json',
+      encoding: optionalEnum(config, 'encoding', ENCODINGS) ?? 'json',
       showVersion: highest !== null,
       showRewards: flag(config, 'rewards', true),
     },
@@ -52,7 +45,7 @@ function findBlock(slot: number, view: NodeView, newest: Block): Block {
 }
 
 function encodeBlock(block: Block, view: NodeView, config: Options): unknown {
-  const details = optionalVariant(config, 'transactionDetails', DETAILS) ?? 'full';
+  const details = optionalEnum(config, 'transactionDetails', DETAILS) ?? 'full';
   const { options, check } = encodeOptions(config);
   const rewards = block.reward
     ? [{ commission: null, ...block.reward, pubkey: view.chain.leader, rewardType: 'Fee' }]

@@ -15,7 +15,6 @@ const MAX_LISTED_SLOTS = 500_000;
 /** The chain as a node returns it in one call, with the faults of that call applied. */
 export class NodeView {
   readonly chain: SimulatedChain;
-  /** The node's identity key, base58. */
   readonly identity: string;
   readonly #faults: readonly Fault[];
   readonly #onLie: (kind: Fault['kind']) => void;
@@ -114,7 +113,6 @@ export class NodeView {
     this.#countedLies.add(kind);
   }
 
-  /** Number of blocks for which a blockhash is valid on this node. */
   get blockhashAge(): number {
     return Math.min(faultOf(this.#faults, 'blockhash-age')?.heights ?? MAX_AGE, MAX_AGE);
   }

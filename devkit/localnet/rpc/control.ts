@@ -21,7 +21,6 @@ function read<T>(schema: z.ZodType<T>, value: unknown): T {
   return parsed.data;
 }
 
-/** Runs a control and reports its RangeError as invalid parameters. */
 function run<T>(control: () => T): T {
   try {
     return control();

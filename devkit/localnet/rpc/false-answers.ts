@@ -125,7 +125,6 @@ export const ALL_LIES = [...LIES, 'mirrored'] as const;
 
 export type Lie = (typeof ALL_LIES)[number];
 
-/** The transactions of a block with this lie applied. */
 export function falseTransactions(
   records: readonly TransactionRecord[],
   lie: Lie,
@@ -176,7 +175,6 @@ export type StatusLie = (typeof STATUS_LIES)[number];
 
 const TRANSFER_FAILED: TransactionErrorJson = { InstructionError: [2, { Custom: 1 }] };
 
-/** The status of a signature at `slot`, with this lie applied. */
 export function falseStatus(lie: StatusLie, slot: number): Record<string, unknown> {
   const err = lie === 'failed' ? TRANSFER_FAILED : null;
   return {

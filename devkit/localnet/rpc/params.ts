@@ -119,7 +119,6 @@ export function commitmentOf(config: Options, key = 'commitment'): CommitmentLev
   return value === 'processed' || value === 'confirmed' ? value : 'finalized';
 }
 
-/** The commitment for methods that read blocks; they reject `processed`. */
 export function blockCommitment(config: Options): 'confirmed' | 'finalized' {
   const commitment = commitmentOf(config);
   if (commitment === 'processed') throw invalidParams('Method does not support commitment below `confirmed`');
@@ -140,7 +139,7 @@ export function optionalString(config: Options, key: string): string | null {
   return value;
 }
 
-export function optionalVariant<T extends string>(
+export function optionalEnum<T extends string>(
   config: Options,
   key: string,
   variants: readonly T[],

@@ -21,9 +21,9 @@ import {
   flag,
   nested,
   type Options,
+  optionalEnum,
   optionalNumber,
   optionalString,
-  optionalVariant,
   type Params,
   stringsOf,
 } from './params.ts';
@@ -51,7 +51,7 @@ function decodeBytes(text: string, encoding: 'base58' | 'base64'): Uint8Array {
 function decodeParam(params: Params, config: Options): DecodedTransaction {
   const raw = decodeBytes(
     params.string(0),
-    optionalVariant(config, 'encoding', ['base58', 'base64']) ?? 'base58',
+    optionalEnum(config, 'encoding', ['base58', 'base64']) ?? 'base58',
   );
   const maxBytes = raw[0] === VERSION_1_PREFIX ? MAX_VERSION_1_BYTES : MAX_PACKET_BYTES;
   if (raw.length > maxBytes) {

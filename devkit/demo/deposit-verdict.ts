@@ -36,9 +36,7 @@ export function judgeDeposits(
     faults: [
       ...planned.flatMap((plan) => plannedFault(plan, incoming)),
       ...incoming.flatMap((transfer) => incomingFault(transfer, plannedFor(planned, transfer), outcomes)),
-      ...unmatched.map(
-        ({ kind, deposit }) => `the blocks do not have the ${kind} deposit ${deposit.signature}`,
-      ),
+      ...unmatched.map(({ deposit }) => `the blocks do not have the deposit ${deposit.signature}`),
       ...gapsOf(feed),
     ],
   };
@@ -128,8 +126,6 @@ function countReasons(outcomes: readonly DepositEvent[]): Readonly<Record<string
 
 function gapsOf(feed: readonly DepositEvent[]): readonly string[] {
   return feed.flatMap(({ sequence }, index) =>
-    sequence === String(index + 1)
-      ? []
-      : [`the feed has sequence number ${sequence} instead of ${index + 1}`],
+    sequence === String(index + 1) ? [] : [`the feed has sequence ${sequence} instead of ${index + 1}`],
   );
 }

@@ -120,12 +120,12 @@ function falseDeposits(
     transfers: [{ ...transfer(what, alice, mint, sent), reason }],
   });
   const failing = { ...transfer('SOL, in a transaction that fails', bob, 'SOL', 5_000_000n), received: 0n };
-  const belowMinimum = MIN_DEPOSIT - 1n;
+  const smallAmount = MIN_DEPOSIT - 1n;
   const toOtherAccount = 3_000_000n;
-  const remainder = UNITS - belowMinimum - toOtherAccount;
+  const remainder = UNITS - smallAmount - toOtherAccount;
   return [
     fake('counterfeit token', 'unknown_mint', counterfeitMint, UNITS, counterfeitMint.token.mint),
-    fake('token, below the minimum', 'below_minimum', from.tokens(token, alice, belowMinimum), belowMinimum),
+    fake('token, below the minimum', 'below_minimum', from.tokens(token, alice, smallAmount), smallAmount),
     fake(
       'token, to an account that is not the associated one',
       'not_associated_account',

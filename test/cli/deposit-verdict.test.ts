@@ -79,7 +79,7 @@ test.each([
     feedOf(CREDIT, REFUSED, { ...CREDIT, signature: 'sig-3' }),
     /the blocks do not have/,
   ],
-  ['the feed skips a number', feedOf(CREDIT, CREDIT, REFUSED).slice(1), /sequence number 2 instead of 1/],
+  ['the feed skips a number', feedOf(CREDIT, CREDIT, REFUSED).slice(1), /sequence 2 instead of 1/],
 ] as const)('the verdict reports a fault where %s', (_what, feed, fault) => {
   expect(judgeDeposits(GIVEN, ARRIVALS, feed).faults.join('\n')).toMatch(fault);
 });

@@ -34,10 +34,7 @@ function feeForMessage(params: Params, view: NodeView): unknown {
 }
 
 /** The lowest unit price in a block: among all transactions, and for each writable account. */
-interface LowestPrices {
-  readonly all: bigint;
-  readonly byAccount: ReadonlyMap<string, bigint>;
-}
+type LowestPrices = { readonly all: bigint; readonly byAccount: ReadonlyMap<string, bigint> };
 
 const pricesOfBlock = new WeakMap<Block, LowestPrices>();
 

@@ -18,7 +18,7 @@ const REPETITIONS = 30;
 const QUESTIONS = 50_000;
 /** One question in so many is about a wallet of the set. */
 const MEMBER_EVERY = 100;
-/** A stranger may be taken for a member, but hardly ever. */
+/** Maximum share of other addresses that the filter takes for members. */
 const MAX_FALSE_HITS = 5;
 
 const wallets = Number(process.argv[2]);

@@ -19,7 +19,7 @@ export interface Terms {
   readonly minimum: bigint;
 }
 
-/** Everything that is held against each other. */
+/** The data that the audit compares. */
 export interface DepositEvidence {
   /** What the payers made to be credited. */
   readonly paid: readonly Paid[];
@@ -42,11 +42,11 @@ export interface DepositEvidence {
 
 /** The differences between the blocks and the database. */
 export interface DepositAudit {
-  /** Deposits that the blocks show. */
+  /** Number of deposits in the blocks. */
   readonly made: number;
   /** Those of them that are final with the exact amount. */
   readonly credited: number;
-  /** Credits that should not be: a second one for a deposit, or one of something else. */
+  /** Credits that must not exist: a second one for a deposit, or one without a deposit. */
   readonly duplicates: number;
   /** Deposits without the right credit. */
   readonly missed: number;
@@ -82,7 +82,7 @@ export function auditDeposits(evidence: DepositEvidence): {
 
 interface Verdict {
   readonly arrival: IncomingTransfer;
-  /** Why it must not be credited; null where it must. */
+  /** Why the transfer must not be credited; null if it must be. */
   readonly reason: NotCreditedReason | null;
   /** Credits of the exact amount. */
   readonly right: readonly Deposit[];
@@ -145,7 +145,7 @@ function payersFindings({ paid }: DepositEvidence, made: readonly Verdict[]): re
   ];
 }
 
-/** Rows that the blocks do not show. Only announced ones may have been dropped. */
+/** Recorded deposits that are not in the blocks, except dropped ones. */
 function unknownDeposits({ deposits, arrivals }: DepositEvidence): readonly string[] {
   const known = new Set(arrivals.map(({ signature, account, asset }) => `${signature} ${account} ${asset}`));
   return deposits

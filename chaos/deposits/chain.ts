@@ -4,14 +4,14 @@ import {
   incomingTransfersIn,
 } from '../../devkit/localstack/chain-truth.ts';
 
-/** A finalized block by its name and that of its parent. */
+/** A finalized block: its slot, blockhash and parent blockhash. */
 export interface ChainBlock {
   readonly slot: number;
   readonly blockhash: string;
   readonly previousBlockhash: string;
 }
 
-/** The finalized chain of one node, and all that it brought to `wallets`. Throws where a block is missing. */
+/** The finalized blocks of one node, with all incoming transfers of `wallets`. Throws if a block is missing. */
 export async function readChain(
   rpcUrl: string,
   wallets: ReadonlySet<string>,

@@ -15,7 +15,7 @@ import { Upstream } from './upstream.ts';
 const PRICE_UNITS = 1_000n;
 const LOOK_MS = 500;
 
-/** Sales that run along with everything else: an upstream, and buyers of one item each. */
+/** The sales of a run: an upstream, and buyers of one item each. */
 export class PaymentRun {
   readonly #purchases: readonly Purchase[];
   readonly #upstream: Upstream;
@@ -56,7 +56,7 @@ export class PaymentRun {
     while (!end.aborted && (await hasOpen(stack))) await sleep(LOOK_MS);
   }
 
-  /** What the buyers did, for people. */
+  /** A readable summary of the buyers' results. */
   get summary(): string {
     const sum = (of: (one: Bought) => number) => this.#bought.reduce((all, one) => all + of(one), 0);
     const [signed, shown] = [sum(({ signatures }) => signatures.length), sum((one) => one.shown)];

@@ -1,5 +1,5 @@
 import { EXIT } from '../src/cli/exit.ts';
-import { notNegative, positive } from '../src/cli/numbers.ts';
+import { parseNotNegative, parsePositive } from '../src/cli/numbers.ts';
 import { JSON_AND_PROGRESS_OPTION, run } from '../src/cli/output.ts';
 import { createProgram, runProgram } from '../src/cli/program.ts';
 import { renderReport } from './report.ts';
@@ -10,22 +10,27 @@ const program = createProgram(
   'withdrawals, deposits and sales under faults of every kind, judged from the blocks; the same seed gives the same faults',
 );
 program
-  .option('--withdrawals <n>', 'withdrawals of SOL and tokens', positive, 200)
-  .option('--deposits <n>', 'deposits of SOL and tokens, with faults of the scan', notNegative, 0)
+  .option('--withdrawals <n>', 'withdrawals of SOL and tokens', parsePositive, 200)
+  .option('--deposits <n>', 'deposits of SOL and tokens, with faults of the scan', parseNotNegative, 0)
   .option(
     '--payments <n>',
     'payments of x402 through the gateway, each for an item of its own',
-    notNegative,
+    parseNotNegative,
     0,
   )
   .option(
     '--nonces <n>',
     'durable nonce accounts, as the lifetime of withdrawals instead of blockhashes',
-    notNegative,
+    parseNotNegative,
     0,
   )
-  .option('--seed <n>', 'what faults and withdrawals are drawn from', positive, 1)
-  .option('--minutes <n>', 'how long faults are injected; as long again may be needed to drain', positive, 6)
+  .option('--seed <n>', 'what faults and withdrawals are drawn from', parsePositive, 1)
+  .option(
+    '--minutes <n>',
+    'how long faults are injected; as long again may be needed to drain',
+    parsePositive,
+    6,
+  )
   .option(...JSON_AND_PROGRESS_OPTION)
   .action(({ json, ...plan }) =>
     run({ json }, async (output) => {

@@ -79,7 +79,7 @@ function roundsOf(names: readonly FaultName[], rounds: number): fc.Arbitrary<rea
       fc.shuffledSubarray([...names], { minLength: names.length }),
       fc.array(choices, { minLength: names.length, maxLength: names.length }),
     )
-    .map(([kinds, all]) => [inOrder(kinds), all] as const)
+    .map(([kinds, all]) => [migrationOf(kinds), all] as const)
     .map(([kinds, all]) => all.flatMap((one, index) => withKind(kinds[index], one)));
   return fc.array(round, { minLength: rounds, maxLength: rounds }).map((all) => all.flat());
 }
@@ -88,7 +88,7 @@ function roundsOf(names: readonly FaultName[], rounds: number): fc.Arbitrary<rea
 const OF_DEATHS: ReadonlySet<FaultName> = new Set(['expiry', 'node_false_status']);
 
 /** A node can list dead attempts only once some have died. */
-function inOrder(kinds: readonly FaultName[]): readonly FaultName[] {
+function migrationOf(kinds: readonly FaultName[]): readonly FaultName[] {
   const [dying, listing] = [kinds.indexOf('expiry'), kinds.indexOf('node_false_status')];
   return dying < listing ? kinds : kinds.with(dying, 'node_false_status').with(listing, 'expiry');
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceError } from '../src/client/client.ts';
-import { isDatabaseAway } from '../src/ledger/connection.ts';
+import { isDatabaseUnavailable } from '../src/ledger/connection.ts';
 import { FAULT_KINDS } from './kinds.ts';
 
 const TRY_EVERY_MS = 500;
@@ -23,7 +23,7 @@ export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? error.code : undefined;
   return (
-    isDatabaseAway(error) ||
+    isDatabaseUnavailable(error) ||
     code === GRPC_UNAVAILABLE ||
     code === GRPC_DEADLINE_EXCEEDED ||
     code === SOCKET_CLOSED ||

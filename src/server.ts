@@ -1,11 +1,11 @@
 import type { Registry } from 'prom-client';
-import { keepSilenceAlarm } from './deposits/scan/failure-alerts.ts';
+import { updateSilenceAlert } from './deposits/scan/failure-alerts.ts';
 import { DomainError } from './domain/errors.ts';
 import { buildApp } from './http/app.ts';
 import { AddressPool } from './ledger/deposits/address-pool.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { type Config, readConfigOrExit } from './platform/config.ts';
-import { sealOf } from './platform/encryption.ts';
+import { textCipherOf } from './platform/encryption.ts';
 import { createLogger, type Logger } from './platform/logging.ts';
 import {
   createRegistry,
@@ -16,14 +16,14 @@ import {
 } from './platform/metrics.ts';
 import { openNodes } from './platform/roles/nodes.ts';
 import { serveGateway } from './platform/roles/x402-gateway.ts';
-import { aborted, Closers, shutdownSignal } from './platform/shutdown.ts';
+import { Closers, shutdownSignal, untilAborted } from './platform/shutdown.ts';
 import { connectTemporal, registerSearchAttributes } from './platform/temporal/client.ts';
 import { dataConverter } from './platform/temporal/codec.ts';
 import { Chain } from './solana/chain.ts';
 import { TtlCache } from './solana/rpc/ttl-cache.ts';
 
-const METERED_EVERY_MS = 15_000;
-const LOOKED_EVERY_MS = 60_000;
+const METRICS_INTERVAL_MS = 15_000;
+const CHECK_INTERVAL_MS = 60_000;
 
 const config = readConfigOrExit(process.env, 'api');
 const logger = createLogger({ level: config.logLevel, name: 'api' });
@@ -33,7 +33,7 @@ const signal = shutdownSignal();
 try {
   const url = await serve(config, logger, closers);
   logger.info({ url }, 'ready');
-  await aborted(signal);
+  await untilAborted(signal);
   logger.info({ signal: signal.reason }, 'stopping');
 } catch (error) {
   logger.fatal({ err: error }, 'the API cannot start');
@@ -42,9 +42,9 @@ try {
   await closers.close(logger);
 }
 
-/** Opens the API's dependencies, which are closed in reverse order, and listens. */
+/** Opens the API's dependencies, adds their closers to `open`, and starts the HTTP server. Returns its URL. */
 async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promise<string> {
-  const ledger = await openLedger(settings.databaseUrl, sealOf(settings.payloadKeys));
+  const ledger = await openLedger(settings.databaseUrl, textCipherOf(settings.payloadKeys));
   open.add('ledger', () => ledger.close());
   if (settings.apiKey !== undefined) await ledger.apiKeys.add('environment', settings.apiKey);
 
@@ -57,11 +57,11 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
   if (settings.metricsAddress !== undefined) {
     const server = await serveMetrics(metrics, settings.metricsAddress);
     open.add('metrics', () => server.close());
-    keepMetering(metrics, ledger, log, open);
+    startMetrics(metrics, ledger, log, open);
   }
   const { explorerUrl, cluster, rpcUrls = [], addressManifestKey, addressLowWater, tokenPolicy } = settings;
-  keepLooking(settings, ledger, log, open);
-  const chain = chainWhenAsked(settings, ledger, open);
+  startChecks(settings, ledger, log, open);
+  const chain = lazyChain(settings, ledger, open);
   const app = await buildApp({
     ledger,
     temporal: temporal.client,
@@ -76,46 +76,50 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
   open.add('HTTP', () => app.close());
   if (settings.x402Routes !== undefined) {
     if (chain === null)
-      throw new DomainError('InvalidRequest', 'SLUICE_RPC_URLS must be set for the gateway');
+      throw new DomainError('InvalidRequest', 'SLUICE_RPC_URLS must be set to run the x402 gateway');
     const parts = { ledger, temporal: temporal.client, chain: await chain(), logger: log, closers: open };
     await serveGateway({ ...settings, x402Routes: settings.x402Routes }, parts);
   }
   return app.listen({ host: settings.httpHost, port: settings.httpPort });
 }
 
-/** Checks every minute what no other process reports: few free addresses, late webhooks, a silent scan. */
-function keepLooking({ addressLowWater }: Config<'api'>, ledger: Ledger, log: Logger, open: Closers): void {
+/** Checks conditions every minute for which no other process raises an alert. */
+function startChecks({ addressLowWater }: Config<'api'>, ledger: Ledger, log: Logger, open: Closers): void {
   const pool = new AddressPool(ledger, addressLowWater);
-  const looks = {
-    'free deposit addresses': () => pool.look(),
-    'late webhooks': () => ledger.deliveries.raiseLateAlerts(),
-    'silence of the scan': () => keepSilenceAlarm(ledger),
+  const checks = {
+    'free deposit addresses': () => pool.updateAlert(),
+    'late webhooks': () => ledger.deliveries.updateLateAlerts(),
+    'silence of the scan': () => updateSilenceAlert(ledger),
   };
-  for (const [name, look] of Object.entries(looks))
-    open.keepDoing(name, LOOKED_EVERY_MS, look, (err) => log.warn({ err }, `${name}: cannot be checked now`));
+  for (const [name, look] of Object.entries(checks))
+    open.runPeriodically(name, CHECK_INTERVAL_MS, look, (err) =>
+      log.warn({ err }, `cannot check ${name} now; the next check is in a minute`),
+    );
 }
 
-/** Updates the gauges that are read from the database. */
-function keepMetering(metrics: Registry, ledger: Ledger, log: Logger, open: Closers): void {
+/** Updates the gauges whose values are in the database. */
+function startMetrics(metrics: Registry, ledger: Ledger, log: Logger, open: Closers): void {
   const gauges = {
-    'open alerts': meterAlerts(metrics, () => ledger.alerts.openByKind()),
+    'open alerts': meterAlerts(metrics, () => ledger.alerts.countOpenByKind()),
     'unfinished settlements': meterSettlements(metrics, () => ledger.settlementViews.countUnfinished()),
     'position of the scan': meterScan(metrics, () => ledger.scanStatus.read()),
   };
   for (const [name, update] of Object.entries(gauges))
-    open.keepDoing(name, METERED_EVERY_MS, update, (err) => log.warn({ err }, `${name}: cannot be read now`));
+    open.runPeriodically(name, METRICS_INTERVAL_MS, update, (err) =>
+      log.warn({ err }, `cannot update the metrics of ${name} now`),
+    );
 }
 
-/** Opens the nodes at the first request: the API also works without them. Null if none are configured. */
-function chainWhenAsked(
+/** Opens the node pool at the first call, because the API also works without nodes. Null if no nodes are configured. */
+function lazyChain(
   { rpcUrls, ...settings }: Config<'api'>,
   ledger: Ledger,
   open: Closers,
 ): (() => Promise<Chain>) | null {
   if (rpcUrls === undefined) return null;
-  const opened = new TtlCache<Chain>(Number.POSITIVE_INFINITY, 1);
+  const chainCache = new TtlCache<Chain>(Number.POSITIVE_INFINITY, 1);
   return () =>
-    opened.get('', async () => {
+    chainCache.get('', async () => {
       const pool = await openNodes({ ...settings, rpcUrls }, (genesisHash) =>
         ledger.cluster.check(genesisHash),
       );

@@ -3,16 +3,19 @@ import type { Worker } from '@temporalio/worker';
 import { isDomainError } from './domain/errors.ts';
 import { type Config, readConfigOrExit } from './platform/config.ts';
 import { createLogger } from './platform/logging.ts';
-import { runWorkers, type Staff } from './platform/roles/run.ts';
+import { type CreateWorkers, runWorkers } from './platform/roles/run.ts';
 import { installRuntime } from './platform/runtime.ts';
 import { shutdownSignal } from './platform/shutdown.ts';
 
-type RoleStaff = (config: Config<'all'>, ...context: Parameters<Staff>) => ReturnType<Staff>;
+type RoleWorkers = (
+  config: Config<'all'>,
+  ...context: Parameters<CreateWorkers>
+) => ReturnType<CreateWorkers>;
 
 const USAGE = 'usage: worker [--verify [--limit <open runs of each workflow type, default 200>]]';
 
-/** The workers of a role. A process imports only the modules of its role: the signer has neither a database client nor an HTTP server. */
-const ROLES: Readonly<Record<'chain' | 'signer' | 'x402', RoleStaff>> = {
+/** Workers by role. A process imports only its role's modules, so that a signer has no database client or HTTP server. */
+const ROLES: Readonly<Record<'chain' | 'signer' | 'x402', RoleWorkers>> = {
   chain: async (config, connection, closers, stop) => {
     const { chainWorkers } = await import('./platform/roles/chain.ts');
     const { webhookWorker } = await import('./platform/roles/webhooks.ts');
@@ -30,23 +33,23 @@ const ROLES: Readonly<Record<'chain' | 'signer' | 'x402', RoleStaff>> = {
 };
 
 const { verify, limit } = argumentsOrExit(process.argv.slice(2));
-await (verify ? verifyHistories(limit) : work());
+await (verify ? verifyHistories(limit) : runWorkersOfRole());
 
-async function work(): Promise<void> {
-  const { config, staff } = staffOf(process.env);
+async function runWorkersOfRole(): Promise<void> {
+  const { config, createWorkers } = roleOf(process.env);
   const logger = createLogger({ level: config.logLevel, name: 'worker' });
   installRuntime(logger, config.metricsAddress);
   try {
-    await runWorkers(config, staff, shutdownSignal());
+    await runWorkers(config, createWorkers, shutdownSignal());
   } catch (error) {
-    // Domain errors, such as unreachable nodes, may be resolved by a restart: log one line without a stack.
+    // A domain error, such as unreachable nodes, is not a defect: log one line without a stack.
     if (!isDomainError(error)) throw error;
-    logger.fatal(`the worker ends: ${error.message}`);
+    logger.fatal(`the worker stops: ${error.message}`);
     process.exitCode = 1;
   }
 }
 
-/** Needs only Temporal and the payload key, and no port, so it can run beside a worker. */
+/** Replays open runs. Needs only Temporal and the payload keys, and opens no port, so it can run beside a worker. */
 async function verifyHistories(limit: number): Promise<void> {
   const config = readConfigOrExit(process.env, 'tool');
   installRuntime(createLogger({ level: 'silent', name: 'verify' }), undefined);
@@ -55,7 +58,7 @@ async function verifyHistories(limit: number): Promise<void> {
   try {
     process.exitCode = (await verifyOpenRuns(config, limit, say)) ? 0 : 1;
   } catch (error) {
-    process.stderr.write(`sluice: the open runs cannot be verified: ${String(error)}\n`);
+    process.stderr.write(`sluice: cannot verify the open workflow runs: ${String(error)}\n`);
     process.exitCode = 1;
   }
 }
@@ -72,15 +75,15 @@ function argumentsOrExit(args: string[]): { readonly verify: boolean; readonly l
   process.exit(2);
 }
 
-/** Requires only the settings of the role; each entry of {@link ROLES} reads no others. */
-function staffOf(env: NodeJS.ProcessEnv): { readonly config: Config; readonly staff: Staff } {
+/** Validates only the settings of the role. The cast is safe, because an entry of {@link ROLES} reads no others. */
+function roleOf(env: NodeJS.ProcessEnv): { readonly config: Config; readonly createWorkers: CreateWorkers } {
   const { workerRole } = readConfigOrExit(env, 'tool');
   const config = readConfigOrExit(env, workerRole) as Config<'all'>;
   const roles = workerRole === 'all' ? (['chain', 'signer', 'x402'] as const) : [workerRole];
-  const staff: Staff = async (...context) => {
+  const createWorkers: CreateWorkers = async (...context) => {
     const workers: Worker[] = [];
     for (const role of roles) workers.push(...(await ROLES[role](config, ...context)));
     return workers;
   };
-  return { config, staff };
+  return { config, createWorkers };
 }

@@ -3,7 +3,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { readConfigOrExit } from '../../src/platform/config.ts';
 import { createLogger } from '../../src/platform/logging.ts';
 import { installRuntime } from '../../src/platform/runtime.ts';
-import { aborted, shutdownSignal } from '../../src/platform/shutdown.ts';
+import { shutdownSignal, untilAborted } from '../../src/platform/shutdown.ts';
 import { TALLY_PORT } from '../settings.ts';
 import { serveTally } from '../tally.ts';
 import { baselineActivities } from './activities.ts';
@@ -22,6 +22,6 @@ const worker = await Worker.create({
   maxConcurrentActivityTaskExecutions: 1_000,
 });
 const tally = await serveTally(Number(process.env[TALLY_PORT]), () => ({}));
-await worker.runUntil(aborted(shutdownSignal()));
+await worker.runUntil(untilAborted(shutdownSignal()));
 tally.close();
 await connection.close();

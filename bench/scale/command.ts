@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { EXIT } from '../../src/cli/exit.ts';
-import { positive } from '../../src/cli/numbers.ts';
+import { parsePositive } from '../../src/cli/numbers.ts';
 import { JSON_AND_PROGRESS_OPTION, run } from '../../src/cli/output.ts';
 import { rounded } from '../figures.ts';
 import { measureScale, type ScaleFigures } from './measure.ts';
@@ -14,9 +14,9 @@ export function registerScale(program: Command): void {
       'every query of the ledger, preparations and the watch set, with little and with much history',
     )
     .option(...JSON_AND_PROGRESS_OPTION)
-    .option('--rows <n>', 'rows of history in each table of the large database', positive, 10_000_000)
-    .option('--small-rows <n>', 'the same in the small one', positive, 10_000)
-    .option('--runs <n>', 'times that each query is measured', positive, 5)
+    .option('--rows <n>', 'rows of history in each table of the large database', parsePositive, 10_000_000)
+    .option('--small-rows <n>', 'the same in the small one', parsePositive, 10_000)
+    .option('--runs <n>', 'times that each query is measured', parsePositive, 5)
     .option('--server <url>', 'a PostgreSQL where the databases are kept for the next run (superuser)')
     .action(({ json, server: url, ...plan }) =>
       run({ json }, async (output) => {

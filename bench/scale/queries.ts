@@ -75,7 +75,7 @@ export const NOT_CALLED: Readonly<Record<string, string>> = {
   'watched.stream': 'it reads the watch set whole, once for each scanner: the bench measures its load time',
   'lostNonces.suspect': FEW,
   'continuity.quarantine': FEW,
-  'continuity.heal': FEW,
+  'continuity.endGap': FEW,
   'apiKeys.add': BY_HAND,
   'assets.put': BY_HAND,
   'scan.start': 'once for each database',

@@ -51,7 +51,7 @@ export async function writeWithdrawals(ledger: Ledger): Promise<void> {
   await attempts.settle(paid, 1, { state: 'dead', proof: {} });
   await attempts.prepare(newAttempt(paid, 2), need(1_000n));
   await attempts.storeSignature(paid, 2, hex());
-  await attempts.takeFound(paid, 2, [hex()], true);
+  await attempts.storeFoundSignatures(paid, 2, [hex()], true);
   await settlements.note(paid, 'confirmed', null);
   const { signature } = await attempts.get(paid, 2);
   await attempts.settle(paid, 2, { state: 'landed', slot: 7n, proof: {}, ...(signature && { signature }) });
@@ -72,18 +72,18 @@ export async function writePayments(ledger: Ledger): Promise<void> {
   const input = newPayment();
   const { id } = input;
   await payments.open(input);
-  await obligations.hold(id, { status: 200, headers: {}, body: '' });
+  await obligations.storeAnswer(id, { status: 200, headers: {}, body: '' });
   await ledger.attempts.prepare({ ...newAttempt(id), signers: [FEE_PAYER] }, []);
   await ledger.attempts.storeSignature(id, 1, hex());
   await ledger.settlements.note(id, 'confirmed', null);
   await obligations.take(id, { holder: 'me', ms: 1_000 });
-  await obligations.giveBack(id, 'me');
+  await obligations.release(id, 'me');
   await obligations.claim(id, null, { holder: 'me', ms: 1_000 });
-  await obligations.served(id, 200, null);
-  await obligations.refused(id, 'a reason', null);
-  await obligations.short(id, 1n, 'a reason');
+  await obligations.markServed(id, 200, null);
+  await obligations.markRefused(id, 'a reason', null);
+  await obligations.markShort(id, 1n, 'a reason');
   const { request: _request, answer: _answer, lease: _lease, ...unmatched } = newPayment();
-  await payments.listUnmatched({ ...unmatched, reason: 'a reason' });
+  await payments.storeUnmatched({ ...unmatched, reason: 'a reason' });
   await ledger.offers.offer('GET /r1', { ...input.terms, feePayer: FEE_PAYER, maxTimeoutSeconds: 60 });
 }
 
@@ -98,13 +98,13 @@ export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
   await addresses.assign(hex());
   await ledger.importAudits.noteTried([of.address]);
   const record = await ledger.continuity.databaseId();
-  await ledger.importAudits.putOff(of.address, record);
+  await ledger.importAudits.scheduleRetry(of.address, record);
   await ledger.importAudits.markAudited(of.address, { from: 1n, to: 2n }, record);
   await ledger.watched.addHot([randomAddress()]);
   await alerts.noteMaybePaid(of.signature, []);
-  await alerts.keepOnly(['balance_difference'], []);
+  await alerts.syncOpen(['balance_difference'], []);
   await alerts.close('maybe_paid', of.id);
-  await alerts.endSeen([1n], NOTE).catch(() => undefined);
+  await alerts.acknowledge([1n], NOTE).catch(() => undefined);
   await ledger.pauses.pauseWithAlert(
     { kind: 'unknown_spend', subject: of.signature, message: 'a message' },
     of.id,
@@ -119,16 +119,16 @@ export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.reconciliations.halt(place, 'a reason');
   await ledger.reconciliations.begin();
   await ledger.reconciliations.updateBehindAlert();
-  await deliveries.markHanded({ endpoint: 'e-1', entity: 'withdrawal/w-300', upTo: 300n });
-  await deliveries.delivered({ endpoint: 'e-1', event: 'event-300' });
-  await deliveries.failed({ endpoint: 'e-2', event: 'event-301' }, 'an error');
+  await deliveries.markHandedOver({ endpoint: 'e-1', entity: 'withdrawal/w-300', upTo: 300n });
+  await deliveries.markDelivered({ endpoint: 'e-1', event: 'event-300' });
+  await deliveries.recordFailure({ endpoint: 'e-2', event: 'event-301' }, 'an error');
   await deliveries.giveUp({ endpoint: 'e-2', event: 'event-301' });
-  await deliveries.raiseLateAlerts();
+  await deliveries.updateLateAlerts();
   await deliveries.replay('e-2', 'event-301');
-  await deliveries.forget(20);
+  await deliveries.deleteOld(20);
   await writeFindings(ledger, of);
-  await ledger.keptBlocks.prune();
-  await ledger.scan.seen(1n);
+  await ledger.blockHeaders.prune();
+  await ledger.scan.recordTip(1n);
   await ledger.continuity.pulse();
 }
 
@@ -145,7 +145,7 @@ async function writeFindings(ledger: Ledger, { rows, address }: Sample): Promise
   const later = { ...inflow, signature: hex() };
   const ahead = { slot: slot + 1_000n, blockhash: 'a later block', time: null };
   await ledger.deposits.announce([{ header: ahead, finding: { ...finding, inflows: [later] } }]);
-  const watchVersion = await ledger.watched.hold(() => ledger.watched.version());
+  const watchVersion = await ledger.watched.holdVersion(() => ledger.watched.version());
   await ledger.scan.upsert({ blocks, watchVersion });
   const found = await ledger.deposits.unconfirmed(50);
   const [row, other] = found.filter(({ signature }) => signature === inflow.signature).concat(found);
@@ -164,16 +164,16 @@ export async function writeFew(ledger: Ledger): Promise<void> {
   const { address } = await nonces.register(HOT, () => randomAddress());
   await nonces.prove(address, { nonce: hex(), slot: 1n });
   await nonces.markUnproved(address, hex());
-  await nonces.useUp({ address, nonce: hex() });
+  await nonces.requestAdvance({ address, nonce: hex() });
   await nonces.adopt(
     { authority: HOT, position: 1_000_000, address: randomAddress() },
     { nonce: hex(), slot: 1n },
   );
   await ledger.cluster.bind('a genesis hash');
   await ledger.cluster.check('a genesis hash');
-  await ledger.alerts.closeUnseen(['node_silent'], 90);
+  await ledger.alerts.closeStale(['node_silent'], 90);
   await ledger.scanStatus.report({ state: 'tail', tip: 1n, reason: null });
-  await ledger.scanStatus.touch(true);
+  await ledger.scanStatus.recordActivity(true);
   await scanPauses.begin(NOTE);
   await scanPauses.end(NOTE);
   const {
@@ -183,7 +183,7 @@ export async function writeFew(ledger: Ledger): Promise<void> {
   await webhooks.enable(id);
   await webhooks.rotate(id, 1);
   await webhooks.remove(id);
-  await ledger.deliveries.dropAll(id);
+  await ledger.deliveries.deleteAll(id);
 }
 
 function newPayment(): NewPayment {

@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { EXIT } from '../../src/cli/exit.ts';
-import { positive } from '../../src/cli/numbers.ts';
+import { parsePositive } from '../../src/cli/numbers.ts';
 import { JSON_AND_PROGRESS_OPTION, run } from '../../src/cli/output.ts';
 import { rounded } from '../figures.ts';
 import { type EndToEndFigures, measureEndToEnd } from './end-to-end.ts';
@@ -15,13 +15,13 @@ export function registerScan(program: Command): void {
     .command('scan')
     .description('scanning of mainnet-size blocks, compared with JSON.parse and with web3.js; memory')
     .option(...JSON_AND_PROGRESS_OPTION)
-    .option('--wallets <n>', 'wallets watched where bytes alone are searched', positive, 1_000_000)
-    .option('--memory-wallets <n>', 'wallets watched where memory is measured', positive, 10_000_000)
-    .option('--repetitions <n>', 'times that a search is measured', positive, 100)
-    .option('--blocks <n>', 'blocks of each round from the node to the database', positive, 96)
-    .option('--rounds <n>', 'such rounds', positive, 5)
-    .option('--workers <n>', 'processes that catch up together, compared with one', positive, 2)
-    .option('--large-blocks <n>', 'blocks of 50 MB where memory is measured', positive, 24)
+    .option('--wallets <n>', 'wallets watched where bytes alone are searched', parsePositive, 1_000_000)
+    .option('--memory-wallets <n>', 'wallets watched where memory is measured', parsePositive, 10_000_000)
+    .option('--repetitions <n>', 'times that a search is measured', parsePositive, 100)
+    .option('--blocks <n>', 'blocks of each round from the node to the database', parsePositive, 96)
+    .option('--rounds <n>', 'such rounds', parsePositive, 5)
+    .option('--workers <n>', 'processes that catch up together, compared with one', parsePositive, 2)
+    .option('--large-blocks <n>', 'blocks of 50 MB where memory is measured', parsePositive, 24)
     .action(({ json, ...plan }) =>
       run({ json }, async (output) => {
         const say = (line: string) => output.progress(line);

@@ -45,8 +45,8 @@ function timesOf(set: WatchSet): Omit<WatchSetFigures, 'bytesPerWallet'> {
   const length = text.length / QUESTIONS;
   const together = () => {
     const lookups = new Lookups(set, view);
-    for (let at = 0; at < text.length; at += length) lookups.ask(at, at + length);
-    return lookups.found().length;
+    for (let at = 0; at < text.length; at += length) lookups.add(at, at + length);
+    return lookups.matches().length;
   };
   const alone = () => {
     let found = 0;

@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { positive } from '../../src/cli/numbers.ts';
+import { parsePositive } from '../../src/cli/numbers.ts';
 import { JSON_AND_PROGRESS_OPTION, run } from '../../src/cli/output.ts';
 import { measureOnStack } from '../stack.ts';
 import { measure } from './measure.ts';
@@ -11,11 +11,16 @@ export function registerWithdrawals(program: Command): void {
     .command('withdrawals')
     .description('withdrawals per second, compared with a bare three-activity workflow on the same server')
     .option(...JSON_AND_PROGRESS_OPTION)
-    .option('--count <n>', 'withdrawals in each round', positive, 300)
-    .option('--rounds <n>', 'rounds of withdrawals, each followed by one of the bare workflow', positive, 3)
-    .option('--in-flight <n>', 'withdrawals, or bare workflows, under way at a time', positive, 100)
-    .option('--slot-ms <ms>', 'length of a slot of the chain', positive, 50)
-    .option('--finality-lag <slots>', 'slots from processed to finalized', positive, 4)
+    .option('--count <n>', 'withdrawals in each round', parsePositive, 300)
+    .option(
+      '--rounds <n>',
+      'rounds of withdrawals, each followed by one of the bare workflow',
+      parsePositive,
+      3,
+    )
+    .option('--in-flight <n>', 'withdrawals, or bare workflows, under way at a time', parsePositive, 100)
+    .option('--slot-ms <ms>', 'length of a slot of the chain', parsePositive, 50)
+    .option('--finality-lag <slots>', 'slots from processed to finalized', parsePositive, 4)
     .option('--profile <dir>', 'leave CPU profiles of both workers in this directory')
     .action(({ json, ...plan }) =>
       run({ json }, (output) =>

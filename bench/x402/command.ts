@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { EXIT } from '../../src/cli/exit.ts';
-import { positive } from '../../src/cli/numbers.ts';
+import { parsePositive } from '../../src/cli/numbers.ts';
 import { JSON_AND_PROGRESS_OPTION, run } from '../../src/cli/output.ts';
 import { Closers } from '../../src/platform/shutdown.ts';
 import { openMarket } from './market.ts';
@@ -16,12 +16,12 @@ export function registerX402(program: Command): void {
       'paid requests of the gateway, compared with the official server and facilitator on one chain',
     )
     .option(...JSON_AND_PROGRESS_OPTION)
-    .option('--rounds <n>', 'rounds of both sellers by turns', positive, 3)
-    .option('--alone <n>', 'paid requests of a round with one in flight', positive, 15)
-    .option('--per-lane <n>', 'paid requests of a round for each in flight, with 16 and 64', positive, 4)
-    .option('--buyers <n>', 'wallets that pay', positive, 64)
-    .option('--slot-ms <ms>', 'length of a slot of the chain', positive, 400)
-    .option('--finality-lag <slots>', 'slots from processed to finalized', positive, 32)
+    .option('--rounds <n>', 'rounds of both sellers by turns', parsePositive, 3)
+    .option('--alone <n>', 'paid requests of a round with one in flight', parsePositive, 15)
+    .option('--per-lane <n>', 'paid requests of a round for each in flight, with 16 and 64', parsePositive, 4)
+    .option('--buyers <n>', 'wallets that pay', parsePositive, 64)
+    .option('--slot-ms <ms>', 'length of a slot of the chain', parsePositive, 400)
+    .option('--finality-lag <slots>', 'slots from processed to finalized', parsePositive, 32)
     .option('--profile <dir>', 'leave CPU profiles of the API and of the x402 worker in this directory')
     .action(({ json, profile, ...plan }) =>
       run({ json }, async (output) => {

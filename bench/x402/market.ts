@@ -143,7 +143,7 @@ async function sell({ chain, dir }: Environment, apiUrl: string, closers: Closer
 }
 
 async function untilSettled(ledger: Ledger): Promise<void> {
-  const first = async () => (await ledger.settlements.unfinished().next()).value;
+  const first = async () => (await ledger.settlements.listUnfinished().next()).value;
   while ((await first()) !== undefined) await sleep(POLL_MS);
 }
 

@@ -6,7 +6,7 @@ import { DEV_FILE } from '../../src/cli/dev-file.ts';
 import { EXIT, Interrupted, UsageError } from '../../src/cli/exit.ts';
 import { type Output, run } from '../../src/cli/output.ts';
 import { SluiceClient } from '../../src/client/client.ts';
-import { aborted, shutdownSignal } from '../../src/platform/shutdown.ts';
+import { shutdownSignal, untilAborted } from '../../src/platform/shutdown.ts';
 import type { ChainKind } from '../localstack/chain.ts';
 import type { DevFacts } from '../localstack/dev-file.ts';
 import { isFree } from '../localstack/ports.ts';
@@ -100,7 +100,7 @@ async function runStack(
     const facts = devFacts(stack, { deposits, webhooksToPrivate });
     removeDevFile = writeDevFile(facts, DEV_FILE);
     output.result(facts, describe(facts));
-    await Promise.all([aborted(signal), supervise(processesOf(stack), withTimestamp(say), signal)]);
+    await Promise.all([untilAborted(signal), supervise(processesOf(stack), timed(say), signal)]);
   } finally {
     removeDevFile();
     await stack.close();

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from '@commander-js/extra-typings';
 import { localCommand } from '../../src/cli/command.ts';
-import { DEV_FILE, notSet, readDevFile } from '../../src/cli/dev-file.ts';
+import { DEV_FILE, missingSetting, readDevFile } from '../../src/cli/dev-file.ts';
 import { EXIT, UsageError } from '../../src/cli/exit.ts';
 import { type Output, type OutputOptions, run } from '../../src/cli/output.ts';
 import type { PaymentForm } from '../localstack/buyer.ts';
@@ -26,7 +26,7 @@ async function buy(url: string, { key, form }: BuyOptions, output: Output): Prom
   if (!URL.canParse(url)) throw new UsageError(`${url} is not a URL`);
   const dev = readDevFile();
   const [rpcUrl] = process.env.SLUICE_RPC_URLS?.split(',') ?? dev.rpcUrls ?? [];
-  if (rpcUrl === undefined) throw notSet('SLUICE_RPC_URLS');
+  if (rpcUrl === undefined) throw missingSetting('SLUICE_RPC_URLS');
   const keyFile = key ?? dev.sales?.buyerKeyFile;
   if (keyFile === undefined)
     throw new UsageError(

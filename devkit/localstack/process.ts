@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aborted } from '../../src/platform/shutdown.ts';
+import { untilAborted } from '../../src/platform/shutdown.ts';
 import { guard, unguard } from './watchdog.ts';
 
 const READY_TIMEOUT_MS = 60_000;
@@ -70,9 +70,9 @@ export class ManagedProcess {
     signal?.throwIfAborted();
     if (this.#child === undefined) this.#spawn();
     try {
-      const throwIfAborted = async (abortSignal: AbortSignal) => {
-        await aborted(abortSignal);
-        throw abortSignal.reason;
+      const interruption = async (over: AbortSignal) => {
+        await untilAborted(over);
+        throw over.reason;
       };
       await Promise.race([this.#waitReady(), ...(signal === undefined ? [] : [throwIfAborted(signal)])]);
     } catch (error) {

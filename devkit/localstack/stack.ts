@@ -113,9 +113,9 @@ async function startBase(options: StackOptions, dir: string, closers: Closers): 
 async function registerApiKey(databaseUrl: string, key: string): Promise<string> {
   const ledger = await openLedger(databaseUrl);
   try {
-    const storedName = await ledger.apiKeys.holderOf(key);
-    if (storedName !== null) return storedName;
-    const name = apiKeyNameOf(key);
+    const known = await ledger.apiKeys.nameOf(key);
+    if (known !== null) return known;
+    const name = nameOfKey(key);
     await ledger.apiKeys.add(name, key);
     return name;
   } finally {

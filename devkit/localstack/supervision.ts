@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aborted } from '../../src/platform/shutdown.ts';
+import { untilAborted } from '../../src/platform/shutdown.ts';
 import type { ManagedProcess } from './process.ts';
 import type { Stack } from './stack.ts';
 
@@ -39,7 +39,7 @@ async function superviseOne(
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const stopped = aborted(signal);
+  const stopped = untilAborted(signal);
   while (!signal.aborted) {
     await Promise.race([process.exited, stopped]);
     if (signal.aborted) return;

@@ -9,7 +9,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { createReconciliation, type ReconciliationDeps } from './reconciliation.ts';
 
-/** Activities of the deposit scan, backfills and reconciliation. The long ones send heartbeats. */
+/** Activities of the deposit scan, backfills and reconciliation. Long activities send heartbeats. */
 export function createDepositActivities(deps: DepositScanDeps & RangeDeps & AuditDeps & ReconciliationDeps) {
   const tail = createDepositScan(deps);
   const ranges = createDepositRanges(deps);
@@ -29,9 +29,9 @@ export function createDepositActivities(deps: DepositScanDeps & RangeDeps & Audi
 
 export function createBackfillEnd({ ledger }: { readonly ledger: Ledger }) {
   return {
-    /** Ends the backfill, so that headers may be pruned. */
-    recordBackfillGivenUp: (order: StoredOrder, trouble: string) =>
-      ledger.backfills.giveUp({ ...order, ...slotsOf(order) }, trouble),
+    /** Stores that the backfill has given up, so that the block headers it needs can be pruned. */
+    recordBackfillGivenUp: (order: StoredOrder, reason: string) =>
+      ledger.backfills.giveUp({ ...order, ...slotsOf(order) }, reason),
   };
 }
 

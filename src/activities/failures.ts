@@ -2,7 +2,9 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { DomainError } from '../domain/errors.ts';
 
-/** Stores a DomainError as type = its code, details = its context. Other errors pass unchanged. */
+/**
+ * The Temporal failure for a DomainError: type = its code, details = its context. Returns any other error unchanged.
+ */
 export function toFailure(error: unknown): unknown {
   if (!(error instanceof DomainError)) return error;
   return ApplicationFailure.create({
@@ -13,7 +15,7 @@ export function toFailure(error: unknown): unknown {
   });
 }
 
-/** The only place that converts activity errors to Temporal failures. */
+/** Converts the errors of all activities to Temporal failures. */
 export const failureInterceptor: ActivityInboundCallsInterceptor = {
   async execute(input, next) {
     try {

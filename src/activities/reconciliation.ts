@@ -1,5 +1,9 @@
-import { type LookDeps, lookAt, ScanBehind } from '../deposits/reconciliation/compare-wallets.ts';
-import type { Look } from '../deposits/reconciliation/expected-balances.ts';
+import {
+  type ComparisonDeps,
+  compareWallets,
+  ScanBehindError,
+} from '../deposits/reconciliation/compare-wallets.ts';
+import type { Comparison } from '../deposits/reconciliation/expected-balances.ts';
 import { recordNested } from '../deposits/reconciliation/nested-tokens.ts';
 import type { Alarm } from '../domain/alerts.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -13,50 +17,55 @@ import {
 import type { PassCursor } from '../ledger/reconciliation/reconciliations.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
-export interface ReconciliationDeps extends LookDeps {
+export interface ReconciliationDeps extends ComparisonDeps {
   /** Wallets per page. Default 1,000. */
   readonly pageSize?: number;
 }
 
-const PAGE = 1_000;
-/** Unread wallets retried with each page. Limited, so that they do not stop the pass. */
-const AGAIN = 200;
+const DEFAULT_PAGE_SIZE = 1_000;
+/** Unread wallets that are compared again with each page. Limited, so that the pass still reaches the other wallets. */
+const MAX_RETRIED_WALLETS = 200;
 
 export function createReconciliation(deps: ReconciliationDeps) {
-  const { ledger, scans = true, pageSize = PAGE } = deps;
-  const kind = scans ? undefined : 'hot';
+  const { ledger, isScanning = true, pageSize = DEFAULT_PAGE_SIZE } = deps;
+  const kind = isScanning ? undefined : 'hot';
 
-  /** Compares the next page, and wallets that could not be compared before. */
-  async function compare(place: PassCursor): Promise<ReconciledPage> {
+  /** Also compares wallets that an earlier page could not compare. */
+  async function compareNextPage(place: PassCursor): Promise<ReconciledPage> {
     const page = await ledger.watched.page(place.after, pageSize, kind);
-    const again = await ledger.reconciliations.due(AGAIN, kind);
-    const { looks, unread } = await lookAt(deps, [...new Set([...page, ...again])], place.passes);
-    for (const look of looks) await recordNested(deps, look);
-    const listed = new Set((await ledger.assets.list()).map(({ asset }) => asset));
+    const retriedWallets = await ledger.reconciliations.due(MAX_RETRIED_WALLETS, kind);
+    const wallets = [...new Set([...page, ...retriedWallets])];
+    const { comparisons, unread } = await compareWallets(deps, wallets, place.passes);
+    for (const comparison of comparisons) await recordNested(deps, comparison);
+    const listedAssets = new Set((await ledger.assets.list()).map(({ asset }) => asset));
     const next = page.length < pageSize ? null : (page.at(-1) ?? null);
-    const alarms = looks.flatMap((look) => alarmsOf(look, listed));
-    const compared = looks.map(({ wallet }) => wallet);
-    const tally = tallyOf(looks);
+    const alarms = comparisons.flatMap((comparison) => alarmsOf(comparison, listedAssets));
+    const compared = comparisons.map(({ wallet }) => wallet);
+    const tally = tallyOf(comparisons);
     if (!(await ledger.reconciliations.commit(place, { next, compared, tally, alarms, unread })))
-      throw new DomainError('Unavailable', 'another run has compared these wallets meanwhile');
-    const confidential = sumOf(looks, ({ pending }) => pending.length);
+      throw new DomainError(
+        'Unavailable',
+        'another reconciliation run has already compared this page of wallets',
+      );
+    const confidential = sumOf(comparisons, ({ pending }) => pending.length);
     return { ...tally, confidential, unread: unread.length, complete: true, next };
   }
 
   return {
     /**
-     * Compares the next page of wallets after the stored position. Without a scan: only paying wallets, by the
-     * transactions that nodes list. A difference raises an alert and never credits: it may be a reward, a balance from
-     * before the wallet was watched, or a missed movement. Wallets not compared for long raise an alert too.
+     * Compares the next page of wallets after the stored position. Without a deposit scan, compares only hot wallets,
+     * with the transactions that nodes list. A difference raises an alert but credits nothing: its cause can be a
+     * reward, a balance from before the wallet was watched, or a missed movement. Wallets that have not been compared
+     * for a long time raise an alert, too.
      */
     reconcilePage(): Promise<ReconciledPage> {
       return withHeartbeat(async () => {
         const place = await ledger.reconciliations.begin();
         await ledger.reconciliations.updateBehindAlert(kind);
         try {
-          return await compare(place);
+          return await compareNextPage(place);
         } catch (error) {
-          if (!(error instanceof ScanBehind)) throw error;
+          if (!(error instanceof ScanBehindError)) throw error;
           await ledger.reconciliations.halt(place, error.message);
           return { ...NOTHING_RECONCILED, complete: false, next: null };
         } finally {
@@ -67,25 +76,25 @@ export function createReconciliation(deps: ReconciliationDeps) {
   };
 }
 
-function tallyOf(looks: readonly Look[]): Tally {
+function tallyOf(comparisons: readonly Comparison[]): Tally {
   return {
-    wallets: looks.length,
-    accounts: sumOf(looks, ({ holdings }) => holdings.length),
-    differences: sumOf(looks, ({ differences }) => differences.length),
+    wallets: comparisons.length,
+    accounts: sumOf(comparisons, ({ holdings }) => holdings.length),
+    differences: sumOf(comparisons, ({ differences }) => differences.length),
   };
 }
 
-function sumOf(looks: readonly Look[], count: (look: Look) => number): number {
-  return looks.reduce((total, one) => total + count(one), 0);
+function sumOf(comparisons: readonly Comparison[], count: (look: Comparison) => number): number {
+  return comparisons.reduce((total, one) => total + count(one), 0);
 }
 
-/** Reports frozen accounts of listed mints only: a stranger may send us tokens of its own mint and freeze them. */
+/** Frozen accounts raise an alert only for listed mints: anyone can send tokens of their own mint and freeze them. */
 function alarmsOf(
-  { wallet, slot, differences, pending, frozen, nested }: Look,
-  listed: ReadonlySet<string>,
+  { wallet, slot, differences, pending, frozen, nested }: Comparison,
+  listedAssets: ReadonlySet<string>,
 ): readonly Alarm[] {
   return [
-    ...frozen.filter(({ mint }) => listed.has(mint)).map((one) => frozenAlarm(wallet, one)),
+    ...frozen.filter(({ mint }) => listedAssets.has(mint)).map((one) => frozenAlarm(wallet, one)),
     ...nested.map((one) => nestedAlarm(wallet, one)),
     ...differences.map((one) => differenceAlarm(wallet, slot, one)),
     ...pending.map((account) => confidentialAlarm(wallet, account)),
@@ -96,7 +105,7 @@ function differenceAlarm(wallet: string, slot: bigint, { account, asset, chain, 
   return {
     kind: 'balance_difference',
     subject: `${account}/${asset}`,
-    message: `account ${account} holds ${chain} of ${asset} at slot ${slot}; recorded deposits and withdrawals add up to ${record}`,
+    message: `account ${account} holds ${chain} base units of ${asset} at slot ${slot}; the recorded deposits and withdrawals add up to ${record}`,
     details: { wallet, slot: slot.toString(), chain: chain.toString(), record: record.toString() },
   };
 }
@@ -105,7 +114,7 @@ function frozenAlarm(wallet: string, { account, mint, amount }: TokenPlace): Ala
   return {
     kind: 'deposit_account_frozen',
     subject: account,
-    message: `the issuer of ${mint} has frozen the token account ${account} of ${wallet}, which holds ${amount}: nothing can be moved out of it. Ask the issuer to thaw it`,
+    message: `the issuer of mint ${mint} has frozen token account ${account} of wallet ${wallet}, which holds ${amount} base units that cannot be moved. Ask the issuer to thaw the account`,
     details: { wallet, mint, amount: amount.toString() },
   };
 }
@@ -114,7 +123,7 @@ function nestedAlarm(wallet: string, { account, mint, amount }: TokenPlace): Ala
   return {
     kind: 'nested_tokens',
     subject: account,
-    message: `${account} holds ${amount} of ${mint} and is owned by a token account of ${wallet}, not by the wallet: no user is credited. The wallet can recover them with RecoverNested`,
+    message: `token account ${account} holds ${amount} base units of ${mint}, but its owner is a token account of wallet ${wallet}: no user is credited. The wallet can recover the tokens with RecoverNested`,
     details: { wallet, mint, amount: amount.toString() },
   };
 }
@@ -123,7 +132,7 @@ function confidentialAlarm(wallet: string, account: string): Alarm {
   return {
     kind: 'confidential_pending',
     subject: account,
-    message: `${account} has pending confidential transfers: their amounts are hidden until its owner applies the pending balance`,
+    message: `token account ${account} has pending confidential transfers, whose amounts are hidden until the account's owner applies the pending balance`,
     details: { wallet },
   };
 }

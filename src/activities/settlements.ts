@@ -5,20 +5,22 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { type Kinds, kindOf } from '../settlement/kind.ts';
 import { prepareNext } from '../settlement/prepare.ts';
 import { signerOf } from '../settlement/signatures.ts';
-import { notYet, setAside, stateOf } from '../settlement/state.ts';
+import { holdUnlessEnded, retryLater, stateOf } from '../settlement/state.ts';
 import type { SignerActivities } from './signing.ts';
 
-/** Milliseconds between two checks for signatures from other signers. */
-const LOOK_MS = 5_000;
+/** Interval between two checks for signatures from outside Sluice. */
+const SIGNATURE_CHECK_MS = 5_000;
 
 export interface SettlementsDeps {
   readonly ledger: Ledger;
   readonly kinds: Kinds;
-  /** Signer of this process, for kinds whose callers cannot wait. Default: the workflow asks the signer workers. */
+  /**
+   * Signer in this process, for kinds whose callers wait for the result. Default: the workflow asks the signer workers.
+   */
   readonly signer?: SignerActivities | undefined;
 }
 
-export interface Named {
+export interface SettlementRef {
   readonly id: string;
 }
 
@@ -27,13 +29,13 @@ export function createSettlementActivities(deps: SettlementsDeps) {
   const { ledger, kinds, signer } = deps;
 
   return {
-    /** State that an earlier run left. @throws NotFound */
-    findSettlement: ({ id }: Named): Promise<SettlementState> => current(deps, id),
+    /** The state that earlier runs stored. @throws NotFound */
+    findSettlement: ({ id }: SettlementRef): Promise<SettlementState> => currentState(deps, id),
 
     async prepareSettlement({
       id,
       shown,
-    }: Named & { readonly shown: DisplayedStatus }): Promise<Preparation> {
+    }: SettlementRef & { readonly shown: DisplayedStatus }): Promise<Preparation> {
       const settlement = await ledger.settlements.get(id);
       const kind = kindOf(kinds, settlement);
       return prepareNext(
@@ -47,30 +49,39 @@ export function createSettlementActivities(deps: SettlementsDeps) {
     async storeSignature({ id, n, signature }: SignedStep): Promise<void> {
       const signer = signerOf(await ledger.attempts.get(id, n), signature);
       if (signer === undefined)
-        throw new DomainError('SigningRefused', `the signature for ${id}/${n} is not one of its signers`);
+        throw new DomainError(
+          'SigningRefused',
+          `the signature for attempt ${n} of ${id} is not a valid signature of one of its signers`,
+        );
       await ledger.attempts.storeSignature(id, n, signature, signer);
     },
 
-    /** Fails, to be retried, until all signers have signed, or the attempt has ended or must not be sent. */
+    /**
+     * Throws, so that Temporal retries, until all signers have signed, or the attempt has ended or must not be sent.
+     */
     async awaitSignatures({ id, n }: Pick<SignedStep, 'id' | 'n'>): Promise<SettlementState> {
       const { state } = await ledger.attempts.get(id, n);
       if (state === 'prepared' && !isPaidByDead(await ledger.settlements.get(id)))
-        throw notYet('unsigned', 'signers outside of Sluice have not signed it yet', LOOK_MS);
-      return current(deps, id);
+        throw retryLater(
+          'unsigned',
+          `signers outside Sluice have not signed attempt ${n} of ${id} yet`,
+          SIGNATURE_CHECK_MS,
+        );
+      return currentState(deps, id);
     },
 
-    /** See {@link setAside}. */
+    /** See {@link holdUnlessEnded}. */
     async holdSettlement({
       id,
       reason,
-    }: Named & { readonly reason: StatusReason }): Promise<SettlementState> {
-      await setAside(ledger, id, reason);
-      return current(deps, id);
+    }: SettlementRef & { readonly reason: StatusReason }): Promise<SettlementState> {
+      await holdUnlessEnded(ledger, id, reason);
+      return currentState(deps, id);
     },
   };
 }
 
-async function current({ ledger, kinds }: SettlementsDeps, id: string): Promise<SettlementState> {
+async function currentState({ ledger, kinds }: SettlementsDeps, id: string): Promise<SettlementState> {
   const settlement = await ledger.settlements.get(id);
   return stateOf(ledger, settlement, kindOf(kinds, settlement));
 }

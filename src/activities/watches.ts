@@ -11,15 +11,18 @@ export function createWatchActivities(deps: WatchDeps) {
   const expiry = createUnsignedExpiry(deps);
   return {
     ...createOrphans(deps),
-    /** Proves unsigned attempts dead, so that the next `restartOrphans` can restart their settlements. */
+    /**
+     * Proves that unsigned attempts can no longer land, so that the next `restartOrphans` can restart their
+     * settlements.
+     */
     buryRefused: () => expiry.expireUnsigned(),
     startDueAudits: () => startDueAudits(deps),
-    /** Judges new signatures of our wallets, and stores a heartbeat that detects a database restore. */
+    /** Checks new transactions of our wallets, and stores a heartbeat, which later reveals a database restore. */
     watchWallet: async (): Promise<void> => {
       try {
         await deps.walletWatch.look();
       } finally {
-        await deps.walletWatch.lookAtFeePayers();
+        await deps.walletWatch.judgeFeePayers();
       }
     },
   };

@@ -11,7 +11,7 @@ import {
 } from '../domain/webhook.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { DueDelivery } from '../ledger/webhooks/deliveries.ts';
-import { notYet } from '../settlement/state.ts';
+import { retryLater } from '../settlement/state.ts';
 import { ConnectionLimiter } from '../webhooks/connection-limits.ts';
 import { type DeliveryResponse, OwnFault, type WebhookSender } from '../webhooks/sender.ts';
 import { signedHeaders, withLinks } from '../webhooks/signature.ts';
@@ -20,54 +20,57 @@ export interface WebhookDeps {
   readonly ledger: Pick<Ledger, 'webhooks' | 'deliveries' | 'alerts'>;
   readonly sender: WebhookSender;
   readonly explorer: ExplorerSettings;
-  /** Concurrent tries of this process, shared between endpoints: see {@link ConnectionLimiter}. */
+  /** Limit on concurrent tries of this process, shared between endpoints by {@link ConnectionLimiter}. */
   readonly triesAtOnce: number;
 }
 
-/** Result of one try. `unsent`: our own fault, not counted as a try. */
+/** Result of one try. `unsent`: a fault of Sluice prevented the request, so it does not count as a try. */
 type DeliveryOutcome =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'gone' }
   | { readonly kind: 'failed'; readonly reason: string; readonly retryAfterMs: number | null }
   | { readonly kind: 'unsent'; readonly reason: string };
 
-const GONE = 410;
-const GONE_TEXT = 'the receiver answered 410 Gone';
-const LONGEST_RETRY_AFTER_MS = 3_600_000;
-/** Milliseconds. An operator fixes our own faults, and by then all waiting events are late. */
-const OWN_RETRY_MS = 60_000;
-/** Milliseconds. Receivers that follow Standard Webhooks reject older or newer timestamps. */
+const HTTP_GONE = 410;
+const GONE_REASON = 'the receiver answered 410 Gone';
+const MAX_RETRY_AFTER_MS = 3_600_000;
+/** Fixed interval, because a fault of Sluice needs an operator. */
+const OWN_FAULT_RETRY_MS = 60_000;
+/** Receivers that follow Standard Webhooks reject a timestamp that differs by more than this. */
 const CLOCK_TOLERANCE_MS = 300_000;
-const UNSENT: AlertKind = 'webhook_unsent';
+const UNSENT_ALERT: AlertKind = 'webhook_unsent';
 
 /** Database steps of the workflow. Each is idempotent. */
 export function createDeliverySteps({ deliveries }: Pick<Ledger, 'deliveries'>) {
   return {
-    /** The next event to deliver, or null if there is none. */
-    nextDelivery: (line: DeliveryLine): Promise<DeliveryKey | null> => deliveries.nextOf(line),
+    nextDelivery: (line: DeliveryLine): Promise<DeliveryKey | null> => deliveries.nextInLine(line),
 
-    /** Makes the event a dead letter, unless it was delivered after all. */
+    /** Stores the event as a dead letter, unless it has been delivered. */
     giveUpDelivery: (key: DeliveryKey): Promise<void> => deliveries.giveUp(key),
   };
 }
 
-/** Sends events. A repeated try sends the same event id. */
 export function createWebhookActivities(deps: WebhookDeps) {
   const limiter = new ConnectionLimiter(deps.triesAtOnce);
   return {
     /**
-     * Tries once; throws to be retried. Returns a summary for operators, or null for a finished delivery. Only a fault
-     * of the receiver or its URL counts as a try, and the last one makes a dead letter. Our own faults raise an alert
-     * and are retried until fixed. Without free capacity nothing is sent, and no try is counted.
+     * Sends the event once, with the same event id at every try; throws to be retried. Returns a summary for operators,
+     * or null if the delivery had already ended. Only a fault of the endpoint counts as a try, and the last try makes
+     * the event a dead letter. A fault of Sluice raises an alert and is retried until it is fixed. Without free
+     * capacity, nothing is sent and no try is counted.
      */
     async deliver(key: DeliveryKey, patience: Patience): Promise<string | null> {
       const turn = limiter.take(key.endpoint);
       if (turn.kind === 'full')
-        throw notYet('WebhookBusy', 'other events are on their way to this endpoint', turn.backInMs);
+        throw retryLater(
+          'WebhookBusy',
+          'too many other deliveries to this endpoint are in progress',
+          turn.retryInMs,
+        );
       try {
         return await tryOnce(deps, key, patience);
       } finally {
-        turn.leave();
+        turn.release();
       }
     },
   };
@@ -75,38 +78,38 @@ export function createWebhookActivities(deps: WebhookDeps) {
 
 async function tryOnce(deps: WebhookDeps, key: DeliveryKey, patience: Patience): Promise<string | null> {
   const { webhooks, deliveries, alerts } = deps.ledger;
-  const due = await deliveries.due(key);
+  const due = await deliveries.findDue(key);
   if (due === null) return null;
-  const giveUp = async (tries: number, reason: string): Promise<string> => {
+  const giveUp = async (tryCount: number, reason: string): Promise<string> => {
     await deliveries.giveUp(key, reason);
-    return givenUpText(due, key.endpoint, tries, reason);
+    return givenUpText(due, key.endpoint, tryCount, reason);
   };
   if (due.disabledBecause !== null) return giveUp(due.attempts, due.disabledBecause);
   const outcome = await send(deps, key.endpoint, due);
-  if (outcome.kind === 'unsent') return unsent(deps, key, outcome.reason);
-  await alerts.close(UNSENT, key.endpoint);
+  if (outcome.kind === 'unsent') return reportOwnFault(deps, key, outcome.reason);
+  await alerts.close(UNSENT_ALERT, key.endpoint);
   if (outcome.kind === 'delivered') {
-    await deliveries.delivered(key);
+    await deliveries.markDelivered(key);
     return deliveredText(due);
   }
-  const reason = outcome.kind === 'gone' ? GONE_TEXT : outcome.reason;
-  const tries = await deliveries.failed(key, reason);
+  const reason = outcome.kind === 'gone' ? GONE_REASON : outcome.reason;
+  const tries = await deliveries.recordFailure(key, reason);
   if (outcome.kind === 'gone') await webhooks.disable(key.endpoint, reason);
   if (tries === null) return null;
   if (outcome.kind === 'gone' || tries >= patience.attempts) return giveUp(tries, reason);
-  // A receiver cannot ask for a sooner try, which would use up all tries at once.
-  const asked = Math.min(outcome.retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS);
-  throw notYet('WebhookNotDelivered', reason, Math.max(asked, waitAfter(tries, patience)));
+  // A Retry-After can only lengthen the wait: a shorter one would use up all tries at once.
+  const requestedWaitMs = Math.min(outcome.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
+  throw retryLater('WebhookNotDelivered', reason, Math.max(requestedWaitMs, waitAfter(tries, patience)));
 }
 
-async function unsent({ ledger }: WebhookDeps, key: DeliveryKey, reason: string): Promise<never> {
+async function reportOwnFault({ ledger }: WebhookDeps, key: DeliveryKey, reason: string): Promise<never> {
   const { endpoint: subject, event } = key;
-  const message = `Sluice cannot send to this webhook because of a fault of its own: ${reason}`;
-  await ledger.alerts.raise({ kind: UNSENT, subject, message, details: { event } });
-  throw notYet('WebhookNotSent', reason, OWN_RETRY_MS);
+  const message = `Sluice cannot send events to webhook ${subject} because of a fault of Sluice itself: ${reason}`;
+  await ledger.alerts.raise({ kind: UNSENT_ALERT, subject, message, details: { event } });
+  throw retryLater('WebhookNotSent', reason, OWN_FAULT_RETRY_MS);
 }
 
-/** Sends one request. Throws NotFound if the endpoint was deleted. */
+/** Signs and sends one request. Throws NotFound if the endpoint was deleted. */
 async function send(
   { ledger: { webhooks }, sender, explorer }: WebhookDeps,
   endpoint: string,
@@ -122,7 +125,7 @@ async function send(
     return { kind: 'unsent', reason: messageOf(error) };
   }
   try {
-    return judge(await sender.post(url, headers, body), at);
+    return outcomeOf(await sender.post(url, headers, body), at);
   } catch (error) {
     const reason = messageOf(error);
     return error instanceof OwnFault
@@ -131,17 +134,17 @@ async function send(
   }
 }
 
-/** Maps the answer to a result. `at`: our time in the signature. */
-function judge({ status, retryAfterMs, date }: DeliveryResponse, at: Date): DeliveryOutcome {
+/** `at`: the timestamp in the signature, by our clock. */
+function outcomeOf({ status, retryAfterMs, date }: DeliveryResponse, at: Date): DeliveryOutcome {
   if (status >= 200 && status < 300) return { kind: 'delivered' };
-  if (status === GONE) return { kind: 'gone' };
+  if (status === HTTP_GONE) return { kind: 'gone' };
   const reason = `the receiver answered ${status}`;
-  const apartMs = date === null ? 0 : Math.abs(date.getTime() - at.getTime());
-  if (status < 400 || status >= 500 || apartMs <= CLOCK_TOLERANCE_MS)
+  const clockDifferenceMs = date === null ? 0 : Math.abs(date.getTime() - at.getTime());
+  if (status < 400 || status >= 500 || clockDifferenceMs <= CLOCK_TOLERANCE_MS)
     return { kind: 'failed', reason, retryAfterMs };
   return {
     kind: 'unsent',
-    reason: `${reason}, and its clock and ours are ${Math.round(apartMs / 1_000)} s apart`,
+    reason: `${reason}, and its clock differs from ours by ${Math.round(clockDifferenceMs / 1_000)} seconds`,
   };
 }
 

@@ -2,22 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { DomainError } from '../domain/errors.ts';
 import type { Landing, SignedStep } from '../domain/steps.ts';
 import { createLanding, type LandingDeps } from '../settlement/land.ts';
-import { notYet } from '../settlement/state.ts';
+import { retryLater } from '../settlement/state.ts';
 import { serveOwed } from '../x402/obligation.ts';
 import type { UpstreamAsker } from '../x402/upstream.ts';
 
-const LOOK_MS = 2_000;
-const GIVEN_UP_MS = 86_400_000;
-/** No buyer is connected: an answer that cannot be stored is lost. */
-const BOUNDS = { timeoutMs: 60_000, maxBytes: 16 * 1024 * 1024 };
+const SERVE_CHECK_MS = 2_000;
+const GIVE_UP_AFTER_MS = 86_400_000;
+/** No buyer is connected, so an answer that is too large to be stored is lost. */
+const ANSWER_BOUNDS = { timeoutMs: 60_000, maxBytes: 16 * 1024 * 1024 };
 
-/** Steps for payments beyond their settlement. Each is idempotent. */
+/** Activities that land an x402 payment and serve it afterwards. Each is idempotent. */
 export function createX402Activities(deps: LandingDeps & { readonly upstream: UpstreamAsker }) {
   const { ledger, upstream } = deps;
   const { obligations } = ledger;
   const landing = createLanding(deps);
 
-  /** False for facilitator payments, which the facilitator's caller serves. */
+  /** False for payments of the facilitator, whose caller serves the buyer. */
   async function isOwed({ id }: { readonly id: string }): Promise<boolean> {
     const payment = await ledger.payments.find(id);
     return payment?.state === 'owed' && payment.seller === 'gateway';
@@ -26,23 +26,27 @@ export function createX402Activities(deps: LandingDeps & { readonly upstream: Up
   return {
     isOwed,
 
-    /** Like `landAttempt`; also returns whether the buyer must still be served. */
+    /** Lands the attempt as `landAttempt` does. Also returns whether the buyer must still be served. */
     async landPayment(attempt: SignedStep): Promise<{ readonly landing: Landing; readonly isOwed: boolean }> {
       return { landing: await landing.landAttempt(attempt), isOwed: await isOwed(attempt) };
     },
 
-    /** Fails, to be retried, until the obligation is served or refundable. */
+    /** Throws, so that Temporal retries, until the buyer is served or the payment is refundable. */
     async serveOwed({ id }: { readonly id: string }): Promise<void> {
       const payment = await ledger.payments.get(id);
       const holder = `worker/${randomUUID()}`;
-      const tried = await serveOwed({ obligations, upstream, holder, bounds: BOUNDS }, payment);
-      if (tried.kind === 'taken')
-        throw notYet('taken', 'another process serves it, or has begun to', LOOK_MS);
-      if (tried.kind === 'owed') {
-        if (Date.now() - (payment.paidAt?.getTime() ?? 0) <= GIVEN_UP_MS)
-          throw new DomainError('Unavailable', tried.reason);
-        await obligations.refused(id, `the upstream has not answered for a day: ${tried.reason}`, null);
-      } else if (tried.answer?.kind === 'large') tried.answer.discard();
+      const outcome = await serveOwed({ obligations, upstream, holder, bounds: ANSWER_BOUNDS }, payment);
+      if (outcome.kind === 'taken')
+        throw retryLater(
+          'taken',
+          `another process is serving payment ${id}, or has started to`,
+          SERVE_CHECK_MS,
+        );
+      if (outcome.kind === 'owed') {
+        if (Date.now() - (payment.paidAt?.getTime() ?? 0) <= GIVE_UP_AFTER_MS)
+          throw new DomainError('Unavailable', outcome.reason);
+        await obligations.markRefused(id, `the upstream has not answered for a day: ${outcome.reason}`, null);
+      } else if (outcome.answer?.kind === 'large') outcome.answer.discard();
     },
   };
 }

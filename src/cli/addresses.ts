@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from '@commander-js/extra-typings';
 import type { AddressImport, AddressManifest, DepositAddress, Warning } from '../client/client.ts';
-import { type Generated, generate } from './addresses/generate.ts';
+import { type GenerationResult, generate } from './addresses/generate.ts';
 import { apiCommand, call, localCommand, print } from './command.ts';
 import { UsageError } from './exit.ts';
-import { notNegative, positive } from './numbers.ts';
+import { parseNotNegative, parsePositive } from './numbers.ts';
 
-/** The API counts free addresses up to this number. */
-const MAX_COUNTED = 10_000;
+/** The API counts at least this many free addresses exactly. */
+const MAX_EXACT_COUNT = 10_000;
 
 export function registerAddresses(program: Command): void {
   const addresses = program.command('addresses').description('Generate, import and assign deposit addresses');
@@ -19,7 +19,11 @@ export function registerAddresses(program: Command): void {
 function registerImport(addresses: Command): void {
   apiCommand(addresses, 'import', 'Import the addresses of a manifest; importing it again changes nothing')
     .argument('<file>', 'Manifest written by `sluice addresses generate`')
-    .option('--since <slot>', 'Audit the addresses from this slot on before they are assigned', notNegative)
+    .option(
+      '--since <slot>',
+      'Audit the addresses from this slot on before they are assigned',
+      parseNotNegative,
+    )
     .action((file, { since, ...options }) =>
       call(
         options,
@@ -31,18 +35,22 @@ function registerImport(addresses: Command): void {
 }
 
 function renderImport({ imported, known, free, warnings }: AddressImport, isAudited: boolean): string {
-  const later = isAudited && imported > 0 ? '; the new ones follow when their audit ends' : '';
-  const counts = `${imported} imported, ${known} known before; ${describeFree(free)} can be assigned${later}`;
+  const auditNote = isAudited && imported > 0 ? '; the new addresses can be assigned after their audit' : '';
+  const counts = `${imported} addresses imported, ${known} already known; ${describeFree(free)} can be assigned${auditNote}`;
   return [counts, ...warnings.map(renderWarning)].join('\n');
 }
 
 function describeFree(free: number): string {
-  return free < MAX_COUNTED ? String(free) : `${free} or more`;
+  return free < MAX_EXACT_COUNT ? String(free) : `${free} or more`;
 }
 
 function registerUsers(addresses: Command): void {
-  apiCommand(addresses, 'assign', 'Assign a deposit address to a user; a user always has the same address')
-    .argument('<user>', 'Your ID of the user')
+  apiCommand(
+    addresses,
+    'assign',
+    'Assign a deposit address to a user; the same user always gets the same address',
+  )
+    .argument('<user>', 'Your ID for the user')
     .action((user, options) =>
       call(
         options,
@@ -63,20 +71,20 @@ function registerGenerate(addresses: Command): void {
     'generate',
     'Derive wallets offline (BIP-39, SLIP-0010) and write their signed manifest; sends nothing',
   )
-    .requiredOption('--count <count>', 'Number of addresses', positive)
-    .requiredOption('--out <file>', 'Manifest to write; never overwritten')
-    .option('--start <index>', "First index i of m/44'/501'/i'/0'", notNegative, 0)
+    .requiredOption('--count <count>', 'Number of addresses', parsePositive)
+    .requiredOption('--out <file>', 'Manifest file to write; an existing file is never overwritten')
+    .option('--start <index>', "First index i of m/44'/501'/i'/0'", parseNotNegative, 0)
     .option(
       '--mnemonic-file <file>',
-      'English BIP-39 mnemonic (default: a new one, written beside the manifest)',
+      'File with an English BIP-39 mnemonic (default: a new mnemonic is written beside the manifest)',
     )
     .action((options) => print(options, (output) => generate(options, output), renderGenerated));
 }
 
-function renderGenerated({ count, manifest, first, manifestKey }: Generated): string {
+function renderGenerated({ count, manifest, first, manifestKey }: GenerationResult): string {
   return [
     `${count} addresses in ${manifest}, the first is ${first}`,
-    `To let the API accept no other manifests, set SLUICE_ADDRESS_MANIFEST_KEY=${manifestKey}`,
+    `To make the API accept only manifests with this key, set SLUICE_ADDRESS_MANIFEST_KEY=${manifestKey}`,
   ].join('\n');
 }
 
@@ -85,9 +93,10 @@ async function readManifest(file: string): Promise<AddressManifest> {
   const manifest: unknown = await readFile(file, 'utf8')
     .then(JSON.parse)
     .catch(() => {
-      throw new UsageError(`<file> must be a manifest in JSON, which ${file} is not`);
+      throw new UsageError(`<file> must be an address manifest in JSON, but ${file} cannot be read as JSON`);
     });
-  if (!isManifest(manifest)) throw new UsageError(`<file> must be an address manifest, which ${file} is not`);
+  if (!isManifest(manifest))
+    throw new UsageError(`<file> must be an address manifest, but ${file} is not one`);
   return manifest;
 }
 
@@ -95,15 +104,15 @@ function isManifest(content: unknown): content is AddressManifest {
   return typeof content === 'object' && content !== null && 'entries' in content && 'signature' in content;
 }
 
-const STATE_IN_WORDS: Readonly<Partial<Record<DepositAddress['state'], string>>> = {
-  used: 'used (paid before it was assigned; it is never assigned)',
-  withheld: 'withheld (a user may have it since before a database restore; it is never assigned)',
+const STATE_TEXTS: Readonly<Partial<Record<DepositAddress['state'], string>>> = {
+  used: 'used (it received a deposit before it was assigned, so it is never assigned)',
+  withheld: 'withheld (a user may have got it before a database restore, so it is never assigned)',
 };
 
 function renderAddress({ address, state, userRef, path, since, warnings }: DepositAddress): string {
-  const whose = userRef === null ? (STATE_IN_WORDS[state] ?? state) : `${state} to ${userRef}`;
+  const assignment = userRef === null ? (STATE_TEXTS[state] ?? state) : `${state} to ${userRef}`;
   const audit = since === null ? '' : `  ${state === 'auditing' ? 'to be ' : ''}audited from slot ${since}`;
-  return [`${address}  ${whose}  ${path}${audit}`, ...warnings.map(renderWarning)].join('\n');
+  return [`${address}  ${assignment}  ${path}${audit}`, ...warnings.map(renderWarning)].join('\n');
 }
 
 function renderWarning({ message }: Warning): string {

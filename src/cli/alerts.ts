@@ -6,10 +6,10 @@ import { PAID_BY_DEAD } from '../domain/settlement.ts';
 import type { AlertRow } from '../ledger/operations/alerts.ts';
 import { apiCommand, type Columns, print, REASON_OPTION, table, YES_OPTION } from './command.ts';
 import { requireConsent } from './consent.ts';
-import { byApiOrDatabase, DATABASE_OPTION, operatorNote, positions } from './database.ts';
+import { byApiOrDatabase, DATABASE_OPTION, operatorNote, parsePositions } from './database.ts';
 import { EXIT } from './exit.ts';
 
-const SHOWN = 200;
+const MAX_LISTED = 200;
 
 export function registerAlerts(program: Command): void {
   const alerts = program.command('alerts').description('List, acknowledge and close alerts');
@@ -19,31 +19,35 @@ export function registerAlerts(program: Command): void {
 }
 
 function registerList(alerts: Command): void {
-  apiCommand(alerts, 'list', `List open pauses, and the newest ${SHOWN} open alerts`)
+  apiCommand(alerts, 'list', `List open pauses, and the newest ${MAX_LISTED} open alerts`)
     .option('--all', 'Include closed alerts')
     .option(...DATABASE_OPTION)
     .action((options) => {
       const filter = options.all === true ? {} : { open: true };
-      const open = () =>
+      const fetchAlerts = () =>
         byApiOrDatabase<{ alerts: readonly Alert[]; pauses: readonly Pause[] }>(options, {
           api: async (sluice) => ({
-            alerts: (await sluice.alerts.page(filter, { limit: SHOWN })).alerts,
+            alerts: (await sluice.alerts.page(filter, { limit: MAX_LISTED })).alerts,
             pauses: await sluice.pauses.open(),
           }),
           database: async (ledger) => ({
-            alerts: (await ledger.alerts.list({ ...filter, limit: SHOWN })).rows.map(withRunbook),
-            pauses: await ledger.pauses.open(),
+            alerts: (await ledger.alerts.list({ ...filter, limit: MAX_LISTED })).rows.map(withRunbook),
+            pauses: await ledger.pauses.listOpen(),
           }),
         });
-      return print(options, open, ({ alerts: found, pauses }) =>
+      return print(options, fetchAlerts, ({ alerts: found, pauses }) =>
         [...pauses.map(renderPause), renderAlerts(found)].join('\n'),
       );
     });
 }
 
 function registerAcknowledge(alerts: Command): void {
-  apiCommand(alerts, 'acknowledge', 'Close alerts that you have investigated and that nothing else closes')
-    .argument('<positions>', 'Positions from `sluice alerts list`, such as 17,18', positions)
+  apiCommand(
+    alerts,
+    'acknowledge',
+    'Close alerts that you have investigated and that do not close by themselves',
+  )
+    .argument('<positions>', 'Positions of the alerts in `sluice alerts list`, such as 17,18', parsePositions)
     .requiredOption(...REASON_OPTION)
     .option(...DATABASE_OPTION)
     .action((seen, options) => {
@@ -51,7 +55,9 @@ function registerAcknowledge(alerts: Command): void {
         alerts: await byApiOrDatabase<readonly Alert[]>(options, {
           api: (sluice) => sluice.alerts.acknowledge(seen, options.reason),
           database: async (ledger) =>
-            (await ledger.alerts.endSeen(seen.map(BigInt), operatorNote(options.reason))).map(withRunbook),
+            (await ledger.alerts.acknowledge(seen.map(BigInt), operatorNote(options.reason))).map(
+              withRunbook,
+            ),
         }),
       });
       return print(
@@ -64,7 +70,7 @@ function registerAcknowledge(alerts: Command): void {
 }
 
 function registerClose(alerts: Command): void {
-  apiCommand(alerts, 'close', 'Close an alert that stops a settlement; Sluice may then pay the settlement')
+  apiCommand(alerts, 'close', 'Close an alert that stops a settlement; Sluice can then pay the settlement')
     .addOption(
       new Option('--kind <kind>', 'Kind of the alert').choices(CLOSED_BY_ORDER).makeOptionMandatory(),
     )
@@ -75,7 +81,10 @@ function registerClose(alerts: Command): void {
     .action((options) => {
       const { kind, subject, reason } = options;
       const close = async () => {
-        await requireConsent(options, `This closes ${kind} of ${subject}: Sluice may then pay it`);
+        await requireConsent(
+          options,
+          `This closes the alert ${kind} about ${subject}: Sluice can then pay ${subject}`,
+        );
         const closed = await byApiOrDatabase<boolean>(options, {
           api: (sluice) => sluice.alerts.close(kind, subject, reason),
           database: (ledger) =>
@@ -88,7 +97,8 @@ function registerClose(alerts: Command): void {
       return print(
         options,
         close,
-        ({ closed }) => (closed ? 'closed' : `no open alert of kind ${kind} has the subject ${subject}`),
+        ({ closed }) =>
+          closed ? 'alert closed' : `no open alert of kind ${kind} has the subject ${subject}`,
         ({ closed }) => (closed ? EXIT.ok : EXIT.refused),
       );
     });
@@ -121,10 +131,11 @@ function withRunbook(row: AlertRow): object {
 
 function nextStep({ position, kind, subject }: Alert): string {
   const close = `\`sluice alerts close --kind ${kind} --subject ${subject} --reason <text>\``;
-  if (kind === PAID_BY_DEAD) return `; if it has not landed: ${close} lets Sluice pay it`;
-  if (kind === KEEPS_FAILING) return `; once the cause is fixed: ${close} allows more attempts`;
-  if (kind === 'webhook_dead_letter') return `; \`sluice webhooks replay ${subject}\` tries again`;
+  if (kind === PAID_BY_DEAD) return `; if the payment has not landed: ${close} lets Sluice pay it`;
+  if (kind === KEEPS_FAILING) return `; after the cause is fixed: ${close} allows more attempts`;
+  if (kind === 'webhook_dead_letter')
+    return `; \`sluice webhooks replay ${subject}\` tries to deliver it again`;
   return ENDED_BY_A_LOOK.includes(kind)
-    ? `; once investigated: \`sluice alerts acknowledge ${position} --reason <text>\``
+    ? `; after you have investigated it: \`sluice alerts acknowledge ${position} --reason <text>\``
     : '';
 }

@@ -14,8 +14,8 @@ const COLUMNS: Columns<Asset> = {
 };
 
 export function registerAssets(program: Command): void {
-  const assets = program.command('assets').description('List assets, and change what may be deposited');
-  apiCommand(assets, 'list', 'List the assets that may be deposited').action((options) =>
+  const assets = program.command('assets').description('List assets, and change which deposits are credited');
+  apiCommand(assets, 'list', 'List the assets with their minimum deposits').action((options) =>
     call(
       options,
       async (sluice) => ({ assets: await sluice.assets.list() }),
@@ -25,13 +25,19 @@ export function registerAssets(program: Command): void {
   apiCommand(
     assets,
     'set',
-    'List an asset, or change it; program, decimals and extensions come from the chain',
+    'Add an asset to the list, or change it; program, decimals and extensions come from the chain',
   )
     .argument('<asset>', 'SOL, or the address of a mint')
-    .option('--minimum <amount>', 'Minimum deposit to credit, as a decimal of a listed asset')
+    .option(
+      '--minimum <amount>',
+      'Minimum deposit as a decimal amount, such as 1.5; the asset must be listed already',
+    )
     .option('--minimum-units <units>', 'Minimum deposit in base units, instead of --minimum')
     .addOption(new Option('--deposits <on|off>', 'Whether deposits are credited').choices(['on', 'off']))
-    .option('--accept-transfer-hook', 'Credit a token whose transfer hook Sluice does not pay out')
+    .option(
+      '--accept-transfer-hook',
+      'Credit deposits of a token with a transfer hook, although Sluice cannot pay that token out',
+    )
     .action((asset, options) =>
       call(
         options,

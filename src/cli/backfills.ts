@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { AuditDifference, AuditReport, Backfill, SluiceClient } from '../client/client.ts';
 import { backfillWorkflowId, unreadText } from '../domain/backfill.ts';
-import { apiCommand, type Columns, call, list, paged, ranged, table } from './command.ts';
+import { apiCommand, type Columns, call, list, table, withPageOptions, withRangeOptions } from './command.ts';
 import { EXIT } from './exit.ts';
 import { untilInterrupted } from './interruption.ts';
 
@@ -18,45 +18,44 @@ const COLUMNS: Columns<Backfill> = {
   reason: ({ reason }) => reason,
 };
 
-const SILENT_MS = 10_000;
-const STILL_WAITING =
-  'sluice: the audit has not ended: the history is long, or no worker runs it; still waiting';
+const WAIT_NOTICE_AFTER_MS = 10_000;
+const WAIT_NOTICE = 'sluice: still waiting for the audit: the history is long, or no worker is running';
 const INCOMPLETE =
-  'not complete: no quorum of nodes returns all of the history, or the blocks of these slots; run it again';
-const CONTINUES = 'interrupted; the audit continues, and the same command finds it';
+  'the backfill is not complete: no quorum of nodes returned all of the history, or all blocks of the slots; run it again later';
+const CONTINUES = 'interrupted; the audit continues: repeat the command to wait for its result';
 
 export function registerBackfills(program: Command): void {
   const backfill = program
     .command('backfill')
     .description('Read earlier blocks, or the history of an address, again');
-  ranged(
-    apiCommand(backfill, 'blocks', 'Read committed blocks again and add what was missed; removes nothing'),
+  withRangeOptions(
+    apiCommand(backfill, 'blocks', 'Read committed blocks again and add missed deposits; removes no deposit'),
   ).action(({ from, to, reason, ...options }) =>
     call(options, (sluice) => sluice.backfills.start({ from, to, reason }), renderStarted),
   );
-  ranged(
+  withRangeOptions(
     apiCommand(
       backfill,
       'address',
       "Compare an address's transactions on chain with its recorded deposits; exit code 6 if they differ",
     ).argument('<address>', 'Deposit address'),
   )
-    .option('--repair', 'Record the deposits that are missing; never removes one')
+    .option('--repair', 'Record missing deposits; never removes a deposit')
     .action((address, { from, to, reason, repair = false, ...options }) => {
       const request = { address, from, to, reason, repair };
       const audit = (sluice: SluiceClient) =>
-        untilInterrupted(CONTINUES, (signal) => reportingTheWait(sluice.backfills.run(request, { signal })));
+        untilInterrupted(CONTINUES, (signal) => withWaitNotice(sluice.backfills.run(request, { signal })));
       return call(options, audit, renderAudit, exitOf);
     });
-  apiCommand(backfill, 'get', 'Show one backfill; exit codes as those of `backfill address`')
+  apiCommand(backfill, 'get', 'Show one backfill, with the exit codes of `backfill address`')
     .argument('<id>', 'Number of the backfill')
     .action((id, options) => call(options, (sluice) => sluice.backfills.get(id), renderOne, exitOf));
-  paged(apiCommand(backfill, 'list', 'List backfills and their results, newest first')).action((options) =>
-    list(options, 'backfills', COLUMNS, (sluice, page) => sluice.backfills.page({}, page)),
+  withPageOptions(apiCommand(backfill, 'list', 'List backfills and their results, newest first')).action(
+    (options) => list(options, 'backfills', COLUMNS, (sluice, page) => sluice.backfills.page({}, page)),
   );
 }
 
-/** The API may return an unfinished earlier backfill of the same slots. */
+/** Names the actor and the time, because the API can return an earlier unfinished backfill of the same slots. */
 function renderStarted(backfill: Backfill): string {
   const { id, from, to, actor, reason, begunAt } = backfill;
   const workflow = backfillWorkflowId({ from, to, actor, reason });
@@ -69,8 +68,8 @@ function renderOne(backfill: Backfill): string {
 
 export function renderProgress(backfill: Backfill): string {
   const { address, from, to, actor, reason, begunAt, blocks, found } = backfill;
-  const of = address === null ? '' : ` of ${address}`;
-  return `${from} to ${to}${of} by ${actor} since ${begunAt}: ${reason}; ${stateOf(backfill)}; ${blocks} blocks, ${found} deposits found`;
+  const subject = address === null ? '' : ` of ${address}`;
+  return `${from} to ${to}${subject} by ${actor} since ${begunAt}: ${reason}; ${stateOf(backfill)}; ${blocks} blocks, ${found} deposits found`;
 }
 
 function stateOf({ state, endedAt, readTo, trouble, unread }: Backfill): string {
@@ -81,9 +80,9 @@ function stateOf({ state, endedAt, readTo, trouble, unread }: Backfill): string 
   return `${state}${reached}${when}${reason === null ? '' : `: ${reason}`}`;
 }
 
-/** Explains a long wait: the API does not know whether a worker is running. */
-async function reportingTheWait<T>(audit: Promise<T>): Promise<T> {
-  const timer = setTimeout(() => process.stderr.write(`${STILL_WAITING}\n`), SILENT_MS);
+/** Prints a notice during a long wait, because the API does not know whether a worker is running. */
+async function withWaitNotice<T>(audit: Promise<T>): Promise<T> {
+  const timer = setTimeout(() => process.stderr.write(`${WAIT_NOTICE}\n`), WAIT_NOTICE_AFTER_MS);
   return audit.finally(() => clearTimeout(timer));
 }
 
@@ -94,7 +93,7 @@ function exitOf({ state, report }: Backfill): number {
 }
 
 function renderAudit({ report, trouble, from, to }: Backfill): string {
-  if (report === null) return `the audit failed: ${trouble ?? 'no reason is known'}`;
+  if (report === null) return `the audit failed: ${trouble ?? 'no reason is stored'}`;
   const { transactions, found, remaining, unread } = report;
   const scope = `${transactions} ${transactions === 1 ? 'transaction' : 'transactions'} in slots ${from} to ${to}`;
   const agreement = unread === 0 ? 'chain and database agree' : 'no differences in the part that was read';
@@ -106,7 +105,7 @@ function renderAudit({ report, trouble, from, to }: Backfill): string {
   ].join('\n');
 }
 
-const DIFFERENCES: Columns<AuditDifference> = {
+const DIFFERENCE_COLUMNS: Columns<AuditDifference> = {
   signature: ({ signature }) => signature,
   slot: ({ slot }) => slot,
   account: ({ account }) => account,
@@ -119,7 +118,7 @@ const DIFFERENCES: Columns<AuditDifference> = {
 function renderDifferences({ differences, found }: AuditReport): readonly string[] {
   const more = found - differences.length;
   return [
-    table('differences', DIFFERENCES, differences),
+    table('differences', DIFFERENCE_COLUMNS, differences),
     ...(more > 0 ? [`and ${more} more, see \`sluice alerts list\``] : []),
   ];
 }

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 
-/** Formats rows as aligned lines. Colour codes do not count in the width. */
+/** Formats rows as aligned lines. Color codes do not count in the width. */
 export function inColumns(rows: readonly (readonly string[])[], gap = '  '): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => width(row[column] ?? ''))));
   return rows.map((row) =>

@@ -3,14 +3,14 @@ import type { ListPage, SluiceClient } from '../client/client.ts';
 import { inColumns } from './columns.ts';
 import { type Connection, connect } from './connection.ts';
 import { EXIT } from './exit.ts';
-import { positive } from './numbers.ts';
+import { parsePositive } from './numbers.ts';
 import { type Output, type OutputOptions, run } from './output.ts';
 
-export const REASON_OPTION = ['--reason <text>', 'Reason, stored with the order'] as const;
-export const YES_OPTION = ['--yes', 'Confirm without being asked'] as const;
+export const REASON_OPTION = ['--reason <text>', 'Reason for this action, stored in the database'] as const;
+export const YES_OPTION = ['--yes', 'Skip the confirmation prompt'] as const;
 export const ASSET_OPTION = ['--asset <asset>', 'SOL, or the address of a mint'] as const;
 
-const LARGEST_PAGE = 200;
+const MAX_PAGE_SIZE = 200;
 
 export function localCommand(parent: Command, name: string, description: string) {
   return parent
@@ -32,7 +32,7 @@ export function apiCommand(parent: Command, name: string, description: string) {
 
 export type ApiOptions = OutputOptions & Connection;
 
-/** Prints the answer of `work`, as JSON or rendered. */
+/** Prints the result of `work`, as JSON or rendered. `exitOf` returns the exit code. */
 export function print<Answer extends object>(
   options: OutputOptions,
   work: (output: Output) => Promise<Answer>,
@@ -46,7 +46,7 @@ export function print<Answer extends object>(
   });
 }
 
-/** Prints the answer of the API. */
+/** {@link print} for a call of the API. */
 export function call<Answer extends object>(
   options: ApiOptions,
   ask: (sluice: SluiceClient) => Promise<Answer>,
@@ -75,8 +75,8 @@ export function show<Entry extends object>(
   return call(options, ask, (entry) => table(name, columns, [entry]));
 }
 
-/** Adds the options of an order for a range of slots. */
-export function ranged<Args extends unknown[], Options extends OptionValues>(
+/** Adds the options of a command about a range of slots. */
+export function withRangeOptions<Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
 ) {
   return command
@@ -85,11 +85,13 @@ export function ranged<Args extends unknown[], Options extends OptionValues>(
     .requiredOption(...REASON_OPTION);
 }
 
-/** Adds the options of {@link list}, after those of its filter. */
-export function paged<Args extends unknown[], Options extends OptionValues>(command: Command<Args, Options>) {
+/** Adds the options of {@link list}, which the help prints after the options of the filter. */
+export function withPageOptions<Args extends unknown[], Options extends OptionValues>(
+  command: Command<Args, Options>,
+) {
   return command
-    .option('--limit <count>', 'Maximum number of rows', positive, 50)
-    .option('--cursor <cursor>', 'Continue a list from its `nextCursor`');
+    .option('--limit <count>', 'Maximum number of rows', parsePositive, 50)
+    .option('--cursor <cursor>', 'Continue after the page that ended with this cursor');
 }
 
 /** Prints up to `limit` entries of a list, from as many pages as needed, and the cursor at which it continues. */
@@ -106,7 +108,7 @@ export function list<Name extends string, Entry>(
     const entries: Entry[] = [];
     let nextCursor = options.cursor ?? null;
     do {
-      const limit = Math.min(options.limit - entries.length, LARGEST_PAGE);
+      const limit = Math.min(options.limit - entries.length, MAX_PAGE_SIZE);
       const page = await fetchPage(sluice, { limit, cursor: nextCursor });
       entries.push(...page[name]);
       nextCursor = page.nextCursor;

@@ -1,8 +1,8 @@
 import { SluiceClient, type SluiceError } from '../client/client.ts';
-import { notSet, readDevFile } from './dev-file.ts';
+import { missingSetting, readDevFile } from './dev-file.ts';
 import { UsageError } from './exit.ts';
 
-/** An operator waits for the response, and each try may take ten seconds while PostgreSQL does not respond. */
+/** Short, because an operator waits, but longer than a try takes while PostgreSQL does not respond (ten seconds). */
 const RETRY_WITHIN_MS = 15_000;
 
 export interface Connection {
@@ -15,11 +15,11 @@ export function connect(options: Connection = {}): SluiceClient {
   const { SLUICE_API_URL, SLUICE_API_KEY } = process.env;
   const url = options.url ?? (SLUICE_API_URL || undefined);
   const key = options.apiKey ?? (SLUICE_API_KEY || undefined);
-  const dev = url === undefined || key === undefined ? readDevFile() : {};
-  const baseUrl = url ?? dev.apiUrl;
-  const apiKey = key ?? dev.apiKey;
-  if (baseUrl === undefined) throw notSet('--url or SLUICE_API_URL');
-  if (apiKey === undefined) throw notSet('--api-key or SLUICE_API_KEY');
+  const devFile = url === undefined || key === undefined ? readDevFile() : {};
+  const baseUrl = url ?? devFile.apiUrl;
+  const apiKey = key ?? devFile.apiKey;
+  if (baseUrl === undefined) throw missingSetting('--url or SLUICE_API_URL');
+  if (apiKey === undefined) throw missingSetting('--api-key or SLUICE_API_KEY');
   if (!URL.canParse(baseUrl))
     throw new UsageError(
       `--url or SLUICE_API_URL must be a URL such as http://127.0.0.1:3402, not ${baseUrl}`,

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Interrupted, UsageError } from './exit.ts';
 
-/** Confirms an irreversible order: asks on a terminal; otherwise requires `--yes`. */
+/** Asks for a confirmation on a terminal; without a terminal, requires `--yes`. Throws Interrupted if refused. */
 export async function requireConsent(
   { yes }: { readonly yes?: true | undefined },
   effect: string,

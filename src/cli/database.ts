@@ -4,15 +4,15 @@ import type { SluiceClient } from '../client/client.ts';
 import type { OperatorNote } from '../domain/operator-note.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Connection, connect } from './connection.ts';
-import { notSet, readDevFile } from './dev-file.ts';
+import { missingSetting, readDevFile } from './dev-file.ts';
 import { UsageError } from './exit.ts';
 import { jsonOf } from './output.ts';
 
 /** Runs `work` on the database, for commands that work without the API. Throws DomainError Unavailable. */
 export async function withDatabase<T>(work: (ledger: Ledger) => Promise<T>): Promise<T> {
   const url = databaseUrl();
-  if (url === undefined) throw notSet('DATABASE_URL');
-  // Imported here, so that other commands start without a database client.
+  if (url === undefined) throw missingSetting('DATABASE_URL');
+  // A dynamic import, so that other commands start without a database client.
   const [{ openLedger }, { databaseFault }] = await Promise.all([
     import('../ledger/ledger.ts'),
     import('../ledger/connection.ts'),
@@ -48,13 +48,13 @@ export async function byApiOrDatabase<Answer>(
   return JSON.parse(jsonOf(await withDatabase(calls.database)));
 }
 
-/** The note of an order that goes directly to the database: the reason, and the user of this machine as actor. */
+/** The note of a command that bypasses the API. Its actor is the user of this machine. */
 export function operatorNote(reason: string): OperatorNote {
   if (reason.trim() === '') throw new UsageError('--reason must not be empty');
   return { actor: userInfo().username, reason: reason.trim() };
 }
 
-export function positions(text: string): readonly string[] {
+export function parsePositions(text: string): readonly string[] {
   const all = text.split(',').map((one) => one.trim());
   if (!all.every((one) => /^[0-9]{1,18}$/.test(one)))
     throw new InvalidArgumentError('It must be whole numbers with commas between them.');

@@ -7,14 +7,14 @@ import {
   apiCommand,
   type Columns,
   list,
-  paged,
   REASON_OPTION,
   show,
+  withPageOptions,
 } from './command.ts';
 import { connect } from './connection.ts';
 import { EXIT } from './exit.ts';
 import { untilInterrupted } from './interruption.ts';
-import { notNegative } from './numbers.ts';
+import { parseNotNegative } from './numbers.ts';
 import { run } from './output.ts';
 
 const COLUMNS: Columns<Deposit> = {
@@ -30,14 +30,18 @@ const COLUMNS: Columns<Deposit> = {
 
 export function registerDeposits(program: Command): void {
   const deposits = program.command('deposits').description('List, show, follow and reject deposits');
-  paged(filtered(deposits, 'list', 'List deposits, newest first')).action((options) =>
+  withPageOptions(filteredCommand(deposits, 'list', 'List deposits, newest first')).action((options) =>
     list(options, 'deposits', COLUMNS, (sluice, page) => sluice.deposits.page(filterOf(options), page)),
   );
   apiCommand(deposits, 'get', 'Show a deposit in its current state')
     .argument('<id>', 'Deposit ID')
     .action((id, options) => show(options, 'deposits', COLUMNS, (sluice) => sluice.deposits.get(id)));
-  filtered(deposits, 'follow', 'Print deposit events as they occur, one a line, until interrupted')
-    .option('--after <sequence>', 'Only events after this one (default: all events)', notNegative)
+  filteredCommand(deposits, 'follow', 'Print deposit events as they occur, one per line, until interrupted')
+    .option(
+      '--after <sequence>',
+      'Only events after this sequence number (default: all events)',
+      parseNotNegative,
+    )
     .action((options) => follow(options, options.after?.toString()));
   apiCommand(deposits, 'reject', 'Drop a pending deposit that a quorum of nodes denies now')
     .argument('<id>', 'Deposit ID')
@@ -47,7 +51,7 @@ export function registerDeposits(program: Command): void {
     );
 }
 
-function filtered(deposits: Command, name: string, description: string) {
+function filteredCommand(deposits: Command, name: string, description: string) {
   return apiCommand(deposits, name, description)
     .option('--address <wallet>', 'Only deposits to this wallet')
     .option('--user <id>', 'Only deposits of this user')
@@ -64,7 +68,7 @@ function filterOf({ address, user, state, asset }: FilterOptions): FilterOf<'lis
 function follow(options: ApiOptions & FilterOptions, after: string | undefined): Promise<void> {
   return run(options, (output) =>
     untilInterrupted('interrupted', async (signal) => {
-      if (options.output !== 'json') output.progress(inFeed(['event', 'at', ...Object.keys(COLUMNS)]));
+      if (options.output !== 'json') output.progress(feedLine(['event', 'at', ...Object.keys(COLUMNS)]));
       const events = connect(options).deposits.events({
         ...filterOf(options),
         after,
@@ -78,12 +82,12 @@ function follow(options: ApiOptions & FilterOptions, after: string | undefined):
 }
 
 function renderEvent({ sequence, at, deposit }: DepositEvent): string {
-  return inFeed([sequence, at, ...Object.values(COLUMNS).map((cell) => cell(deposit))]);
+  return feedLine([sequence, at, ...Object.values(COLUMNS).map((cell) => cell(deposit))]);
 }
 
-/** Rows are printed as they arrive, so the widths are fixed. They fit most cells. */
+/** Fixed widths that fit most cells, because each row is printed before the next one is known. */
 const WIDTHS = [6, 24, 9, 24, 12, 12, 44, 44];
 
-function inFeed(cells: readonly string[]): string {
+function feedLine(cells: readonly string[]): string {
   return cells.map((cell, column) => cell.padEnd(WIDTHS[column] ?? 0)).join('  ');
 }

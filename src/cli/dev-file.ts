@@ -21,7 +21,7 @@ const devFile = z
   })
   .catch({});
 
-/** Reads the dev file of `directory`; empty if there is none. Throws UsageError if it is not JSON. */
+/** Reads the dev file of `directory`; an empty object if there is no such file. Throws UsageError if it is not JSON. */
 export function readDevFile(directory: string = process.cwd()): z.output<typeof devFile> {
   let content: string;
   try {
@@ -32,11 +32,11 @@ export function readDevFile(directory: string = process.cwd()): z.output<typeof 
   try {
     return devFile.parse(JSON.parse(content));
   } catch {
-    throw new UsageError(`${DEV_FILE} is no JSON; start "npm run dev" again`);
+    throw new UsageError(`${DEV_FILE} is not valid JSON; start "npm run dev" again`);
   }
 }
 
-export function notSet(setting: string): UsageError {
+export function missingSetting(setting: string): UsageError {
   return new UsageError(
     `set ${setting}, or change to the directory of a running "npm run dev": it writes ${DEV_FILE}, which is not in ${process.cwd()}`,
   );

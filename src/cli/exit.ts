@@ -16,11 +16,12 @@ export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
   [EXIT.ok]: 'done; with --wait: finalized',
   [EXIT.failure]: 'unexpected failure',
   [EXIT.usage]: 'invalid arguments, settings or terms',
-  [EXIT.refused]: 'refused: unknown ID, other terms, too late, wrong key',
+  [EXIT.refused]: 'refused, such as an unknown ID, other terms, a late cancellation or a wrong key',
   [EXIT.unpaid]: 'the withdrawal ended without paying',
-  [EXIT.unavailable]: 'unavailable; the same command may succeed later',
+  [EXIT.unavailable]: 'unavailable; the same command can succeed later',
   [EXIT.differs]: 'chain and database differ',
-  [EXIT.interrupted]: 'interrupted or not confirmed; a withdrawal that was waited for continues',
+  [EXIT.interrupted]:
+    'interrupted, or not confirmed; the withdrawal or audit that the command waited for continues',
 };
 
 /** Invalid arguments or settings. The message names the field and what was expected. */
@@ -28,7 +29,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Ctrl-C, a signal or an order that was not confirmed. The message says what continues without this program. */
+/** Ctrl-C, a signal, or a command that was not confirmed. The message says what continues without this program. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }
@@ -36,12 +37,12 @@ export class Interrupted extends Error {
 export function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError) return EXIT.usage;
   if (error instanceof Interrupted) return EXIT.interrupted;
-  if (error instanceof SluiceError) return byStatus(error.status, error.retryable);
-  if (isDomainError(error)) return byStatus(ERROR_KINDS[error.code].status, error.retryable);
+  if (error instanceof SluiceError) return exitCodeOfStatus(error.status, error.retryable);
+  if (isDomainError(error)) return exitCodeOfStatus(ERROR_KINDS[error.code].status, error.retryable);
   return EXIT.failure;
 }
 
-function byStatus(status: number, retryable: boolean): number {
+function exitCodeOfStatus(status: number, retryable: boolean): number {
   if (retryable) return EXIT.unavailable;
   if (status === 400) return EXIT.usage;
   return status >= 400 && status < 500 ? EXIT.refused : EXIT.failure;

@@ -5,14 +5,14 @@ import { apiCommand, call } from './command.ts';
 import { renderEvidence } from './evidence.ts';
 import { renderAttempt, renderStatus } from './render.ts';
 
-/** `explain <id>` of a noun: asks the nodes about a live attempt, or shows the proof of an ended one. Read-only. */
-export function registerExplain(parent: Command, what: string, id: string): void {
+/** Registers `explain <id>`: asks the nodes about a live attempt, or shows the proof of an ended one. Read-only. */
+export function registerExplain(parent: Command, what: string, idDescription: string): void {
   apiCommand(
     parent,
     'explain',
     `Query the nodes about ${what} now; show its evidence, missing evidence and next step`,
   )
-    .argument('<id>', id)
+    .argument('<id>', idDescription)
     .action((settlement, options) =>
       call(options, (sluice) => sluice.settlements.explain(settlement), renderExplanation),
     );
@@ -28,11 +28,11 @@ function renderExplanation(explanation: SettlementExplanation): string {
     `  next       ${nextStep}`,
     ...alerts.map(({ position, kind, message }) => `  alert ${position}  ${kind}  ${message}`),
     ...attempts.filter(({ n }) => n !== attempt?.n).flatMap(renderAttempt),
-    ...(attempt === null ? [] : renderExplained(attempt)),
+    ...(attempt === null ? [] : renderExplainedAttempt(attempt)),
   ].join('\n');
 }
 
-function renderExplained({
+function renderExplainedAttempt({
   n,
   state,
   signature,
@@ -44,7 +44,7 @@ function renderExplained({
   evidence,
 }: ExplainedAttempt): string[] {
   const block = slot === null ? '' : `, in slot ${slot}`;
-  const label = verdict === 'alive' ? 'for death' : 'missing';
+  const label = verdict === 'alive' ? 'to prove dead' : 'missing';
   return [
     `  attempt ${n}  ${state}  ${signature ?? 'not signed yet'}`,
     `    verdict  ${reason === null ? verdict : `${verdict}: ${reason}`}`,

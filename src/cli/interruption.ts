@@ -1,6 +1,6 @@
 import { Interrupted } from './exit.ts';
 
-/** Runs `body` until it ends. Ctrl-C aborts its signal with an {@link Interrupted} of this sentence. */
+/** Runs `body` to its end. Ctrl-C aborts the signal with an {@link Interrupted} whose message is `sentence`. */
 export async function untilInterrupted<T>(
   sentence: string,
   body: (signal: AbortSignal) => Promise<T>,

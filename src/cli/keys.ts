@@ -10,7 +10,7 @@ const NAME = /^[A-Za-z0-9._-]{1,64}$/;
 export function registerKeys(program: Command): void {
   const keys = program.command('keys').description('Create API keys');
   localCommand(keys, 'create', 'Create an API key and print it once; replaces the key of the same name')
-    .argument('<name>', 'Name of the key, stored with every order that it gives')
+    .argument('<name>', 'Name of the key, stored with every action of its callers')
     .action((name, options) =>
       print(
         options,

@@ -4,7 +4,7 @@ import type { ClusterRow } from '../ledger/operations/cluster.ts';
 import type { NodeReport, PoolReport } from '../solana/rpc/report.ts';
 import { type Columns, localCommand, print, table } from './command.ts';
 import { databaseUrl, withDatabase } from './database.ts';
-import { notSet, readDevFile, settings } from './dev-file.ts';
+import { missingSetting, readDevFile, settings } from './dev-file.ts';
 import { EXIT } from './exit.ts';
 
 /** `sluice nodes`: the current state of the Solana nodes, as a worker sees them. */
@@ -20,36 +20,36 @@ export function registerNodes(program: Command): void {
 /** The survey, with an error if no payment could be made through these nodes. */
 async function survey() {
   const urls = nodeUrls();
-  // Imported here, so that other commands start without the Solana client.
+  // A dynamic import, so that other commands start without the Solana client.
   const { surveyNodes } = await import('../solana/rpc/pool.ts');
-  const { cluster, neededSlot } = await stored();
+  const { cluster, neededSlot } = await readStored();
   const found = { ...(await surveyNodes(urls, neededSlot)), record: cluster };
   const error = failureOf(found);
   return { ok: error === null, ...(error === null ? {} : { error }), ...found };
 }
 
-/** Node states, and the cluster of the database. Null without a database, or before a worker has used it. */
+/** `record`: cluster of the database; null if the database cannot be read or no worker has used it yet. */
 type Survey = PoolReport & { readonly record: ClusterRow | null };
 
-interface Stored {
+interface DatabaseState {
   readonly cluster: ClusterRow | null;
   readonly neededSlot: bigint | null;
 }
 
-/** The database's cluster, and the lowest slot that is needed; nulls if no database can be read. */
-async function stored(): Promise<Stored> {
-  const nothing: Stored = { cluster: null, neededSlot: null };
-  if (databaseUrl() === undefined) return nothing;
+/** Reads the cluster of the database and the lowest slot that it needs; nulls if the database cannot be read. */
+async function readStored(): Promise<DatabaseState> {
+  const unknownState: DatabaseState = { cluster: null, neededSlot: null };
+  if (databaseUrl() === undefined) return unknownState;
   const read = withDatabase(async (ledger) => ({
     cluster: await ledger.cluster.get(),
-    neededSlot: await ledger.keptBlocks.neededSlot(),
+    neededSlot: await ledger.blockHeaders.neededSlot(),
   }));
-  return read.catch(() => nothing);
+  return read.catch(() => unknownState);
 }
 
 function nodeUrls(): readonly string[] {
   const urls = settings().rpcUrls ?? readDevFile().rpcUrls;
-  if (urls === undefined) throw notSet('SLUICE_RPC_URLS');
+  if (urls === undefined) throw missingSetting('SLUICE_RPC_URLS');
   return urls;
 }
 
@@ -57,14 +57,14 @@ function failureOf(survey: Survey): { readonly code: ErrorCode; readonly message
   const { genesisHash, record } = survey;
   if (genesisHash === null) return { code: 'NoHealthyNode', message: summary(survey) };
   if (record === null || record.genesisHash === genesisHash) return null;
-  return { code: 'WrongCluster', message: belonging(survey) };
+  return { code: 'WrongCluster', message: describeCluster(survey) };
 }
 
-function belonging({ genesisHash, record }: Survey): string {
-  if (record === null) return 'the database is bound to no cluster yet, or cannot be read';
+function describeCluster({ genesisHash, record }: Survey): string {
+  if (record === null) return 'the database is not bound to a cluster yet, or cannot be read';
   return record.genesisHash === genesisHash
-    ? `the database is bound to it since ${record.boundAt.toISOString()}`
-    : `the nodes belong to cluster ${genesisHash}, but the database to ${record.genesisHash}: no worker starts on it`;
+    ? `the database has been bound to this cluster since ${record.boundAt.toISOString()}`
+    : `the nodes belong to cluster ${genesisHash}, but the database is bound to cluster ${record.genesisHash}: no worker starts`;
 }
 
 function renderNodes(report: Survey): string {
@@ -72,13 +72,14 @@ function renderNodes(report: Survey): string {
     table('nodes', COLUMNS, report.nodes),
     ...report.warnings.map(({ message }) => `warning: ${message}`),
     summary(report),
-    ...(report.genesisHash === null ? [] : [belonging(report)]),
+    ...(report.genesisHash === null ? [] : [describeCluster(report)]),
   ].join('\n');
 }
 
 function summary({ nodes, quorum, genesisHash }: PoolReport): string {
   const joined = nodes.filter(({ membership }) => membership === 'joined').length;
-  const cluster = genesisHash === null ? 'they show no common cluster' : `cluster ${genesisHash}`;
+  const cluster =
+    genesisHash === null ? 'no quorum of nodes reports the same cluster' : `cluster ${genesisHash}`;
   return `${joined} of ${nodes.length} nodes serve, ${quorum} must agree; ${cluster}`;
 }
 

@@ -5,16 +5,16 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { NonceAccountRow } from '../ledger/settlements/nonces.ts';
 import { type Columns, localCommand, print, table } from './command.ts';
 import { withDatabase } from './database.ts';
-import { notSet, readDevFile, settings } from './dev-file.ts';
+import { missingSetting, readDevFile, settings } from './dev-file.ts';
 import { EXIT, UsageError } from './exit.ts';
-import { positive } from './numbers.ts';
+import { parsePositive } from './numbers.ts';
 import { type Output, run } from './output.ts';
 
-const MAX_AT_ONCE = 100;
+const MAX_COUNT = 100;
 
 /**
- * `sluice nonces`: durable nonce accounts. With SLUICE_LIFETIME=nonce each payment in progress needs one. Needs
- * DATABASE_URL; `create` and `advance` also need TEMPORAL_ADDRESS and a worker.
+ * `sluice nonces`: durable nonce accounts. With SLUICE_LIFETIME=nonce each payment in progress needs one. The
+ * commands need DATABASE_URL; `create` and `advance` also need TEMPORAL_ADDRESS and a worker.
  */
 export function registerNonces(program: Command): void {
   const nonces = program
@@ -28,11 +28,13 @@ export function registerNonces(program: Command): void {
     ),
   );
   localCommand(nonces, 'create', 'Create nonce accounts of the hot wallet, and wait until they are finalized')
-    .requiredOption('--count <count>', `Number of accounts, 1 to ${MAX_AT_ONCE}`, howMany)
+    .requiredOption('--count <count>', `Number of accounts, 1 to ${MAX_COUNT}`, parseCount)
     .action(({ count, ...options }) =>
       run(options, async (output) => {
         const addresses = await withDatabase((ledger) => register(ledger, count));
-        output.progress(`waiting until ${addresses.length} accounts are finalized`);
+        output.progress(
+          `waiting for the finalization of ${addresses.length} nonce ${addresses.length === 1 ? 'account' : 'accounts'}`,
+        );
         const ends = await settle(NONCE_CREATE, addresses);
         output.result({ created: addresses }, addresses.join('\n'));
         return ends.every(isDone) ? EXIT.ok : EXIT.failure;
@@ -59,21 +61,21 @@ function registerAdvance(nonces: Command): void {
 
 async function advance(withdrawal: string, output: Output) {
   const used = await withDatabase((ledger) => useUp(ledger, withdrawal));
-  output.progress(`waiting until the nonce of ${used.address} is advanced`);
+  output.progress(`waiting until nonce account ${used.address} is advanced`);
   const [end] = await settle(NONCE_ADVANCE, [advanceSubject(used)]);
   return { kind: 'advance', ...used, signature: end?.signature ?? null };
 }
 
-function howMany(text: string): number {
-  const count = positive(text);
-  if (count > MAX_AT_ONCE) throw new InvalidArgumentError(`It must be at most ${MAX_AT_ONCE}.`);
+function parseCount(text: string): number {
+  const count = parsePositive(text);
+  if (count > MAX_COUNT) throw new InvalidArgumentError(`It must be at most ${MAX_COUNT}.`);
   return count;
 }
 
 async function register(ledger: Ledger, count: number): Promise<readonly string[]> {
   const wallet = settings().hotWallet ?? readDevFile().hotWallet;
-  if (wallet === undefined) throw notSet('SLUICE_HOT_WALLET');
-  // Imported here, so that other commands start without the Solana libraries.
+  if (wallet === undefined) throw missingSetting('SLUICE_HOT_WALLET');
+  // A dynamic import, so that other commands start without the Solana libraries.
   const { nonceAddress, nonceSeed } = await import('../solana/nonces/account.ts');
   const addresses: string[] = [];
   while (addresses.length < count) {
@@ -89,7 +91,7 @@ async function useUp(ledger: Ledger, withdrawalId: string): Promise<UsedUp> {
   if (live === undefined || live.nonceAccount === null)
     throw new UsageError(`withdrawal ${withdrawalId} has no live attempt with a durable nonce`);
   const used = { address: live.nonceAccount, nonce: live.blockhash };
-  await ledger.nonces.useUp(used);
+  await ledger.nonces.requestAdvance(used);
   return used;
 }
 
@@ -109,7 +111,7 @@ async function settle(kind: string, subjectIds: readonly string[]): Promise<read
   }
 }
 
-/** The transaction landed, or the account existed already. */
+/** `cancelled`: the account existed already. */
 function isDone({ status }: SettlementEnd): boolean {
   return status === 'finalized' || status === 'cancelled';
 }

@@ -1,7 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { Payment } from '../client/client.ts';
 import { PAYMENT_STATES } from '../domain/payment.ts';
-import { apiCommand, type Columns, list, paged, show } from './command.ts';
+import { apiCommand, type Columns, list, show, withPageOptions } from './command.ts';
 
 const COLUMNS: Columns<Payment> = {
   created: ({ createdAt }) => createdAt,
@@ -15,7 +15,7 @@ const COLUMNS: Columns<Payment> = {
 
 export function registerPayments(program: Command): void {
   const payments = program.command('payments').description('List and show x402 payments');
-  paged(
+  withPageOptions(
     apiCommand(payments, 'list', 'List x402 payments, newest first').addOption(
       new Option('--state <state>', 'Only payments in this state').choices(PAYMENT_STATES),
     ),

@@ -4,7 +4,7 @@ import { failureLine, wantsJson } from './last-word.mjs';
 
 const OPTIONS = 'Options:';
 
-/** A program without commands, whose usage errors {@link runProgram} reports. Later commands inherit its settings. */
+/** A program without commands, whose usage errors {@link runProgram} reports. Commands that are added later inherit its settings. */
 export function createProgram(name: string, description: string): Command {
   return new Command(name)
     .description(description)
@@ -14,7 +14,7 @@ export function createProgram(name: string, description: string): Command {
     .showHelpAfterError(`(add --help for the usage of ${name})`);
 }
 
-/** Parses arguments and runs the command. Invalid arguments: exit code 2, in JSON format with a JSON object. */
+/** Parses the arguments and runs the command. For invalid arguments it sets exit code 2 and, for JSON output, prints JSON. */
 export async function runProgram(program: Command): Promise<void> {
   process.stdout.on('error', endOnBrokenPipe);
   await runCommand(program, process.argv.slice(2));
@@ -33,7 +33,7 @@ export async function runCommand(program: Command, args: readonly string[]): Pro
   }
 }
 
-/** Handles a reader that closed stdout, such as `head`: an endless command ends like by Ctrl-C, any other at once. */
+/** Ends the program if the reader of stdout, such as `head`, has closed it: as by Ctrl-C if a command handles that. */
 function endOnBrokenPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
   if (!process.emit('SIGINT', 'SIGINT')) process.exit();

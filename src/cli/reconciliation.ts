@@ -4,8 +4,9 @@ import { inColumns } from './columns.ts';
 import { apiCommand, call } from './command.ts';
 import { EXIT } from './exit.ts';
 
-const SHOWN = 10;
-const NEVER = 'never ran: check the chain workers, and the schedule `reconciliation` in the Temporal Web UI';
+const MAX_LISTED = 10;
+const NEVER_RAN =
+  'the reconciliation has never run: check the chain workers, and the schedule `reconciliation` in the Temporal Web UI';
 
 export function registerReconciliation(program: Command): void {
   const reconciliation = program
@@ -24,50 +25,56 @@ function exitOf({ last, open, unread }: Reconciliation): number {
 
 function render(reconciliation: Reconciliation): string {
   const { last, open } = reconciliation;
-  if (last === null && open === null) return NEVER;
-  return [...lastLines(reconciliation), ...openLines(reconciliation), ...unreadLines(reconciliation)].join(
-    '\n',
-  );
-}
-
-function lastLines({ last }: Reconciliation): readonly string[] {
-  if (last === null) return ['no pass has ended yet'];
-  return [`last pass ended ${last.endedAt}, begun ${last.begunAt}`, ...comparedLines(last)];
-}
-
-function openLines({ open, watched }: Reconciliation): readonly string[] {
-  if (open === null) return ['no pass is running: one begins every hour'];
-  const place = open.after === null ? 'at its beginning' : `behind ${open.after}`;
+  if (last === null && open === null) return NEVER_RAN;
   return [
-    `pass running since ${open.begunAt}, ${place}; ${counted(watched, 'wallet')} in all`,
-    ...comparedLines(open),
+    ...lastPassLines(reconciliation),
+    ...openPassLines(reconciliation),
+    ...unreadLines(reconciliation),
+  ].join('\n');
+}
+
+function lastPassLines({ last }: Reconciliation): readonly string[] {
+  if (last === null) return ['no pass has ended yet'];
+  return [`last pass began ${last.begunAt} and ended ${last.endedAt}`, ...comparisonLines(last)];
+}
+
+function openPassLines({ open, watched }: Reconciliation): readonly string[] {
+  if (open === null) return ['no pass is running: one begins every hour'];
+  const place = open.after === null ? 'at its beginning' : `after wallet ${open.after}`;
+  return [
+    `pass running since ${open.begunAt}, ${place}; ${countText(watched, 'wallet')} in all`,
+    ...comparisonLines(open),
     ...(open.haltedBecause === null ? [] : [`  halted    ${open.haltedBecause}: the next round continues`]),
   ];
 }
 
 type Counts = Pick<OpenReconciliation, 'wallets' | 'accounts' | 'differences'>;
 
-function comparedLines({ wallets, accounts, differences }: Counts): readonly string[] {
+function comparisonLines({ wallets, accounts, differences }: Counts): readonly string[] {
   const verdict =
-    differences === 0 ? 'chain and database agree' : `${differences} differ: see \`sluice alerts list\``;
+    differences === 0
+      ? 'chain and database agree'
+      : `${countText(differences, 'account')} with a difference: see \`sluice alerts list\``;
   return [
-    `  compared  ${counted(wallets, 'wallet')}, ${counted(accounts, 'account')}`,
+    `  compared  ${countText(wallets, 'wallet')}, ${countText(accounts, 'account')}`,
     ...(wallets === 0 ? [] : [`  verdict   ${verdict}`]),
   ];
 }
 
 function unreadLines({ unread, longestUnread }: Reconciliation): readonly string[] {
   if (unread === 0) return ['no wallet failed its last comparison'];
-  const listed = longestUnread.slice(0, SHOWN).map(({ wallet, since, reason }) => [wallet, since, reason]);
+  const listed = longestUnread
+    .slice(0, MAX_LISTED)
+    .map(({ wallet, since, reason }) => [wallet, since, reason]);
   const more = unread > listed.length ? [`  and ${unread - listed.length} more`] : [];
   const rows = inColumns([['wallet', 'since', 'reason'], ...listed]).map((line) => `  ${line}`);
   return [
-    `${counted(unread, 'wallet')} could not be compared, and are retried every hour:`,
+    `${countText(unread, 'wallet')} could not be compared; Sluice tries again every hour:`,
     ...rows,
     ...more,
   ];
 }
 
-function counted(count: number, what: string): string {
+function countText(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -2,12 +2,12 @@ import pc from 'picocolors';
 import type { Attempt, Withdrawal, WithdrawalSummary } from '../client/client.ts';
 import { describeAmount, formatLamports } from '../domain/amount.ts';
 import type { SettlementStatus } from '../domain/settlement.ts';
-import { renderDeath } from './evidence.ts';
+import { renderDeadProof } from './evidence.ts';
 
 const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
 const onTerminal = process.stdout.isTTY === true && TERM !== 'dumb';
 
-/** Colours only on a terminal. Scripts parse the output of pipes, logs and CI. */
+/** Colors only on a terminal, because scripts parse the output of pipes, logs and CI. */
 const colors = pc.createColors(!NO_COLOR && (Boolean(FORCE_COLOR) || onTerminal));
 
 const COLOR: Readonly<Partial<Record<SettlementStatus, (text: string) => string>>> = {
@@ -62,9 +62,9 @@ export function renderAttempt(attempt: Attempt): string[] {
   ];
   if (attempt.error !== null) lines.push(`             ${attempt.error}`);
   if (attempt.state === 'dead' && attempt.proof !== null)
-    lines.push(`             proof: ${renderDeath(attempt.proof)}`);
+    lines.push(`             proof: ${renderDeadProof(attempt.proof)}`);
   if (attempt.messageProof !== null)
-    lines.push(`             under any other signature: ${renderDeath(attempt.messageProof)}`);
+    lines.push(`             under any other signature: ${renderDeadProof(attempt.messageProof)}`);
   if (attempt.explorer !== null) lines.push(`             ${attempt.explorer}`);
   return lines;
 }

@@ -5,21 +5,21 @@ import {
   apiCommand,
   type Columns,
   list,
-  paged,
   print,
   REASON_OPTION,
   show,
   table,
+  withPageOptions,
   YES_OPTION,
 } from './command.ts';
 import { requireConsent } from './consent.ts';
-import { byApiOrDatabase, DATABASE_OPTION, operatorNote, positions } from './database.ts';
+import { byApiOrDatabase, DATABASE_OPTION, operatorNote, parsePositions } from './database.ts';
 import { registerExplain } from './explain.ts';
 import { renderStatus } from './render.ts';
 
 const SCOPE_OPTION = [
   '--scope <scope>',
-  'Settlements to stop: all (default), kind/<kind> or wallet/<address>',
+  'Scope of the pause: all (default), kind/<kind> or wallet/<address>',
   (text: string): PauseScope => {
     if (isPauseScope(text)) return text;
     throw new InvalidArgumentError('It must be all, kind/<kind> or wallet/<address>.');
@@ -49,14 +49,14 @@ export function registerSettlements(program: Command): void {
 }
 
 function registerList(settlements: Command): void {
-  paged(
+  withPageOptions(
     apiCommand(settlements, 'list', 'List settlements, newest first')
       .option('--kind <kind>', 'Only settlements of this kind, such as nonce-create')
       .option('--subject <subject>', 'Only settlements with this subject')
       .addOption(
         new Option('--status <status>', 'Only settlements in this status').choices(SETTLEMENT_STATUSES),
       )
-      .option('--signature <signature>', 'Only the settlement with this transaction'),
+      .option('--signature <signature>', 'Only the settlement with this transaction signature'),
   ).action(({ kind, subject, status, signature, ...options }) => {
     const filter = { kind, subject, status, signature };
     return list(options, 'settlements', COLUMNS, (sluice, page) => sluice.settlements.page(filter, page));
@@ -64,20 +64,24 @@ function registerList(settlements: Command): void {
 }
 
 function registerMarkPaid(settlements: Command): void {
-  apiCommand(settlements, 'mark-paid', 'End a settlement as paid already; Sluice never pays it again')
+  apiCommand(settlements, 'mark-paid', 'Mark a settlement as already paid; Sluice then never pays it')
     .argument('<id>', 'Withdrawal ID, or settlement ID')
     .requiredOption(...REASON_OPTION)
     .option(...YES_OPTION)
     .action(async (id, options) =>
       show(options, 'settlements', COLUMNS, async (sluice) => {
-        await requireConsent(options, `This ends ${id} as paid already: Sluice never pays it again`);
+        await requireConsent(options, `This marks ${id} as already paid: Sluice then never pays it`);
         return sluice.settlements.endAsPaid(id, options.reason);
       }),
     );
 }
 
 function registerPause(settlements: Command): void {
-  apiCommand(settlements, 'pause', 'Prepare no more transactions; signed transactions are still sent')
+  apiCommand(
+    settlements,
+    'pause',
+    'Stop preparing transactions; those already prepared are still signed and sent',
+  )
     .requiredOption(...REASON_OPTION)
     .option(...SCOPE_OPTION)
     .option(...DATABASE_OPTION)
@@ -94,9 +98,18 @@ function registerPause(settlements: Command): void {
 }
 
 function registerResume(settlements: Command): void {
-  apiCommand(settlements, 'resume', 'End every pause, and close the alerts that began one')
+  apiCommand(
+    settlements,
+    'resume',
+    'End every pause, or those of one scope, and close the alerts that began them',
+  )
     .requiredOption(...REASON_OPTION)
-    .option('--seen <positions>', 'Positions of the alerts that you have read, such as 17,18', positions, [])
+    .option(
+      '--seen <positions>',
+      'Positions of the alerts that you have read, such as 17,18',
+      parsePositions,
+      [],
+    )
     .option(...SCOPE_OPTION)
     .option(...YES_OPTION)
     .option(...DATABASE_OPTION)

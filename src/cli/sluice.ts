@@ -35,7 +35,7 @@ export function sluiceProgram(addToX402: (x402: Command) => void = () => undefin
   const program = createProgram('sluice', 'Durable deposits and withdrawals on Solana')
     .version(VERSION, '-v, --version', 'Print the version')
     .addHelpText('after', HELP);
-  // Each file has one register function. Register a new command in the group of its dependencies.
+  // Each command belongs to the group that names its dependencies.
   group(
     program,
     'Needs the API (--url or SLUICE_API_URL, --api-key or SLUICE_API_KEY)',
@@ -53,11 +53,13 @@ export function sluiceProgram(addToX402: (x402: Command) => void = () => undefin
   );
   group(program, 'Needs PostgreSQL (DATABASE_URL)', registerKeys, registerNonces);
   group(program, 'Needs the Solana nodes (SLUICE_RPC_URLS)', registerNodes);
-  group(program, 'Needs the file in its arguments', (to) => registerX402(to, addToX402));
+  group(program, 'Needs a local file, named by an argument or a setting', (to) =>
+    registerX402(to, addToX402),
+  );
   return program;
 }
 
-/** Registers commands under one heading of the help. The help of each noun ends with the same heading. */
+/** Registers commands under one heading of the help. The help of each of them ends with the same heading. */
 export function group(
   program: Command,
   needs: string,

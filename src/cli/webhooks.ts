@@ -1,7 +1,7 @@
 import { Argument, type Command, Option } from '@commander-js/extra-typings';
 import type { WebhookDelivery, WebhookWithBacklog, WebhookWithSecret } from '../client/client.ts';
 import { DELIVERY_STATES, WEBHOOK_TOPICS } from '../domain/webhook.ts';
-import { apiCommand, type Columns, call, list, paged, table, YES_OPTION } from './command.ts';
+import { apiCommand, type Columns, call, list, table, withPageOptions, YES_OPTION } from './command.ts';
 import { requireConsent } from './consent.ts';
 import { EXIT, UsageError } from './exit.ts';
 
@@ -58,7 +58,11 @@ function registerEndpoints(webhooks: Command): void {
     );
   apiCommand(webhooks, 'rotate-secret', 'Create a new secret and print it once')
     .argument('<id>', 'Webhook ID')
-    .option('--keep-hours <hours>', 'Hours in which the previous secret also signs, 0 to 168', '24')
+    .option(
+      '--keep-hours <hours>',
+      'Hours for which the previous secret also signs deliveries, 0 to 168',
+      '24',
+    )
     .action((id, { keepHours, ...options }) =>
       call(
         options,
@@ -103,7 +107,7 @@ const DELIVERY_COLUMNS: Columns<WebhookDelivery> = {
 };
 
 function registerDeliveries(webhooks: Command): void {
-  paged(
+  withPageOptions(
     apiCommand(webhooks, 'deliveries', 'List deliveries to an endpoint, newest first')
       .argument('<id>', 'Webhook ID')
       .addOption(
@@ -119,9 +123,9 @@ function registerDeliveries(webhooks: Command): void {
 }
 
 function registerReplay(webhooks: Command): void {
-  apiCommand(webhooks, 'replay', 'Deliver the dead events of an endpoint again, or one of them')
+  apiCommand(webhooks, 'replay', 'Try the dead deliveries of an endpoint again, or only one of them')
     .argument('<id>', 'Webhook ID')
-    .argument('[event]', 'Event ID (default: all dead events)')
+    .argument('[event]', 'ID of the event of one dead delivery (default: all dead deliveries)')
     .action((id, event, options) =>
       call(
         options,
@@ -138,12 +142,14 @@ function hoursOf(text: string): number {
 }
 
 function renderCreated({ id, secret, disabledBecause }: WebhookWithSecret): string {
-  const off =
+  const disabledNote =
     disabledBecause === null ? [] : [`disabled (${disabledBecause}) until \`sluice webhooks enable ${id}\``];
-  return [id, secret ?? 'changed; the secret stays the same', ...off].join('\n');
+  return [id, secret ?? 'events changed; the secret stays the same', ...disabledNote].join('\n');
 }
 
-function renderReplayed(replayed: number, event: string | undefined): string {
-  if (replayed > 0) return `${replayed} waiting again`;
-  return event === undefined ? 'no dead events' : `no dead event has the ID ${event}`;
+function renderReplayed(replayed: number, eventId: string | undefined): string {
+  if (replayed > 0) return `${replayed} ${replayed === 1 ? 'event waits' : 'events wait'} for delivery again`;
+  return eventId === undefined
+    ? 'the endpoint has no dead events'
+    : `the endpoint has no dead event with the ID ${eventId}`;
 }

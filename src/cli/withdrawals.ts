@@ -4,7 +4,7 @@ import { describeAmount } from '../domain/amount.ts';
 import { isTerminal } from '../domain/settlement.ts';
 import { WITHDRAWAL_STATUSES } from '../domain/withdrawal.ts';
 import { toUnits } from './amounts.ts';
-import { ASSET_OPTION, apiCommand, type Columns, call, list, paged, print } from './command.ts';
+import { ASSET_OPTION, apiCommand, type Columns, call, list, print, withPageOptions } from './command.ts';
 import { type Connection, connect } from './connection.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { registerExplain } from './explain.ts';
@@ -18,7 +18,11 @@ const CALLS: readonly (readonly [
   ask: (sluice: SluiceClient, id: string) => Promise<Withdrawal>,
 ])[] = [
   ['get', 'Show a withdrawal and its attempts', (sluice, id) => sluice.get(id)],
-  ['confirm', 'Pay a destination that needs confirmation', (sluice, id) => sluice.confirm(id)],
+  [
+    'confirm',
+    'Confirm a withdrawal that awaits confirmation, so that Sluice pays it',
+    (sluice, id) => sluice.confirm(id),
+  ],
   ['cancel', 'Cancel a withdrawal that has no attempt yet', (sluice, id) => sluice.cancel(id)],
 ];
 
@@ -37,13 +41,16 @@ export function registerWithdrawals(program: Command): void {
 
 function registerCreate(withdrawals: Command): void {
   apiCommand(withdrawals, 'create', 'Create a withdrawal; the same ID never pays twice')
-    .option('--id <id>', 'Your ID of the withdrawal, unique forever')
+    .option('--id <id>', 'Your ID for the withdrawal; use it for no other withdrawal')
     .option(...ASSET_OPTION)
-    .option('--amount <amount>', 'Amount as a decimal of the asset, such as 1.5')
+    .option('--amount <amount>', 'Decimal amount of the asset, such as 1.5')
     .option('--units <units>', 'Amount in base units, such as lamports, instead of --amount')
     .option('--to <wallet>', 'Wallet of the recipient')
-    .option('--accept-empty-wallet', 'Pay a wallet that does not exist on chain yet without confirmation')
-    .option('--memo <text>', 'Memo, written to the chain')
+    .option(
+      '--accept-empty-wallet',
+      'Pay without a confirmation even if the wallet does not exist on chain yet',
+    )
+    .option('--memo <text>', 'Memo of the transaction, public on chain')
     .option('--wait', 'Wait until the withdrawal is finalized, rejected, cancelled or failed')
     .action((options) => {
       const create = async (output: Output) => {
@@ -62,12 +69,12 @@ type TextOption = 'id' | 'asset' | 'amount' | 'units' | 'to' | 'memo';
 type CreateOptions = Connection &
   Pick<WithdrawalTerms, 'acceptEmptyWallet'> & { readonly [Option in TextOption]?: string | undefined };
 
-/** Checked here, because Commander names only the first missing option. */
+/** Throws UsageError with all missing options, because Commander would name only the first one. */
 async function termsOf(options: CreateOptions): Promise<WithdrawalTerms> {
   const { id, asset, amount, units, to, acceptEmptyWallet, memo } = options;
-  const chosen = amount ?? units;
-  if (id === undefined || asset === undefined || chosen === undefined || to === undefined) {
-    const all = { '--id': id, '--asset': asset, '--amount or --units': chosen, '--to': to };
+  const anyAmount = amount ?? units;
+  if (id === undefined || asset === undefined || anyAmount === undefined || to === undefined) {
+    const all = { '--id': id, '--asset': asset, '--amount or --units': anyAmount, '--to': to };
     const missing = Object.entries(all).filter(([, value]) => value === undefined);
     throw new UsageError(`missing: ${missing.map(([name]) => name).join(', ')}; see --help`);
   }
@@ -76,7 +83,7 @@ async function termsOf(options: CreateOptions): Promise<WithdrawalTerms> {
   return {
     id,
     asset,
-    amount: units ?? (await toUnits(chosen, asset, '--amount', options)),
+    amount: units ?? (await toUnits(anyAmount, asset, '--amount', options)),
     destination: to,
     acceptEmptyWallet,
     memo,
@@ -84,8 +91,8 @@ async function termsOf(options: CreateOptions): Promise<WithdrawalTerms> {
 }
 
 function follow(sluice: SluiceClient, { id }: Withdrawal, output: Output): Promise<Withdrawal> {
-  const sentence = `interrupted; the withdrawal continues, see: sluice withdrawals get ${id}`;
-  return untilInterrupted(sentence, (signal) =>
+  const interruptedText = `interrupted; the withdrawal continues, see: sluice withdrawals get ${id}`;
+  return untilInterrupted(interruptedText, (signal) =>
     sluice.waitForFinal(id, {
       signal,
       onChange: (withdrawal) => output.progress(renderStep(withdrawal)),
@@ -103,7 +110,7 @@ const COLUMNS: Columns<WithdrawalSummary> = {
 };
 
 function registerList(withdrawals: Command): void {
-  paged(
+  withPageOptions(
     apiCommand(withdrawals, 'list', 'List withdrawals, newest first')
       .addOption(
         new Option('--status <status>', 'Only withdrawals in this status').choices(WITHDRAWAL_STATUSES),

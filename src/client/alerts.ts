@@ -9,7 +9,7 @@ export class AlertCalls extends ListCalls<'listAlerts', 'alerts', Alert> {
   /**
    * Closes alerts that do not close by themselves, after an operator investigated them. Returns the closed alerts.
    *
-   * @throws SluiceError `InvalidRequest` (400) if one of them closes in another way; then none is closed.
+   * @throws SluiceError `InvalidRequest` (400) if one of the alerts closes in another way; then no alert is closed.
    */
   async acknowledge(
     positions: readonly string[],
@@ -20,7 +20,7 @@ export class AlertCalls extends ListCalls<'listAlerts', 'alerts', Alert> {
     return (await this.send<ClosedAlerts>('POST', '/v1/alerts/seen', body, options)).alerts;
   }
 
-  /** Closes an alert that stops a settlement. Sluice may then pay the settlement. False if no such alert was open. */
+  /** Closes an alert that stops a settlement. Sluice can then pay the settlement. False if no such alert was open. */
   async close(
     kind: Bodies['closeAlert']['kind'],
     subject: string,

@@ -5,26 +5,26 @@ export interface AddressImport {
   readonly imported: number;
   /** Number of addresses that were imported before */
   readonly known: number;
-  /** Number of free addresses; counted up to 10,000 */
+  /** Number of free addresses. Counted only up to 10,000, or up to SLUICE_ADDRESS_LOW_WATER if that is higher */
   readonly free: number;
-  /** Conditions that need attention but block nothing */
+  /** Conditions that need attention, although the request has succeeded */
   readonly warnings: readonly Warning[];
 }
 
 /** A list of wallets, written and signed by `sluice addresses generate` */
 export interface AddressManifest {
-  /** Version of the format */
+  /** Version of the manifest format */
   readonly version: 1;
-  /** Public key of the signer in base58. This key signs only manifests */
+  /** Public key of the signer of the manifest in base58. This key signs only manifests */
   readonly publicKey: string;
   /** Wallets, each listed once */
   readonly entries: readonly {
-    /** Derivation path of its key */
+    /** Derivation path of the private key */
     readonly path: string;
     /** Address of the wallet in base58 */
     readonly address: string;
   }[];
-  /** Ed25519 signature over version, key and entries, in base58 */
+  /** Ed25519 signature over `version`, `publicKey` and `entries`, in base58 */
   readonly signature: string;
 }
 
@@ -35,9 +35,9 @@ export interface Alert {
   readonly kind: "unknown_spend" | "maybe_paid" | "dead_attempt_landed" | "evidence_missing" | "payment_keeps_failing" | "confirmed_taken_back" | "record_lost" | "record_restored" | "fee_payer_unread" | "listing_unproved" | "fee_payer_low" | "payment_short" | "workflow_failed" | "hot_account_frozen" | "mint_paused" | "default_frozen" | "account_frozen" | "confidential_only" | "asset_changed" | "mint_changed" | "cannot_prepare" | "fee_above_bound" | "tokens_seized" | "scan_gap" | "scan_stopped" | "scan_silent" | "scan_behind" | "deposit_unconfirmed" | "deposit_mismatch" | "deposit_unowned" | "deposit_missed" | "audit_incomplete" | "addresses_low" | "addresses_withheld" | "balance_difference" | "reconciliation_behind" | "confidential_pending" | "deposit_account_frozen" | "nested_tokens" | "webhook_behind" | "webhook_dead_letter" | "webhook_unsent" | "webhook_disabled" | "too_few_nodes" | "nodes_of_one_provider" | "node_history_off" | "node_ledger_gap" | "node_version_behind" | "node_other_cluster" | "node_twice" | "node_lagging" | "node_false_word" | "node_silent";
   /** Subject of the alert: a settlement (a withdrawal by its own id), signature, wallet, node or webhook, or `sluice` for the whole service */
   readonly subject: string;
-  /** Explanation, for display */
+  /** Explanation of the alert, for display */
   readonly message: string;
-  /** Path in the repository of the page that says what to do */
+  /** Path of the runbook page in the repository */
   readonly runbook: string;
   /** Further fields, depending on `kind` */
   readonly details: {
@@ -54,9 +54,9 @@ export interface Alert {
 }
 
 export interface AlertPage {
-  /** Newest first */
+  /** Items of the page, newest first */
   readonly alerts: readonly Alert[];
-  /** Pass it as `cursor` to get the next page; null on the last page */
+  /** Value of `cursor` for the next page; null on the last page */
   readonly nextCursor: string | null;
 }
 
@@ -65,7 +65,7 @@ export interface Asset {
   readonly asset: string;
   /** Token program of the mint; null for SOL */
   readonly program: string | null;
-  /** Number of decimals */
+  /** Number of decimals of the asset */
   readonly decimals: number;
   /** Names of the Token-2022 extensions of the mint */
   readonly extensions: readonly string[];
@@ -73,16 +73,16 @@ export interface Asset {
   readonly freezeAuthority: string | null;
   /** Address that can transfer or burn the tokens of every holder, including deposit accounts; null if the mint has none */
   readonly permanentDelegate: string | null;
-  /** Minimum in base units. A smaller deposit is recorded as `below_minimum` and not credited */
+  /** Minimum deposit in base units. A smaller deposit is recorded as `not_credited` with the reason `below_minimum` */
   readonly minimumDeposit: string;
   /** Whether deposits are credited */
   readonly depositsOn: boolean;
-  /** Powers that the mint gives to its issuer */
+  /** Warnings about powers that the mint gives to its issuer */
   readonly warnings: readonly Warning[];
 }
 
 export interface AssetChange {
-  /** Minimum in base units. Default for a new asset: 1 for a token; for SOL the rent-exempt minimum */
+  /** Minimum deposit in base units. Default for a new asset: 1 for a token; for SOL the rent-exempt minimum */
   readonly minimumDeposit?: string | undefined;
   /** Whether deposits are credited. Default for a new asset: true */
   readonly depositsOn?: boolean | undefined;
@@ -96,43 +96,43 @@ export interface Assets {
 }
 
 export interface Attempt {
-  /** Number of the attempt, from 1. The next attempt is made only after this one is proved dead or failed */
+  /** Number of the attempt, starting at 1. Sluice prepares the next attempt only after this one has failed or is proved dead */
   readonly n: number;
-  /** An attempt that is `prepared` or `signed` may still land */
+  /** State of the attempt. While it is `prepared` or `signed`, its transaction can still land */
   readonly state: "prepared" | "signed" | "landed" | "failed" | "dead";
   /** Transaction signature in base58; null until the attempt is signed */
   readonly signature: string | null;
-  /** Blockhash of the transaction, or the value of `nonceAccount` */
+  /** Blockhash of the transaction, or the nonce that a transaction with a durable nonce has in its place */
   readonly blockhash: string;
   /** Last block height at which the transaction can land; null for a durable nonce, which has no such height */
   readonly lastValidBlockHeight: string | null;
-  /** Durable nonce account of the transaction; null if it uses a recent blockhash */
+  /** Durable nonce account of the transaction; null if the transaction uses a recent blockhash */
   readonly nonceAccount: string | null;
-  /** Maximum fee until the attempt has landed, then the fee that was charged */
+  /** Fee in lamports: the charged fee if the transaction ran and nodes report it, otherwise the maximum */
   readonly feeLamports: string;
-  /** Rent that the transaction pays for the token account of the receiver */
+  /** Rent in lamports that the transaction pays to create the token account of the receiver; 0 if it creates none */
   readonly rentLamports: string;
-  /** Slot of the finalized block with the transaction; null until then */
+  /** Slot of the finalized block that contains the transaction; null if there is none yet */
   readonly slot: string | null;
-  /** Decoded program error of a failed transaction, else null */
+  /** Error of a transaction that failed on chain, as the nodes report it; null for every other attempt */
   readonly error: string | null;
   /** URL of the transaction in a block explorer; null until the attempt is signed */
   readonly explorer: string | null;
-  /** Evidence for the verdict; null until there is a verdict */
+  /** Evidence for the final verdict; null until the attempt has ended */
   readonly proof: AttemptEvidence | null;
-  /** For a dead attempt after the database was restored from a backup: evidence that its message has not landed with any other signature */
+  /** For a dead attempt after the database was restored from a backup: evidence that its message has not landed with any other signature. Null for every other attempt */
   readonly messageProof: AttemptEvidence | null;
-  /** Time of preparation */
+  /** Time at which the attempt was prepared */
   readonly createdAt: string;
 }
 
 /** Evidence for the verdict on an attempt: heights or nonces, then blocks, then statuses */
 export interface AttemptEvidence {
-  /** Time of the first question; null for evidence stored without times */
+  /** Time of the first request to the nodes; null for evidence stored without times */
   readonly askedAt: string | null;
   /** Time of the verdict; null for evidence stored without times */
   readonly judgedAt: string | null;
-  /** Number of nodes that must agree */
+  /** Minimum number of nodes that must agree */
   readonly quorum: number;
   /** Last block height at which the transaction could land; null for a durable nonce */
   readonly lastHeight: string | null;
@@ -140,66 +140,66 @@ export interface AttemptEvidence {
   readonly finalizedHeights: readonly {
     /** Name of the node */
     readonly node: string;
-    /** Order of the question: a later question has a greater number */
+    /** Sequence number of the request to the nodes; later requests have greater numbers */
     readonly order: number;
     /** Finalized block height of the node */
     readonly height: string;
   }[];
-  /** Nodes that still accept the blockhash in their finalized bank */
+  /** Names of the nodes whose finalized bank still accepts the blockhash */
   readonly stillTaking: readonly string[];
-  /** Block of the blockhash; for a message from a buyer, the first block that was searched */
+  /** Block that has the blockhash of the transaction; for a message from a buyer, the first block that was searched. Null if the nodes do not agree on it */
   readonly blockhashBlock: ShownBlock | null;
-  /** Proof that the block of the blockhash was on a fork that was dropped; else null */
+  /** Proof that the finalized chain does not contain the block that has the blockhash; null if there is no such proof */
   readonly displacedBy: {
     /** Slot of the block that is not in the finalized chain */
     readonly slot: string;
     /** Slot of the parent of `block`; lower than `slot` */
     readonly parentSlot: string;
-    /** Block that the finalized chain has instead */
+    /** First block of the finalized chain at or after `slot` */
     readonly block: ShownBlock;
-    /** Order of the question: a later question has a greater number */
+    /** Sequence number of the request to the nodes; later requests have greater numbers */
     readonly order: number;
   } | null;
-  /** Finalized blocks, each linked to its parent by slot, hash and height; null if they were not read */
+  /** Range of finalized blocks, each linked to its parent by slot, hash and height; null if no range was read */
   readonly linkedBlocks: {
-    /** First block */
+    /** First block of the range */
     readonly first: ShownBlock;
-    /** Last block */
+    /** Last block of the range */
     readonly last: ShownBlock;
     /** Whether one of the blocks contains the transaction */
     readonly holdsSignature: boolean;
-    /** Minimum number of nodes that return each block with the same transactions */
+    /** At least this many nodes return each of the blocks with the same transactions */
     readonly witnesses: number;
-    /** Order of the question: a later question has a greater number */
+    /** Sequence number of the request to the nodes; later requests have greater numbers */
     readonly order: number;
   } | null;
   /** Value of the durable nonce account in the finalized bank of each node */
   readonly finalizedNonces: readonly {
     /** Name of the node */
     readonly node: string;
-    /** Order of the question: a later question has a greater number */
+    /** Sequence number of the request to the nodes; later requests have greater numbers */
     readonly order: number;
     /** Value of the nonce */
     readonly nonce: string;
   }[];
-  /** Finalized transaction that used the nonce, or advanced the account past it; else null */
+  /** Finalized transaction that used the nonce of the attempt, or advanced the nonce account past it; null if none was found */
   readonly nonceUsedBy: {
     /** Signature of the transaction in base58 */
     readonly signature: string;
-    /** Slot of the block */
+    /** Slot of the block that contains the transaction */
     readonly slot: string;
-    /** True if the transaction used this nonce; false if it advanced the account past it */
+    /** True if the transaction used the nonce of the attempt; false if it advanced the nonce account past that nonce */
     readonly carriedNonce: boolean;
     /** Names of the nodes that return the transaction */
     readonly nodes: readonly string[];
-    /** Order of the question: a later question has a greater number */
+    /** Sequence number of the request to the nodes; later requests have greater numbers */
     readonly order: number;
   } | null;
   /** Status of the signature on each node */
   readonly statuses: readonly StatusAnswer[];
-  /** Nodes that confirm the outcome that another node reports as finalized */
+  /** Names of the nodes that confirm an outcome which another node reports as finalized */
   readonly outcomeConfirmedBy: readonly string[];
-  /** Nodes among them that report a charged fee; a transaction without a fee has not run */
+  /** Names of the nodes in `outcomeConfirmedBy` that report a charged fee. A transaction without a fee did not run */
   readonly chargedBy: readonly string[];
 }
 
@@ -208,13 +208,13 @@ export interface AuditDifference {
   readonly signature: string;
   /** Slot of the block */
   readonly slot: string;
-  /** The wallet for SOL, else a token account */
+  /** Account of the deposit: the wallet for SOL, or else a token account */
   readonly account: string;
   /** `SOL` or the address of a mint */
   readonly asset: string;
-  /** Base units that arrived on chain; null if none did */
+  /** Base units that the account received on chain; null if it received none */
   readonly chain: string | null;
-  /** Base units in the database; null if it had no such deposit */
+  /** Base units in the database; null if the database had no such deposit */
   readonly record: string | null;
   /** Whether the audit corrected the database */
   readonly repaired: boolean;
@@ -236,11 +236,11 @@ export interface AuditReport {
 export interface Backfill {
   /** Number of the backfill */
   readonly id: string;
-  /** Address whose history is read; null: all wallets, by the blocks */
+  /** Address of the wallet whose history is read; null if the blocks are read again for all wallets */
   readonly address: string | null;
-  /** First slot */
+  /** First slot of the range */
   readonly from: string;
-  /** Last slot */
+  /** Last slot of the range */
   readonly to: string;
   /** Whether missing deposits are recorded */
   readonly repair: boolean;
@@ -254,47 +254,47 @@ export interface Backfill {
   readonly readTo: string | null;
   /** Number of blocks read */
   readonly blocks: number;
-  /** Number of deposits found that differ from the database */
+  /** Number of deposits on chain that differed from the database */
   readonly found: number;
-  /** Slots of closed gaps whose blocks no node returned; empty until they were tried */
+  /** Slot ranges of closed gaps whose blocks no node returned; empty until the backfill has tried to read these gaps */
   readonly unread: readonly {
-    /** First slot */
+    /** First slot of the range */
     readonly from: string;
-    /** Last slot */
+    /** Last slot of the range */
     readonly to: string;
   }[];
-  /** Result for an address; null until the backfill has ended */
+  /** Result of the audit of an address; null for a backfill of blocks, and until the backfill has ended */
   readonly report: AuditReport | null;
-  /** Why the last try failed; null if it did not */
+  /** Why the last try of the backfill failed; null if it did not fail */
   readonly trouble: string | null;
-  /** Time of the request */
+  /** Time at which the backfill was requested */
   readonly begunAt: string;
   /** Time at which the backfill ended; null until then */
   readonly endedAt: string | null;
 }
 
 export interface BackfillPage {
-  /** Newest first */
+  /** Items of the page, newest first */
   readonly backfills: readonly Backfill[];
-  /** Pass it as `cursor` to get the next page; null on the last page */
+  /** Value of `cursor` for the next page; null on the last page */
   readonly nextCursor: string | null;
 }
 
 export interface BackfillRequest {
-  /** First slot */
+  /** First slot of the range */
   readonly from: string;
-  /** Last slot; the scan must have passed it */
+  /** Last slot of the range; the scan must have passed it */
   readonly to: string;
-  /** Reason for this action; stored for audits */
+  /** Reason for this action, stored with the name of the API key */
   readonly reason: string;
-  /** Address of a watched wallet, to read its history; null: all wallets, by the blocks @default null */
+  /** Address of a watched wallet whose history is read; null to read the blocks again for all wallets @default null */
   readonly address?: string | null | undefined;
-  /** With an address: whether missing deposits are recorded; default false. Blocks: always true */
+  /** Whether missing deposits are recorded. Default: false with an address; without an address always true */
   readonly repair?: boolean | undefined;
 }
 
 export interface ClosedAlert {
-  /** False if there was no such open alert */
+  /** True if the request closed the alert; false if no such alert was open */
   readonly closed: boolean;
 }
 
@@ -314,19 +314,19 @@ export interface Deposit {
   readonly blockhash: string | null;
   /** Time of the block as the nodes report it; null if unknown */
   readonly blockTime: string | null;
-  /** Account that received the deposit: the wallet for SOL, else its token account */
+  /** Account that received the deposit: the wallet for SOL, or else a token account */
   readonly account: string;
-  /** Deposit address */
+  /** Deposit address that received the deposit */
   readonly wallet: string;
-  /** Your id of the user who had the address when the deposit arrived; null if it had no user */
+  /** Your id for the user to whom the address was assigned when the deposit arrived; null if it was not assigned */
   readonly userRef: string | null;
   /** `SOL` or the address of a mint */
   readonly asset: string;
-  /** Base units received */
+  /** Received amount in base units */
   readonly amount: string;
   /** State of the deposit. Book a deposit only when it is `final` */
   readonly state: DepositState;
-  /** Why the deposit is not credited. For a pending deposit: why it will not be credited, as reported by one node. Else null */
+  /** Why the deposit is not credited. For a pending deposit: why it will not be credited if a quorum agrees with the node that reported it. Else null */
   readonly reason: "nested_token_account" | "owner_changed" | "not_associated_account" | "asset_changed" | "unknown_mint" | "deposits_off" | "below_minimum" | "internal" | "hot_wallet" | null;
   /** URL of the transaction in a block explorer */
   readonly explorerUrl: string;
@@ -335,30 +335,30 @@ export interface Deposit {
 export interface DepositAddress {
   /** Address of the wallet in base58 */
   readonly address: string;
-  /** Derivation path of its key, for the system that holds the keys */
+  /** Derivation path of the private key, for the system that holds the keys */
   readonly path: string;
   /** State of the address; only a `free` address can be assigned */
   readonly state: "auditing" | "free" | "assigned" | "used" | "withheld";
-  /** Your id of its user; null until it is assigned */
+  /** Your id for the user of the address; null until the address is assigned */
   readonly userRef: string | null;
-  /** Slot from which the address was audited before it became free; null if it was new when imported */
+  /** First slot of the audit that the address needs before it becomes `free`; null if the address was imported without `since` */
   readonly since: string | null;
-  /** Time of the import */
+  /** Time at which the address was imported */
   readonly createdAt: string;
-  /** Time of the assignment; null until then */
+  /** Time at which the address was assigned to its user; null until then */
   readonly assignedAt: string | null;
-  /** Conditions that need attention but block nothing */
+  /** Conditions that need attention, although the request has succeeded */
   readonly warnings: readonly Warning[];
 }
 
 export interface DepositEvent {
-  /** Number of the event, from 1, in the order in which events became visible */
+  /** Number of the event, starting at 1, in the order in which events became visible */
   readonly sequence: string;
   /** State that the deposit entered */
   readonly kind: DepositState;
   /** Time of the event */
   readonly at: string;
-  /** The deposit at the time of the event */
+  /** State of the deposit at the time of the event */
   readonly deposit: Deposit;
 }
 
@@ -370,70 +370,70 @@ export interface DepositFeed {
 }
 
 export interface DepositPage {
-  /** Newest first */
+  /** Items of the page, newest first */
   readonly deposits: readonly Deposit[];
-  /** Pass it as `cursor` to get the next page; null on the last page */
+  /** Value of `cursor` for the next page; null on the last page */
   readonly nextCursor: string | null;
 }
 
 export type DepositState = "pending" | "final" | "dropped" | "not_credited";
 
 export interface EndedReconciliation {
-  /** Start of the pass */
+  /** Time at which the pass began */
   readonly begunAt: string;
-  /** Number of comparisons; a wallet that was compared again counts again */
+  /** Number of wallet comparisons; a wallet that was compared twice counts twice */
   readonly wallets: number;
   /** Number of accounts compared, each for SOL or a token */
   readonly accounts: number;
   /** Number of accounts whose balance did not match the recorded changes; each raised the alert `balance_difference` */
   readonly differences: number;
-  /** End of the pass */
+  /** Time at which the pass ended */
   readonly endedAt: string;
 }
 
 export interface ExplainedAttempt {
-  /** Number of the attempt, from 1 */
+  /** Number of the attempt, starting at 1 */
   readonly n: number;
-  /** An attempt that is `prepared` or `signed` may still land */
+  /** State of the attempt. While it is `prepared` or `signed`, its transaction can still land */
   readonly state: "prepared" | "signed" | "landed" | "failed" | "dead";
   /** Transaction signature in base58; null until the attempt is signed */
   readonly signature: string | null;
-  /** Blockhash of the transaction, or the value of its durable nonce */
+  /** Blockhash of the transaction, or the nonce that a transaction with a durable nonce has in its place */
   readonly blockhash: string;
-  /** Slot of the block with the transaction; null until a block is stored */
+  /** Slot of the finalized block that contains the transaction; null if none is stored */
   readonly slot: string | null;
-  /** Current verdict. Only `dead` and some `failed` attempts are followed by another */
+  /** Current verdict. Sluice makes another attempt only after `dead`, or after `failed` with a cause that can pass */
   readonly verdict: "landed" | "failed" | "alive" | "dead" | "unknown";
   /** Why the verdict is `unknown`, or the error of a `failed` transaction; else null */
   readonly reason: string | null;
   /** Evidence that a final verdict still needs */
   readonly missing: readonly ({
-    /** Name of the node; null if it does not depend on one node */
+    /** Name of the node that must provide the evidence; null if no single node can */
     readonly node: string | null;
-    /** Missing evidence, for display */
+    /** Description of the missing evidence, for display */
     readonly what: string;
   })[];
-  /** Node answers now, or those stored with the final verdict; null if no node could be asked, or none are stored */
+  /** Current node answers about a live attempt, or the stored answers about an ended one. Null if no node could be asked, or no answers are stored */
   readonly evidence: AttemptEvidence | null;
 }
 
 export interface Explanation {
-  /** Your id of the withdrawal */
+  /** Your id for the withdrawal */
   readonly id: string;
-  /** Current status */
+  /** Current status of the withdrawal */
   readonly status: WithdrawalStatus;
-  /** Reason for the current status; null if the status needs none */
+  /** Reason for the current status; null if the status needs no reason */
   readonly reason: StatusReason | null;
   /** What the settlement waits for, for display */
   readonly waitsFor: string;
-  /** Next step, for display */
+  /** What to do next, for display */
   readonly nextStep: string;
-  /** Attempt that may still land, else the last attempt; null if there is none */
+  /** Attempt that can still land, or else the last attempt; null if the settlement has no attempt */
   readonly attempt: ExplainedAttempt | null;
 }
 
 export interface Health {
-  /** `ok` if every check below is true */
+  /** `ok` if PostgreSQL and Temporal respond */
   readonly status: "ok" | "unavailable";
   /** Whether PostgreSQL responds */
   readonly database: boolean;
@@ -444,7 +444,7 @@ export interface Health {
 export interface HotWallet {
   /** Address of the wallet in base58 */
   readonly address: string;
-  /** Balances from which reconciliation starts; null until they are read */
+  /** Balances from which reconciliation starts; null until the balances have been read */
   readonly baseline: WalletBaseline | null;
 }
 
@@ -454,16 +454,16 @@ export interface HotWallets {
 }
 
 export interface NewWebhook {
-  /** https URL of a public host. Plain http and private hosts only with SLUICE_WEBHOOK_ALLOW_PRIVATE */
+  /** https URL of a public host. Plain http and private hosts are accepted only with SLUICE_WEBHOOK_ALLOW_PRIVATE */
   readonly url: string;
-  /** Event types, groups such as `withdrawal.*`, or `*` for all */
+  /** Event types to send: single types, groups such as `withdrawal.*`, or `*` for all */
   readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "alert.*" | "*")[];
 }
 
 export interface OpenReconciliation {
-  /** Start of the pass */
+  /** Time at which the pass began */
   readonly begunAt: string;
-  /** Number of comparisons; a wallet that was compared again counts again */
+  /** Number of wallet comparisons; a wallet that was compared twice counts twice */
   readonly wallets: number;
   /** Number of accounts compared, each for SOL or a token */
   readonly accounts: number;
@@ -471,58 +471,58 @@ export interface OpenReconciliation {
   readonly differences: number;
   /** Last wallet of the previous round; the next round starts after it. Null before the first round */
   readonly after: string | null;
-  /** Why the last round stopped early; null if it did not */
+  /** Why the newest round stopped early; null if the pass has progressed since it stopped, or if no round stopped early */
   readonly haltedBecause: string | null;
 }
 
 export interface Pause {
-  /** `operator`, or the kind of the alert that began the pause */
+  /** Cause of the pause: `operator`, or the kind of the alert that began the pause */
   readonly cause: string;
   /** Scope of the pause: `all`, `kind/<kind>` or `wallet/<address>` */
   readonly scope: string;
   /** Reason for the pause */
   readonly reason: string;
-  /** Name of the API key, operator or process that paused */
+  /** Name of the API key, operator or process that began the pause */
   readonly actor: string;
-  /** Start of the pause */
+  /** Time at which the pause began */
   readonly since: string;
 }
 
 export interface Pauses {
-  /** Pauses; empty while no payment is paused */
+  /** Open pauses; after a resume, the pauses that it ended */
   readonly pauses: readonly Pause[];
 }
 
 export interface Payment {
-  /** `x402/<network>/<SHA-256 of the message>`; also the id of the Temporal workflow */
+  /** Id of the payment and of its Temporal workflow: `x402/<network>/<SHA-256 of the message>` */
   readonly id: string;
   /** State of the sale: whether the payment has settled and the resource was served */
   readonly state: "settling" | "owed" | "served" | "refundable" | "unmatched" | "void";
-  /** Why the payment is `refundable` or `unmatched`; null in every other state */
+  /** Why the payment became `refundable` or `unmatched`; null if it became neither */
   readonly reason: string | null;
-  /** Transaction signature in base58; null until signed */
+  /** Transaction signature in base58; null until the transaction is signed */
   readonly signature: string | null;
-  /** The part of Sluice that settled the payment */
+  /** Part of Sluice that received the payment */
   readonly seller: "gateway" | "facilitator";
-  /** Protocol of the payment: x402 version 2 or 1, or one of the two forms of the exchange interface */
+  /** Protocol of the payment: `v2` or `v1` of x402; `example` and `submitted` are the two forms of the exchange interface, in which Sluice or the buyer submits the transaction */
   readonly dialect: "v2" | "v1" | "example" | "submitted";
-  /** Wallet of the buyer */
+  /** Address of the wallet of the buyer */
   readonly payer: string;
   /** Network as a CAIP-2 id */
   readonly network: string;
-  /** Address of the mint */
+  /** Address of the mint of the token */
   readonly asset: string;
   /** Price in base units */
   readonly amount: string;
   /** Base units that the landed transaction transferred; null until it has landed */
   readonly received: string | null;
-  /** Wallet of the seller */
+  /** Address of the wallet of the seller */
   readonly payTo: string;
   /** Id of the route, such as `GET /reports/:id`; `facilitator/<payTo>` for a payment that the facilitator settled */
   readonly route: string;
-  /** HTTP status of the upstream response; null until there is one */
+  /** HTTP status of the upstream response; null until there is a response */
   readonly answerStatus: number | null;
-  /** Time at which a node first reported the transaction as confirmed; null until then */
+  /** Time at which a node reported the transaction as confirmed; null until then */
   readonly paidAt: string | null;
   /** Time at which the response was stored, or the success was delivered; null until then */
   readonly servedAt: string | null;
@@ -531,20 +531,20 @@ export interface Payment {
 }
 
 export interface PaymentPage {
-  /** Newest first */
+  /** Items of the page, newest first */
   readonly payments: readonly Payment[];
-  /** Pass it as `cursor` to get the next page; null on the last page */
+  /** Value of `cursor` for the next page; null on the last page */
   readonly nextCursor: string | null;
 }
 
 export interface Problem {
-  /** A URN that ends in `code` */
+  /** URN of this kind of error; ends in `code` */
   readonly type: string;
-  /** Summary of this kind of error, for display */
+  /** Short description of this kind of error, for display */
   readonly title: string;
-  /** HTTP status */
+  /** HTTP status code of the response */
   readonly status: number;
-  /** Explanation of this occurrence, for display */
+  /** What happened in this request, for display */
   readonly detail: string;
   /** Stable identifier of the error, for programs */
   readonly code: string;
@@ -552,241 +552,241 @@ export interface Problem {
 }
 
 export interface Reconciliation {
-  /** Last complete pass; null until there is one */
+  /** Last complete pass; null until a pass has completed */
   readonly last: EndedReconciliation | null;
   /** Current pass, which runs in hourly rounds; null between passes */
   readonly open: OpenReconciliation | null;
-  /** Number of watched wallets: hot wallets and deposit addresses. An estimate above 100,000 */
+  /** Number of watched wallets: hot wallets and deposit addresses. Exact below 10,000; from there on an estimate */
   readonly watched: number;
   /** Number of wallets whose last comparison failed */
   readonly unread: number;
-  /** Up to 100 of these wallets, longest first */
+  /** Up to 100 of the wallets whose last comparison failed; the wallet that has failed for the longest time comes first */
   readonly longestUnread: readonly UnreadWallet[];
 }
 
 export type Scan = {
-  /** Last block that was linked, scanned and committed; null before the first */
+  /** Last block that was linked, scanned and committed; null before the first block */
   readonly cursor: {
-    /** Slot */
+    /** Slot of the block */
     readonly slot: string;
-    /** Blockhash */
+    /** Hash of the block */
     readonly blockhash: string;
-    /** Block height */
+    /** Height of the block */
     readonly height: string;
   } | null;
-  /** Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report */
+  /** Newest slot that a quorum of nodes has finalized, as a worker last reported it; null without a report */
   readonly tip: string | null;
-  /** Number of slots from the cursor to the tip */
+  /** Number of slots from the cursor to the tip; null if one of them is null */
   readonly lag: string | null;
-  /** Speed in the newest report; null without a report and while paused */
+  /** Blocks per second in the newest report of a worker; null without a report, and while the scan is paused */
   readonly blocksPerSecond: number | null;
-  /** Time of the newest report; null without a report */
+  /** Time of the newest report of a worker; null if no worker has reported */
   readonly at: string | null;
-  /** Ranges of blocks that no node returned, newest first */
+  /** Ranges of blocks that no node returned, newest first; at most 100 */
   readonly gaps: readonly ({
-    /** First slot */
+    /** First slot of the range */
     readonly from: string;
-    /** Last slot */
+    /** Last slot of the range */
     readonly to: string;
-    /** `open`: the gap stops the scan. `closed`: an operator let the scan continue without these blocks */
+    /** `open`: the gap stops the scan. `filled`: nodes returned the blocks. `closed`: an operator let the scan continue without the blocks */
     readonly state: "open" | "filled" | "closed";
     /** Time at which the gap was found */
     readonly openedAt: string;
     /** Time at which the gap was closed or filled; null until then */
     readonly endedAt: string | null;
-    /** Name of the API key or operator that closed the gap; null if it was not closed */
+    /** Name of the API key or operator that closed the gap; null if the gap was not closed */
     readonly actor: string | null;
-    /** Reason for closing it; null if it was not closed */
+    /** Reason that was given for closing the gap; null if the gap was not closed */
     readonly reason: string | null;
-    /** Time at which a rescan had read all its blocks from a quorum of nodes; null until then */
+    /** Time at which a rescan had read all blocks of the gap from a quorum of nodes; null until then */
     readonly readAt: string | null;
   })[];
-  /** Backfills that have not ended */
+  /** Backfills that have not ended; at most 100 */
   readonly backfills: readonly Backfill[];
   /** The scan makes progress */
   readonly state: "starting" | "tail" | "catch-up";
 } | {
-  /** Last block that was linked, scanned and committed; null before the first */
+  /** Last block that was linked, scanned and committed; null before the first block */
   readonly cursor: {
-    /** Slot */
+    /** Slot of the block */
     readonly slot: string;
-    /** Blockhash */
+    /** Hash of the block */
     readonly blockhash: string;
-    /** Block height */
+    /** Height of the block */
     readonly height: string;
   } | null;
-  /** Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report */
+  /** Newest slot that a quorum of nodes has finalized, as a worker last reported it; null without a report */
   readonly tip: string | null;
-  /** Number of slots from the cursor to the tip */
+  /** Number of slots from the cursor to the tip; null if one of them is null */
   readonly lag: string | null;
-  /** Speed in the newest report; null without a report and while paused */
+  /** Blocks per second in the newest report of a worker; null without a report, and while the scan is paused */
   readonly blocksPerSecond: number | null;
-  /** Time of the newest report; null without a report */
+  /** Time of the newest report of a worker; null if no worker has reported */
   readonly at: string | null;
-  /** Ranges of blocks that no node returned, newest first */
+  /** Ranges of blocks that no node returned, newest first; at most 100 */
   readonly gaps: readonly ({
-    /** First slot */
+    /** First slot of the range */
     readonly from: string;
-    /** Last slot */
+    /** Last slot of the range */
     readonly to: string;
-    /** `open`: the gap stops the scan. `closed`: an operator let the scan continue without these blocks */
+    /** `open`: the gap stops the scan. `filled`: nodes returned the blocks. `closed`: an operator let the scan continue without the blocks */
     readonly state: "open" | "filled" | "closed";
     /** Time at which the gap was found */
     readonly openedAt: string;
     /** Time at which the gap was closed or filled; null until then */
     readonly endedAt: string | null;
-    /** Name of the API key or operator that closed the gap; null if it was not closed */
+    /** Name of the API key or operator that closed the gap; null if the gap was not closed */
     readonly actor: string | null;
-    /** Reason for closing it; null if it was not closed */
+    /** Reason that was given for closing the gap; null if the gap was not closed */
     readonly reason: string | null;
-    /** Time at which a rescan had read all its blocks from a quorum of nodes; null until then */
+    /** Time at which a rescan had read all blocks of the gap from a quorum of nodes; null until then */
     readonly readAt: string | null;
   })[];
-  /** Backfills that have not ended */
+  /** Backfills that have not ended; at most 100 */
   readonly backfills: readonly Backfill[];
   /** Why the scan is stopped, for display */
   readonly reason: string;
-  /** Time since which the scan is stopped */
+  /** Time at which the scan stopped */
   readonly since: string;
   /** The scan is stopped until nodes recover or an operator acts */
   readonly state: "waiting" | "stopped";
 } | {
-  /** Last block that was linked, scanned and committed; null before the first */
+  /** Last block that was linked, scanned and committed; null before the first block */
   readonly cursor: {
-    /** Slot */
+    /** Slot of the block */
     readonly slot: string;
-    /** Blockhash */
+    /** Hash of the block */
     readonly blockhash: string;
-    /** Block height */
+    /** Height of the block */
     readonly height: string;
   } | null;
-  /** Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report */
+  /** Newest slot that a quorum of nodes has finalized, as a worker last reported it; null without a report */
   readonly tip: string | null;
-  /** Number of slots from the cursor to the tip */
+  /** Number of slots from the cursor to the tip; null if one of them is null */
   readonly lag: string | null;
-  /** Speed in the newest report; null without a report and while paused */
+  /** Blocks per second in the newest report of a worker; null without a report, and while the scan is paused */
   readonly blocksPerSecond: number | null;
-  /** Time of the newest report; null without a report */
+  /** Time of the newest report of a worker; null if no worker has reported */
   readonly at: string | null;
-  /** Ranges of blocks that no node returned, newest first */
+  /** Ranges of blocks that no node returned, newest first; at most 100 */
   readonly gaps: readonly ({
-    /** First slot */
+    /** First slot of the range */
     readonly from: string;
-    /** Last slot */
+    /** Last slot of the range */
     readonly to: string;
-    /** `open`: the gap stops the scan. `closed`: an operator let the scan continue without these blocks */
+    /** `open`: the gap stops the scan. `filled`: nodes returned the blocks. `closed`: an operator let the scan continue without the blocks */
     readonly state: "open" | "filled" | "closed";
     /** Time at which the gap was found */
     readonly openedAt: string;
     /** Time at which the gap was closed or filled; null until then */
     readonly endedAt: string | null;
-    /** Name of the API key or operator that closed the gap; null if it was not closed */
+    /** Name of the API key or operator that closed the gap; null if the gap was not closed */
     readonly actor: string | null;
-    /** Reason for closing it; null if it was not closed */
+    /** Reason that was given for closing the gap; null if the gap was not closed */
     readonly reason: string | null;
-    /** Time at which a rescan had read all its blocks from a quorum of nodes; null until then */
+    /** Time at which a rescan had read all blocks of the gap from a quorum of nodes; null until then */
     readonly readAt: string | null;
   })[];
-  /** Backfills that have not ended */
+  /** Backfills that have not ended; at most 100 */
   readonly backfills: readonly Backfill[];
   /** Why the scan is stopped, for display */
   readonly reason: string;
-  /** Time since which the scan is stopped */
+  /** Time at which the scan stopped */
   readonly since: string;
   /** An operator paused the scan */
   readonly state: "paused";
   /** Name of the API key or operator that paused the scan */
   readonly actor: string;
 } | {
-  /** Last block that was linked, scanned and committed; null before the first */
+  /** Last block that was linked, scanned and committed; null before the first block */
   readonly cursor: {
-    /** Slot */
+    /** Slot of the block */
     readonly slot: string;
-    /** Blockhash */
+    /** Hash of the block */
     readonly blockhash: string;
-    /** Block height */
+    /** Height of the block */
     readonly height: string;
   } | null;
-  /** Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report */
+  /** Newest slot that a quorum of nodes has finalized, as a worker last reported it; null without a report */
   readonly tip: string | null;
-  /** Number of slots from the cursor to the tip */
+  /** Number of slots from the cursor to the tip; null if one of them is null */
   readonly lag: string | null;
-  /** Speed in the newest report; null without a report and while paused */
+  /** Blocks per second in the newest report of a worker; null without a report, and while the scan is paused */
   readonly blocksPerSecond: number | null;
-  /** Time of the newest report; null without a report */
+  /** Time of the newest report of a worker; null if no worker has reported */
   readonly at: string | null;
-  /** Ranges of blocks that no node returned, newest first */
+  /** Ranges of blocks that no node returned, newest first; at most 100 */
   readonly gaps: readonly ({
-    /** First slot */
+    /** First slot of the range */
     readonly from: string;
-    /** Last slot */
+    /** Last slot of the range */
     readonly to: string;
-    /** `open`: the gap stops the scan. `closed`: an operator let the scan continue without these blocks */
+    /** `open`: the gap stops the scan. `filled`: nodes returned the blocks. `closed`: an operator let the scan continue without the blocks */
     readonly state: "open" | "filled" | "closed";
     /** Time at which the gap was found */
     readonly openedAt: string;
     /** Time at which the gap was closed or filled; null until then */
     readonly endedAt: string | null;
-    /** Name of the API key or operator that closed the gap; null if it was not closed */
+    /** Name of the API key or operator that closed the gap; null if the gap was not closed */
     readonly actor: string | null;
-    /** Reason for closing it; null if it was not closed */
+    /** Reason that was given for closing the gap; null if the gap was not closed */
     readonly reason: string | null;
-    /** Time at which a rescan had read all its blocks from a quorum of nodes; null until then */
+    /** Time at which a rescan had read all blocks of the gap from a quorum of nodes; null until then */
     readonly readAt: string | null;
   })[];
-  /** Backfills that have not ended */
+  /** Backfills that have not ended; at most 100 */
   readonly backfills: readonly Backfill[];
   /** Why the scan is stopped, for display */
   readonly reason: string;
-  /** Time since which the scan is stopped */
+  /** Time at which the scan stopped */
   readonly since: string;
   /** No node returns blocks that exist, or nodes return blocks that are not linked */
   readonly state: "gap";
   /** Slots of the missing blocks */
   readonly gap: {
-    /** First slot */
+    /** First slot of the range */
     readonly from: string;
-    /** Last slot */
+    /** Last slot of the range */
     readonly to: string;
   };
 } | {
-  /** Last block that was linked, scanned and committed; null before the first */
+  /** Last block that was linked, scanned and committed; null before the first block */
   readonly cursor: {
-    /** Slot */
+    /** Slot of the block */
     readonly slot: string;
-    /** Blockhash */
+    /** Hash of the block */
     readonly blockhash: string;
-    /** Block height */
+    /** Height of the block */
     readonly height: string;
   } | null;
-  /** Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report */
+  /** Newest slot that a quorum of nodes has finalized, as a worker last reported it; null without a report */
   readonly tip: string | null;
-  /** Number of slots from the cursor to the tip */
+  /** Number of slots from the cursor to the tip; null if one of them is null */
   readonly lag: string | null;
-  /** Speed in the newest report; null without a report and while paused */
+  /** Blocks per second in the newest report of a worker; null without a report, and while the scan is paused */
   readonly blocksPerSecond: number | null;
-  /** Time of the newest report; null without a report */
+  /** Time of the newest report of a worker; null if no worker has reported */
   readonly at: string | null;
-  /** Ranges of blocks that no node returned, newest first */
+  /** Ranges of blocks that no node returned, newest first; at most 100 */
   readonly gaps: readonly ({
-    /** First slot */
+    /** First slot of the range */
     readonly from: string;
-    /** Last slot */
+    /** Last slot of the range */
     readonly to: string;
-    /** `open`: the gap stops the scan. `closed`: an operator let the scan continue without these blocks */
+    /** `open`: the gap stops the scan. `filled`: nodes returned the blocks. `closed`: an operator let the scan continue without the blocks */
     readonly state: "open" | "filled" | "closed";
     /** Time at which the gap was found */
     readonly openedAt: string;
     /** Time at which the gap was closed or filled; null until then */
     readonly endedAt: string | null;
-    /** Name of the API key or operator that closed the gap; null if it was not closed */
+    /** Name of the API key or operator that closed the gap; null if the gap was not closed */
     readonly actor: string | null;
-    /** Reason for closing it; null if it was not closed */
+    /** Reason that was given for closing the gap; null if the gap was not closed */
     readonly reason: string | null;
-    /** Time at which a rescan had read all its blocks from a quorum of nodes; null until then */
+    /** Time at which a rescan had read all blocks of the gap from a quorum of nodes; null until then */
     readonly readAt: string | null;
   })[];
-  /** Backfills that have not ended */
+  /** Backfills that have not ended; at most 100 */
   readonly backfills: readonly Backfill[];
   /** No worker reports, or no worker has started the scan */
   readonly state: "silent" | "absent";
@@ -797,34 +797,34 @@ export interface SettlementExplanation {
   readonly terms: {
     /** `SOL` or the address of a mint */
     readonly asset: string;
-    /** Base units that the hot wallet sends */
+    /** Amount in base units that the hot wallet sends */
     readonly amount: string;
-    /** Wallet of the receiver */
+    /** Address of the wallet of the receiver */
     readonly destination: string;
   } | null;
-  /** Id of the withdrawal; for every other kind `<kind>/<subject>` */
+  /** Id of the settlement: the id of a withdrawal, or `<kind>/<subject>` for every other kind */
   readonly id: string;
   /** Kind of settlement, such as `withdrawal` or `nonce-create` */
   readonly kind: string;
-  /** Subject of the settlement; unique within its kind */
+  /** What the settlement is for, such as a withdrawal id or the address of a nonce account; unique within its kind */
   readonly subject: string;
-  /** Current status */
+  /** Current status of the settlement */
   readonly status: SettlementStatus;
-  /** Reason for the current status; null if the status needs none */
+  /** Reason for the current status; null if the status needs no reason */
   readonly reason: StatusReason | null;
-  /** Signature of the newest signed attempt in base58; null until one is signed */
+  /** base58 signature of the newest signed attempt; null until an attempt is signed */
   readonly signature: string | null;
   /** Id of the Temporal workflow of the settlement */
   readonly workflowId: string;
-  /** Time of creation */
+  /** Time at which the settlement was created */
   readonly createdAt: string;
-  /** Time of the last change */
+  /** Time at which the settlement last changed */
   readonly updatedAt: string;
   /** What the settlement waits for, for display */
   readonly waitsFor: string;
-  /** Next step, for display */
+  /** What to do next, for display */
   readonly nextStep: string;
-  /** Attempt that may still land, else the last attempt; null if there is none */
+  /** Attempt that can still land, or else the last attempt; null if the settlement has no attempt */
   readonly attempt: ExplainedAttempt | null;
   /** All attempts, oldest first */
   readonly attempts: readonly Attempt[];
@@ -832,7 +832,7 @@ export interface SettlementExplanation {
   readonly alerts: readonly ({
     /** Position of the alert, for `POST /v1/resume` and `POST /v1/alerts/seen` */
     readonly position: string;
-    /** Explanation, for display */
+    /** Explanation of the alert, for display */
     readonly message: string;
     /** Time at which the alert was raised */
     readonly raisedAt: string;
@@ -842,42 +842,42 @@ export interface SettlementExplanation {
 }
 
 export interface SettlementPage {
-  /** Newest first */
+  /** Items of the page, newest first */
   readonly settlements: readonly SettlementView[];
-  /** Pass it as `cursor` to get the next page; null on the last page */
+  /** Value of `cursor` for the next page; null on the last page */
   readonly nextCursor: string | null;
 }
 
 export type SettlementStatus = "requested" | "awaiting_confirmation" | "awaiting_funds" | "preparing" | "sending" | "confirmed" | "finalized" | "rejected" | "cancelled" | "failed" | "dead" | "held";
 
 export interface SettlementView {
-  /** Id of the withdrawal; for every other kind `<kind>/<subject>` */
+  /** Id of the settlement: the id of a withdrawal, or `<kind>/<subject>` for every other kind */
   readonly id: string;
   /** Kind of settlement, such as `withdrawal` or `nonce-create` */
   readonly kind: string;
-  /** Subject of the settlement; unique within its kind */
+  /** What the settlement is for, such as a withdrawal id or the address of a nonce account; unique within its kind */
   readonly subject: string;
-  /** Current status */
+  /** Current status of the settlement */
   readonly status: SettlementStatus;
-  /** Reason for the current status; null if the status needs none */
+  /** Reason for the current status; null if the status needs no reason */
   readonly reason: StatusReason | null;
-  /** Signature of the newest signed attempt in base58; null until one is signed */
+  /** base58 signature of the newest signed attempt; null until an attempt is signed */
   readonly signature: string | null;
   /** Id of the Temporal workflow of the settlement */
   readonly workflowId: string;
-  /** Time of creation */
+  /** Time at which the settlement was created */
   readonly createdAt: string;
-  /** Time of the last change */
+  /** Time at which the settlement last changed */
   readonly updatedAt: string;
 }
 
 /** A finalized block, and the nodes that return it with this slot, hash and height */
 export interface ShownBlock {
-  /** Slot */
+  /** Slot of the block */
   readonly slot: string;
-  /** Blockhash */
+  /** Hash of the block */
   readonly blockhash: string;
-  /** Block height */
+  /** Height of the block */
   readonly height: string;
   /** Names of the nodes that return this block */
   readonly nodes: readonly string[];
@@ -886,24 +886,24 @@ export interface ShownBlock {
 export interface StatusAnswer {
   /** Name of the node */
   readonly node: string;
-  /** Order of the question: a later question has a greater number */
+  /** Sequence number of the request to the nodes; later requests have greater numbers */
   readonly order: number;
   /** Status of the signature on the node */
   readonly seen: "absent" | "processed" | "confirmed" | "finalized" | "unreadable";
-  /** Slot of the block with the transaction; null if there is none */
+  /** Slot of the block that contains the transaction; null if the node reports none */
   readonly slot: string | null;
-  /** Error of the transaction, or why the answer cannot be read; else null */
+  /** Error of the transaction, or why the answer of the node cannot be used; null if there is neither */
   readonly error: string | null;
-  /** Slot of the node when it answered; null if unknown */
+  /** Slot of the node when it answered; null if the node did not return it */
   readonly atSlot: string | null;
-  /** First block of the history in which the node did not find the transaction; else null */
+  /** First slot of the history in which the node did not find the transaction; null if no history was searched */
   readonly historyFrom: string | null;
 }
 
 export interface StatusReason {
   /** Stable identifier of the reason, for programs */
   readonly code: string;
-  /** Explanation, for display */
+  /** Explanation of the reason, for display */
   readonly message: string;
 }
 
@@ -923,26 +923,26 @@ export interface TokenAccount {
 export interface UnreadWallet {
   /** Address of the wallet */
   readonly wallet: string;
-  /** Why it could not be compared */
+  /** Why the wallet could not be compared */
   readonly reason: string;
-  /** Time since which the wallet could not be compared */
+  /** Time of the first failed comparison since the last successful one */
   readonly since: string;
-  /** Time of the last try */
+  /** Time of the last try to compare the wallet */
   readonly askedAt: string;
 }
 
 export interface WalletBaseline {
-  /** Finalized slot of these balances */
+  /** Finalized slot at which the balances were read */
   readonly slot: string;
   /** Time at which the baseline was stored */
   readonly takenAt: string;
   /** Balances of the wallet; SOL is always included */
   readonly balances: readonly {
-    /** The wallet for SOL, else a token account */
+    /** Account that has the balance: the wallet for SOL, or else a token account */
     readonly account: string;
     /** `SOL` or the address of a mint */
     readonly asset: string;
-    /** Base units */
+    /** Balance in base units */
     readonly amount: string;
   }[];
 }
@@ -950,7 +950,7 @@ export interface WalletBaseline {
 export interface Warning {
   /** Stable identifier of the warning, for programs */
   readonly code: string;
-  /** Explanation, for display */
+  /** Explanation of the warning, for display */
   readonly message: string;
 }
 
@@ -959,13 +959,13 @@ export interface Webhook {
   readonly id: string;
   /** URL that receives the events */
   readonly url: string;
-  /** Event types, groups such as `withdrawal.*`, or `*` for all */
+  /** Event types to send: single types, groups such as `withdrawal.*`, or `*` for all */
   readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "alert.*" | "*")[];
   /** Why the endpoint is disabled; null if it is enabled */
   readonly disabledBecause: string | null;
-  /** Time until which the previous secret also signs; null if it does not */
+  /** Time until which deliveries are also signed with the previous secret; null if there is no previous secret */
   readonly previousSecretUntil: string | null;
-  /** Time of creation */
+  /** Time at which the endpoint was created */
   readonly createdAt: string;
 }
 
@@ -978,20 +978,20 @@ export interface WebhookDelivery {
   readonly entity: string;
   /** State of the delivery; a `dead` delivery is tried again only after a replay */
   readonly state: "waiting" | "delivered" | "dead";
-  /** Number of tries */
+  /** Number of tries since the event occurred or was last replayed */
   readonly attempts: number;
-  /** Error of the last failed try; null if there is none */
+  /** Error of the last failed try; null if no try has failed, or after the delivery */
   readonly lastError: string | null;
   /** Time of the event */
   readonly createdAt: string;
-  /** Time of the delivery, or of the last try of a `dead` delivery; null while it waits */
+  /** Time at which the event was delivered, or the delivery became `dead`; null while the delivery waits */
   readonly settledAt: string | null;
 }
 
 export interface WebhookDeliveryPage {
-  /** Newest first */
+  /** Items of the page, newest first */
   readonly deliveries: readonly WebhookDelivery[];
-  /** Pass it as `cursor` to get the next page; null on the last page */
+  /** Value of `cursor` for the next page; null on the last page */
   readonly nextCursor: string | null;
 }
 
@@ -1000,19 +1000,19 @@ export interface WebhookWithBacklog {
   readonly id: string;
   /** URL that receives the events */
   readonly url: string;
-  /** Event types, groups such as `withdrawal.*`, or `*` for all */
+  /** Event types to send: single types, groups such as `withdrawal.*`, or `*` for all */
   readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "alert.*" | "*")[];
   /** Why the endpoint is disabled; null if it is enabled */
   readonly disabledBecause: string | null;
-  /** Time until which the previous secret also signs; null if it does not */
+  /** Time until which deliveries are also signed with the previous secret; null if there is no previous secret */
   readonly previousSecretUntil: string | null;
-  /** Time of creation */
+  /** Time at which the endpoint was created */
   readonly createdAt: string;
-  /** Number of undelivered events; counted up to 100,000 */
+  /** Number of events that wait for delivery. Counted only up to 100,000 */
   readonly waiting: number;
-  /** Number of deliveries in state `dead` */
+  /** Number of deliveries in state `dead`. Counted only up to 100,000 */
   readonly dead: number;
-  /** Error of the newest failed try of an undelivered event; null if there is none */
+  /** Error of the newest failed try of an undelivered event; null if no try has failed */
   readonly lastError: string | null;
 }
 
@@ -1021,39 +1021,39 @@ export interface WebhookWithSecret {
   readonly id: string;
   /** URL that receives the events */
   readonly url: string;
-  /** Event types, groups such as `withdrawal.*`, or `*` for all */
+  /** Event types to send: single types, groups such as `withdrawal.*`, or `*` for all */
   readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "alert.*" | "*")[];
   /** Why the endpoint is disabled; null if it is enabled */
   readonly disabledBecause: string | null;
-  /** Time until which the previous secret also signs; null if it does not */
+  /** Time until which deliveries are also signed with the previous secret; null if there is no previous secret */
   readonly previousSecretUntil: string | null;
-  /** Time of creation */
+  /** Time at which the endpoint was created */
   readonly createdAt: string;
-  /** Signing secret, only in this response; null if no new secret was created */
+  /** Signing secret, returned only in this response; null if no new secret was created */
   readonly secret: string | null;
 }
 
 export interface Webhooks {
-  /** Oldest first */
+  /** Webhook endpoints, oldest first */
   readonly webhooks: readonly WebhookWithBacklog[];
 }
 
 export interface Withdrawal {
-  /** Your id of the withdrawal */
+  /** Your id for the withdrawal */
   readonly id: string;
-  /** Current status */
+  /** Current status of the withdrawal */
   readonly status: WithdrawalStatus;
-  /** Reason for the current status; null if the status needs none */
+  /** Reason for the current status; null if the status needs no reason */
   readonly reason: StatusReason | null;
   /** `SOL` or the address of a mint */
   readonly asset: string;
-  /** Base units that the hot wallet sends */
+  /** Amount in base units that the hot wallet sends */
   readonly amount: string;
-  /** Wallet of the receiver */
+  /** Address of the wallet of the receiver */
   readonly destination: string;
-  /** Base units that the receiver got: less than `amount` for a token with a transfer fee. Null until finalized */
+  /** Base units that the receiver got; less than `amount` if the token has a transfer fee. Null until the withdrawal is finalized */
   readonly amountReceived: string | null;
-  /** Whether a wallet without funds is paid without a confirmation */
+  /** Whether a destination wallet that holds nothing is paid without a confirmation */
   readonly acceptEmptyWallet: boolean;
   /** Memo of the transaction; null if there is none */
   readonly memo: string | null;
@@ -1061,48 +1061,48 @@ export interface Withdrawal {
   readonly confirmedByCustomer: boolean;
   /** Id of the Temporal workflow that pays the withdrawal */
   readonly workflowId: string;
-  /** Time of creation */
+  /** Time at which the withdrawal was created */
   readonly createdAt: string;
-  /** Time of the last change */
+  /** Time at which the withdrawal last changed */
   readonly updatedAt: string;
-  /** Paths on this API */
+  /** Paths of further requests about the withdrawal */
   readonly links: {
-    /** The withdrawal */
+    /** Path of the withdrawal */
     readonly self: string;
-    /** POST: confirm the destination */
+    /** Path for the POST request that confirms the destination */
     readonly confirm: string;
-    /** POST: cancel the withdrawal */
+    /** Path for the POST request that cancels the withdrawal */
     readonly cancel: string;
   };
-  /** Oldest first */
+  /** Attempts, oldest first */
   readonly attempts: readonly Attempt[];
 }
 
 export interface WithdrawalPage {
-  /** Newest first */
+  /** Items of the page, newest first */
   readonly withdrawals: readonly WithdrawalSummary[];
-  /** Pass it as `cursor` to get the next page; null on the last page */
+  /** Value of `cursor` for the next page; null on the last page */
   readonly nextCursor: string | null;
 }
 
 export type WithdrawalStatus = "requested" | "awaiting_confirmation" | "awaiting_funds" | "preparing" | "sending" | "confirmed" | "finalized" | "rejected" | "cancelled" | "failed" | "held";
 
 export interface WithdrawalSummary {
-  /** Your id of the withdrawal */
+  /** Your id for the withdrawal */
   readonly id: string;
-  /** Current status */
+  /** Current status of the withdrawal */
   readonly status: WithdrawalStatus;
-  /** Reason for the current status; null if the status needs none */
+  /** Reason for the current status; null if the status needs no reason */
   readonly reason: StatusReason | null;
   /** `SOL` or the address of a mint */
   readonly asset: string;
-  /** Base units that the hot wallet sends */
+  /** Amount in base units that the hot wallet sends */
   readonly amount: string;
-  /** Wallet of the receiver */
+  /** Address of the wallet of the receiver */
   readonly destination: string;
-  /** Base units that the receiver got: less than `amount` for a token with a transfer fee. Null until finalized */
+  /** Base units that the receiver got; less than `amount` if the token has a transfer fee. Null until the withdrawal is finalized */
   readonly amountReceived: string | null;
-  /** Whether a wallet without funds is paid without a confirmation */
+  /** Whether a destination wallet that holds nothing is paid without a confirmation */
   readonly acceptEmptyWallet: boolean;
   /** Memo of the transaction; null if there is none */
   readonly memo: string | null;
@@ -1110,31 +1110,31 @@ export interface WithdrawalSummary {
   readonly confirmedByCustomer: boolean;
   /** Id of the Temporal workflow that pays the withdrawal */
   readonly workflowId: string;
-  /** Time of creation */
+  /** Time at which the withdrawal was created */
   readonly createdAt: string;
-  /** Time of the last change */
+  /** Time at which the withdrawal last changed */
   readonly updatedAt: string;
-  /** Paths on this API */
+  /** Paths of further requests about the withdrawal */
   readonly links: {
-    /** The withdrawal */
+    /** Path of the withdrawal */
     readonly self: string;
-    /** POST: confirm the destination */
+    /** Path for the POST request that confirms the destination */
     readonly confirm: string;
-    /** POST: cancel the withdrawal */
+    /** Path for the POST request that cancels the withdrawal */
     readonly cancel: string;
   };
 }
 
 export interface WithdrawalTerms {
-  /** Your id of this withdrawal. It is permanent: one id is paid at most once */
+  /** Your id for the withdrawal. It is permanent: one id is paid at most once */
   readonly id: string;
   /** `SOL` or the address of a mint */
   readonly asset: string;
   /** Base units (lamports, or the token’s smallest unit) as a decimal string, 1 to 2^64-1 */
   readonly amount: string;
-  /** Wallet of the receiver, 32 bytes in base58; never a token account */
+  /** Address of the wallet of the receiver, 32 bytes in base58; never a token account */
   readonly destination: string;
-  /** Pay a wallet without funds without waiting for a confirmation @default false */
+  /** Whether a destination wallet that holds nothing is paid without a confirmation @default false */
   readonly acceptEmptyWallet?: boolean | undefined;
   /** Memo of the transaction, 1 to 200 bytes of UTF-8; public on chain */
   readonly memo?: string | undefined;
@@ -1155,7 +1155,7 @@ export interface Queries {
     readonly kind?: string | undefined;
     readonly subject?: string | undefined;
     readonly status?: "requested" | "awaiting_confirmation" | "awaiting_funds" | "preparing" | "sending" | "confirmed" | "finalized" | "rejected" | "cancelled" | "failed" | "dead" | "held" | undefined;
-    /** base58 signature of any of its attempts */
+    /** base58 signature of any attempt of the settlement */
     readonly signature?: string | undefined;
     /** `nextCursor` of the previous page */
     readonly cursor?: string | undefined;
@@ -1186,15 +1186,15 @@ export interface Queries {
     readonly limit?: number | undefined;
   };
   readonly findDepositAddress: {
-    /** Your id of the user. It is permanent: the same id always has the same deposit address */
+    /** Your id for the user. It is permanent: the same id always has the same deposit address */
     readonly userRef: string;
   };
   readonly listDeposits: {
-    /** `next` of the previous response, or the sequence of the last event that you have; 0 for all events */
+    /** `next` of the previous response, or the sequence of the last event that you have handled; 0 for all events */
     readonly after?: string | undefined;
     /** Deposit address */
     readonly address?: string | undefined;
-    /** Your id of the user. It is permanent: the same id always has the same deposit address */
+    /** Your id for the user. It is permanent: the same id always has the same deposit address */
     readonly userRef?: string | undefined;
     readonly state?: DepositState | undefined;
     /** `SOL` or the address of a mint */
@@ -1223,17 +1223,17 @@ export interface Queries {
 export interface Bodies {
   readonly createWithdrawal: WithdrawalTerms;
   readonly endWithdrawalAsPaid: {
-    /** Reason for this action; stored for audits */
+    /** Reason for this action, stored with the name of the API key */
     readonly reason: string;
   };
   readonly endSettlementAsPaid: {
-    /** Reason for this action; stored for audits */
+    /** Reason for this action, stored with the name of the API key */
     readonly reason: string;
   };
   readonly closeSeenAlerts: {
     /** Positions of the alerts to close */
     readonly seen: readonly string[];
-    /** Reason for this action; stored for audits */
+    /** Reason for this action, stored with the name of the API key */
     readonly reason: string;
   };
   readonly closeAlert: {
@@ -1241,17 +1241,17 @@ export interface Bodies {
     readonly kind: "maybe_paid" | "dead_attempt_landed" | "payment_keeps_failing";
     /** Id of the settlement; for a withdrawal, its own id */
     readonly subject: string;
-    /** Reason for this action; stored for audits */
+    /** Reason for this action, stored with the name of the API key */
     readonly reason: string;
   };
   readonly pausePayments: {
-    /** Reason for this action; stored for audits */
+    /** Reason for this action, stored with the name of the API key */
     readonly reason: string;
     /** `all` (default); `kind/<kind>`: settlements of this kind; `wallet/<address>`: attempts that this wallet signs */
     readonly scope?: string | undefined;
   };
   readonly resumePayments: {
-    /** Reason for this action; stored for audits */
+    /** Reason for this action, stored with the name of the API key */
     readonly reason: string;
     /** `all` (default); `kind/<kind>`: settlements of this kind; `wallet/<address>`: attempts that this wallet signs */
     readonly scope?: string | undefined;
@@ -1259,7 +1259,7 @@ export interface Bodies {
     readonly seen?: readonly string[] | undefined;
   };
   readonly assignDepositAddress: {
-    /** Your id of the user. It is permanent: the same id always has the same deposit address */
+    /** Your id for the user. It is permanent: the same id always has the same deposit address */
     readonly userRef: string;
   };
   readonly importDepositAddresses: {
@@ -1268,30 +1268,30 @@ export interface Bodies {
     readonly since?: string | undefined;
   };
   readonly rejectDeposit: {
-    /** Reason for this action; stored for audits */
+    /** Reason for this action, stored with the name of the API key */
     readonly reason: string;
   };
   readonly putAsset: AssetChange;
   readonly startBackfill: BackfillRequest;
   readonly pauseScan: {
-    /** Reason for this action; stored for audits */
+    /** Reason for this action, stored with the name of the API key */
     readonly reason: string;
   };
   readonly resumeScan: {
-    /** Reason for this action; stored for audits */
+    /** Reason for this action, stored with the name of the API key */
     readonly reason: string;
   };
   readonly closeScanGap: {
-    /** First slot */
+    /** First slot of the range */
     readonly from: string;
-    /** Last slot; the scan must have passed it */
+    /** Last slot of the range; the scan must have passed it */
     readonly to: string;
-    /** Reason for this action; stored for audits */
+    /** Reason for this action, stored with the name of the API key */
     readonly reason: string;
   };
   readonly createWebhook: NewWebhook;
   readonly rotateWebhookSecret: {
-    /** Hours in which the previous secret also signs; 0 if it leaked @default 24 */
+    /** Hours for which deliveries are also signed with the previous secret; pass 0 if that secret has leaked @default 24 */
     readonly keepPreviousHours?: number | undefined;
   };
   readonly replayWebhookDeliveries: {

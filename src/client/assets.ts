@@ -14,9 +14,9 @@ export class AssetCalls extends Calls {
   }
 
   /**
-   * Lists an asset, or changes it. Reads the mint from the nodes again.
+   * Adds an asset to the list, or changes it. Reads the mint from the nodes again.
    *
-   * @throws SluiceError `AssetRejected` (409) if it is not a mint, or has an extension that makes deposits unsafe.
+   * @throws SluiceError `AssetRejected` (409) if `asset` is not a mint, or has an extension that makes deposits unsafe.
    */
   async put(asset: string, change: AssetChange = {}, options?: CallOptions): Promise<Asset> {
     return this.send('PUT', `/v1/assets/${pathPart(asset)}`, change, options);

@@ -4,7 +4,7 @@ import type { CallOptions } from './waiting.ts';
 
 const PAGE_SIZE = 100;
 
-/** The calls of one part of the API. */
+/** Base class of the calls of one part of the API. */
 export class Calls {
   readonly #transport: Transport;
 
@@ -31,9 +31,9 @@ export class Calls {
 }
 
 export interface PageOptions extends CallOptions {
-  /** 1 to 200. */
+  /** Maximum number of items, 1 to 200. @default 100 */
   readonly limit?: number;
-  /** `nextCursor` of the previous page; null or absent for the first one. */
+  /** `nextCursor` of the previous page; null or absent for the first page. */
   readonly cursor?: string | null;
 }
 
@@ -43,7 +43,7 @@ export type FilterOf<Operation extends keyof Queries> = Omit<
   'after' | 'cursor' | 'limit'
 >;
 
-/** Options are not part of the filter, which precedes them. */
+/** Makes options in the argument for the filter a type error. */
 type NoOptions = { readonly [Option in keyof PageOptions]?: never };
 
 /** A page of a list: the items in the field `Name`. */
@@ -51,7 +51,7 @@ export type ListPage<Name extends string, Item> = Readonly<Record<Name, readonly
   readonly nextCursor: string | null;
 };
 
-/** The calls of a part of the API with a list, newest first. `Name`: the field of a page with its items. */
+/** Base class of a part of the API with a list, newest first. `Name`: the field of a page that has the items. */
 export abstract class ListCalls<Operation extends keyof Queries, Name extends string, Item> extends Calls {
   protected abstract readonly path: string;
   protected abstract readonly items: Name;

@@ -82,7 +82,7 @@ export class SluiceClient extends ListCalls<'listWithdrawals', 'withdrawals', Wi
   }
 
   /**
-   * Creates a withdrawal. The same id and terms again return the current state of that withdrawal.
+   * Creates a withdrawal. A repeated call with the same id and terms returns the current state of the withdrawal.
    *
    * @throws SluiceError `TermsConflict` (409) if the id has other terms, `InvalidRequest` (400) with the field,
    * `AssetRejected` or `DestinationRejected` (409) for base58 text that is not an address.
@@ -126,7 +126,8 @@ export class SluiceClient extends ListCalls<'listWithdrawals', 'withdrawals', Wi
   /**
    * Cancels a withdrawal that has no attempt yet.
    *
-   * @throws SluiceError `NotCancellable` (409), `RecordInDoubt` (503) while an unrecorded transaction may have paid it.
+   * @throws SluiceError `NotCancellable` (409), `RecordInDoubt` (503) while an unrecorded transaction may have paid the
+   * withdrawal.
    */
   async cancel(id: string, options?: CallOptions): Promise<Withdrawal> {
     return this.send('POST', `${pathOf(id)}/cancel`, undefined, options);
@@ -136,7 +137,7 @@ export class SluiceClient extends ListCalls<'listWithdrawals', 'withdrawals', Wi
    * Marks a withdrawal as paid by a transaction that is not in the database. It becomes `cancelled` with the reason
    * `paid_already`: do not refund the customer.
    *
-   * @throws SluiceError `NotCancellable` (409), also if no alert and no database restore suggests that it may be paid.
+   * @throws SluiceError `NotCancellable` (409), also if no alert and no database restore suggests such a payment.
    */
   async endAsPaid(id: string, reason: string, options?: CallOptions): Promise<Withdrawal> {
     return this.send('POST', `${pathOf(id)}/paid`, { reason }, options);
@@ -150,11 +151,11 @@ export class SluiceClient extends ListCalls<'listWithdrawals', 'withdrawals', Wi
    */
   async waitForFinal(id: string, options: WaitOptions = {}): Promise<Withdrawal> {
     const { onChange, signal, onSilence, pollMs = 500 } = options;
-    for (let last = ''; ; ) {
+    for (let lastProgress = ''; ; ) {
       const withdrawal = await untilAnswered(() => this.get(id, { signal }), { signal, onSilence, pollMs });
       const progress = JSON.stringify([withdrawal.status, withdrawal.reason, withdrawal.attempts]);
-      if (progress !== last) onChange?.(withdrawal);
-      last = progress;
+      if (progress !== lastProgress) onChange?.(withdrawal);
+      lastProgress = progress;
       if (isTerminal(withdrawal.status)) return withdrawal;
       await delay(pollMs, signal);
     }

@@ -7,11 +7,11 @@ const ROOT = '/v1/deposit-addresses';
 
 export class DepositAddressCalls extends Calls {
   /**
-   * Returns the address of this user, and assigns a free one the first time. The scan watches it before the
-   * response is sent.
+   * Returns the address of this user, and assigns a free one the first time. The scan watches the address
+   * before the response is sent.
    *
    * @throws SluiceError `NoFreeAddress` (409) if the pool is empty, `Unavailable` (503) before the scan has begun,
-   * `RecordInDoubt` (503) if the database was restored and may have lost assignments.
+   * `RecordInDoubt` (503) if the database was restored and can lack assignments.
    */
   assign(userRef: string, options?: CallOptions): Promise<DepositAddress> {
     return this.send('POST', ROOT, { userRef }, options);

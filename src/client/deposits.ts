@@ -4,9 +4,9 @@ import { pathPart, queryOf } from './transport.ts';
 import { type CallOptions, delay, type PollOptions, untilAnswered } from './waiting.ts';
 
 export interface FollowOptions extends FilterOf<'listDeposits'>, PollOptions {
-  /** Sequence of the last event that was handled. @default '0', from the first event */
+  /** Sequence of the last event that you have handled. @default '0', all events */
   readonly after?: string | undefined;
-  /** False: ends after the last current event. @default true */
+  /** False: ends after the newest event instead of waiting for the next one. @default true */
   readonly follow?: boolean;
 }
 
@@ -17,8 +17,9 @@ export class DepositCalls extends ListCalls<'listDeposits', 'deposits', Deposit>
   protected readonly items = 'deposits';
 
   /**
-   * All events after `after`, each once and in order, across API restarts. Only `signal` ends it, unless `follow`
-   * is false. Store the sequence of the last event in the transaction that books it, and continue from it.
+   * Returns all events after `after`, each once and in order, also across API restarts. Only `signal` ends the
+   * iteration, unless `follow` is false. Store each event's sequence in the transaction that books the event, and pass
+   * the last one as `after` to continue.
    *
    * @throws SluiceError for errors that waiting cannot resolve; the reason of `signal`.
    *
@@ -27,7 +28,7 @@ export class DepositCalls extends ListCalls<'listDeposits', 'deposits', Deposit>
    *   await yourDatabase.transaction(async (tx) => {
    *     if (kind === 'final' && deposit.userRef !== null)
    *       await tx.credit(deposit.id, deposit.userRef, deposit.asset, BigInt(deposit.amount)); // once for each id
-   *     else if (kind === 'final') await tx.reviewUnassigned(deposit); // it arrived before the address was assigned
+   *     else if (kind === 'final') await tx.reviewUnassigned(deposit); // the address had no user yet
    *     await tx.rememberSequence(sequence);
    *   });
    * }
@@ -57,10 +58,10 @@ export class DepositCalls extends ListCalls<'listDeposits', 'deposits', Deposit>
   }
 
   /**
-   * Drops a deposit that one node invented: a quorum of nodes must deny it now. Idempotent.
+   * Drops a pending deposit that only one node reported, if a quorum of nodes denies it now. Idempotent.
    *
-   * @throws SluiceError `NotFound` (404) if it is not waiting for a quorum, `NotRejectable` (409) if no quorum
-   * denies it.
+   * @throws SluiceError `NotFound` (404) if the deposit does not wait for a quorum, `NotRejectable` (409) if no
+   * quorum denies it.
    */
   async reject(id: string, reason: string, options?: CallOptions): Promise<Deposit> {
     return this.send('POST', `${this.path}/${pathPart(id)}/reject`, { reason }, options);

@@ -1,16 +1,16 @@
 import type { ProblemCode } from '../domain/errors.ts';
 import type { Problem } from './api.ts';
 
-/** HTTP statuses after which the same call may succeed. Every call of this API is idempotent, so a retry is safe. */
+/** HTTP statuses after which the same call can succeed. Every call of this API is idempotent, so a retry is safe. */
 const RETRYABLE_STATUS: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504]);
 
 /**
- * Codes of the API and of the client: `Unreachable` without a response, `BadAnswer` for a response of another server,
- * `WebhookRefused` of {@link verifyWebhook}. A newer API may return other codes: handle those by `status`.
+ * Codes of the API, and three of the client. `Unreachable`: no response. `BadAnswer`: a response that is not from this
+ * API. `WebhookRefused`: from {@link verifyWebhook}. A newer API can return other codes: handle those by `status`.
  */
 export type SluiceErrorCode = ProblemCode | 'Unreachable' | 'BadAnswer' | 'WebhookRefused';
 
-/** A call that the API refused or that did not reach it. `status` is 0 without an HTTP response. */
+/** A failed call: the API refused it, or did not respond. `status` is 0 without an HTTP response. */
 export class SluiceError extends Error {
   override readonly name = 'SluiceError';
   readonly code: SluiceErrorCode;
@@ -35,7 +35,7 @@ export class SluiceError extends Error {
   }
 }
 
-/** Parses an error response. Without a problem document it becomes `BadAnswer`. */
+/** Parses an error response; one without a problem document becomes `BadAnswer`. */
 export async function errorOf(response: Response): Promise<SluiceError> {
   const text = await response.text().catch(() => '');
   const problem = parseProblem(text);

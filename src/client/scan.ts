@@ -5,38 +5,39 @@ import type { CallOptions } from './waiting.ts';
 
 export type { ScanGap, ScanRange, ScanStatus } from '../domain/scan.ts';
 
-/** Status of the scan, all recorded gaps (newest first), and unfinished backfills. */
+/** Status of the scan, with at most 100 gaps (newest first) and at most 100 unfinished backfills. */
 export type ScanOverview = Scan;
 
-/** Calls about the scan, for operations. Each order returns the scan's status after it. */
+/** Operator commands for the scan. Each one returns the resulting status of the scan. */
 export class ScanCalls extends Calls {
   status(options?: CallOptions): Promise<ScanOverview> {
     return this.read('/v1/scan', options);
   }
 
-  /** Stops commits until {@link resume}, even without workers or Temporal. Actor, reason and time are stored. */
+  /** Stops the commits of the scan until {@link resume}. Works even without workers or Temporal. */
   pause(reason: string, options?: CallOptions): Promise<ScanOverview> {
-    return this.#order('pause', { reason }, options);
+    return this.#command('pause', { reason }, options);
   }
 
   resume(reason: string, options?: CallOptions): Promise<ScanOverview> {
-    return this.#order('resume', { reason }, options);
+    return this.#command('resume', { reason }, options);
   }
 
   /**
-   * Skips the blocks of an open gap; they are read once a quorum of nodes returns them. Actor and reason are stored.
+   * Skips the blocks of an open gap; they are read later, as soon as a quorum of nodes returns them. Actor and reason
+   * are stored.
    *
    * @throws SluiceError `NotFound` (404) unless exactly this gap is open.
    */
   closeGap(range: ScanRange, reason: string, options?: CallOptions): Promise<ScanOverview> {
-    return this.#order('close-gap', { ...range, reason }, options);
+    return this.#command('close-gap', { ...range, reason }, options);
   }
 
-  #order(
-    order: string,
+  #command(
+    command: string,
     body: Readonly<Record<string, string>>,
     options?: CallOptions,
   ): Promise<ScanOverview> {
-    return this.send('POST', `/v1/scan/${order}`, body, options);
+    return this.send('POST', `/v1/scan/${command}`, body, options);
   }
 }

@@ -21,7 +21,7 @@ export class SettlementCalls extends ListCalls<'listSettlements', 'settlements',
    * Marks a settlement as paid by another transaction. It becomes `cancelled` with the reason `paid_already`.
    *
    * @throws SluiceError `NotFound` (404), `NotCancellable` (409), also if no alert and no database restore suggests
-   * that it may be paid.
+   * such a payment.
    */
   endAsPaid(id: string, reason: string, options?: CallOptions): Promise<SettlementView> {
     const path = `/v1/settlements/paid${queryOf({ id })}`;

@@ -25,9 +25,9 @@ export interface Call {
 }
 
 const FIRST_DELAY_MS = 200;
-const LONGEST_DELAY_MS = 5_000;
+const MAX_DELAY_MS = 5_000;
 
-/** Sends calls with key and timeout, and retries temporary failures; all calls of the API are idempotent. */
+/** Sends calls with the API key and a timeout. Retries temporary failures, because all calls are idempotent. */
 export class Transport {
   readonly #options: SluiceClientOptions;
 
@@ -38,7 +38,7 @@ export class Transport {
   /**
    * Returns the JSON body of a 2xx response.
    *
-   * @throws SluiceError for every other response, and without one; the reason of an aborted `signal`.
+   * @throws SluiceError for every other response, and if there is no response; the reason of an aborted `signal`.
    */
   async call<T>(call: Call, { signal }: CallOptions = {}): Promise<T> {
     const { retries = 4, retryWithinMs = 60_000 } = this.#options;
@@ -57,21 +57,21 @@ export class Transport {
 
   async #try<T>(call: Call, signal: AbortSignal | undefined): Promise<CallOutcome<T>> {
     const { timeoutMs = 30_000 } = this.#options;
-    const end = new AbortController();
-    const giveUp = (): void => end.abort(signal?.reason);
+    const controller = new AbortController();
+    const abort = (): void => controller.abort(signal?.reason);
     const timer = setTimeout(
-      () => end.abort(new DOMException('no answer in time', 'TimeoutError')),
+      () => controller.abort(new DOMException(`no response within ${timeoutMs} ms`, 'TimeoutError')),
       timeoutMs,
     );
-    signal?.addEventListener('abort', giveUp);
-    if (signal?.aborted) giveUp();
+    signal?.addEventListener('abort', abort);
+    if (signal?.aborted) abort();
     try {
-      return await this.#ask<T>(call, end.signal);
+      return await this.#ask<T>(call, controller.signal);
     } catch (cause) {
       return { ok: false, error: unreachable(this.#options.baseUrl, cause), retryAfterMs: null };
     } finally {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', giveUp);
+      signal?.removeEventListener('abort', abort);
     }
   }
 
@@ -94,13 +94,13 @@ type CallOutcome<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: SluiceError; readonly retryAfterMs: number | null };
 
-/** Encodes a path segment. Throws SluiceError InvalidRequest for `.` and `..`, which no encoding can carry in a URL. */
+/** Encodes a path segment. Throws SluiceError InvalidRequest for `.` and `..`, which URLs resolve even if encoded. */
 export function pathPart(text: string): string {
   if (text === '.' || text === '..') throw new SluiceError('InvalidRequest', 400, `${text} cannot be an id`);
   return encodeURIComponent(text);
 }
 
-/** `?name=value&…` of the values that are set; empty without any. */
+/** `?name=value&…` for the values that are not null or undefined; empty if there are none. */
 export function queryOf(values: object): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
@@ -110,19 +110,19 @@ export function queryOf(values: object): string {
 }
 
 function unreachable(baseUrl: string, cause: unknown): SluiceError {
-  return new SluiceError('Unreachable', 0, `no answer from ${baseUrl}: ${rootOf(cause)}`, null, cause);
+  return new SluiceError('Unreachable', 0, `no answer from ${baseUrl}: ${rootMessageOf(cause)}`, null, cause);
 }
 
-/** The innermost cause: fetch's own message is only "fetch failed". */
-function rootOf(error: unknown): string {
+/** The message of the innermost cause, because fetch's own message is only "fetch failed". */
+function rootMessageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error.cause instanceof Error) return rootOf(error.cause);
+  if (error.cause instanceof Error) return rootMessageOf(error.cause);
   return error.message || ('code' in error ? String(error.code) : error.name);
 }
 
 /** Half fixed, half random, so that many clients of a stopped API do not retry at the same time. */
 function backoff(failures: number): number {
-  const ceiling = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** failures);
+  const ceiling = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** failures);
   return ceiling / 2 + (Math.random() * ceiling) / 2;
 }
 

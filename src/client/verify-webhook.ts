@@ -12,34 +12,36 @@ const TOLERANCE_SECONDS = 300;
 const PREFIX = 'whsec_';
 
 /**
- * Verifies a webhook request (Standard Webhooks) and returns its event and id. An event may arrive more than once,
+ * Verifies a webhook request (Standard Webhooks) and returns its event and id. An event can arrive more than once,
  * with the same id. Works in every runtime with WebCrypto.
  *
- * @param secret as returned by the API, `whsec_…`. During a rotation both secrets are valid: each request is signed
- * by both
+ * @param secret as returned by the API, `whsec_…`. During a rotation each request is signed with both secrets, so
+ * that either of them is valid here
  * @throws SluiceError `WebhookRefused` (respond with 401) for a signature that does not match, and for a timestamp
- * more than 5 minutes off
+ * more than 5 minutes from the current time
  * @throws TypeError for a malformed secret
  */
 export async function verifyWebhook(
   { headers, body }: ReceivedWebhook,
   secret: string,
 ): Promise<WebhookEvent & { readonly id: string }> {
-  const read = (name: string): string => headerOf(headers, name) ?? refuse(`the header ${name} is missing`);
+  const read = (name: string): string =>
+    headerOf(headers, name) ?? refuse(`the webhook header ${name} is missing`);
   const [id, timestamp, signatures] = [
     read('webhook-id'),
     read('webhook-timestamp'),
     read('webhook-signature'),
   ];
   const age = /^\d{1,12}$/.test(timestamp) ? Date.now() / 1_000 - Number(timestamp) : Number.NaN;
-  if (!(Math.abs(age) <= TOLERANCE_SECONDS)) refuse('the timestamp is not of the last 5 minutes');
+  if (!(Math.abs(age) <= TOLERANCE_SECONDS))
+    refuse('the webhook timestamp is more than 5 minutes from the current time');
   const key = await keyOf(secret);
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body);
-  const signed = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
+  const signedContent = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
   for (const [version, signature = ''] of signatures.split(' ').map((one) => one.split(',', 2)))
-    if (version === 'v1' && (await crypto.subtle.verify('HMAC', key, bytesOf(signature), signed)))
+    if (version === 'v1' && (await crypto.subtle.verify('HMAC', key, bytesOf(signature), signedContent)))
       return { ...(JSON.parse(text) as WebhookEvent), id };
-  return refuse('no signature matches');
+  return refuse('no signature of the webhook matches the secret');
 }
 
 function headerOf(headers: ReceivedWebhook['headers'], name: string): string | null {
@@ -49,7 +51,8 @@ function headerOf(headers: ReceivedWebhook['headers'], name: string): string | n
 
 function keyOf(secret: string) {
   const bytes = bytesOf(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret);
-  if (bytes.length === 0) throw new TypeError(`the secret of a webhook is ${PREFIX} and base64`);
+  if (bytes.length === 0)
+    throw new TypeError(`invalid webhook secret: it must be ${PREFIX} followed by base64`);
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
 }
 

@@ -1,7 +1,7 @@
 import { SluiceError } from './errors.ts';
 
 export interface CallOptions {
-  /** Ends the call and its retries: the call rejects with the reason. */
+  /** Ends the call and its retries: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 

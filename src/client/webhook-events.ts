@@ -13,7 +13,7 @@ export interface WithdrawalEventData
     WithdrawalSummary,
     'id' | 'status' | 'reason' | 'asset' | 'amount' | 'amountReceived' | 'destination' | 'memo' | 'updatedAt'
   > {
-  /** Signature of its newest transaction (base58); null before there is one. */
+  /** base58 signature of the newest transaction of the withdrawal; null if there is none yet. */
   readonly signature: string | null;
 }
 
@@ -29,7 +29,7 @@ interface EventEnvelope<Type extends WebhookEventType, Data> {
 
 type OfFamily<Family extends string> = Extract<WebhookEventType, `${Family}.${string}`>;
 
-/** A webhook event; `type` determines `data`. A newer Sluice may send other types: respond with 2xx and ignore them. */
+/** A webhook event; `type` determines `data`. A newer Sluice can send other types: respond with 2xx and ignore them. */
 export type WebhookEvent =
   | EventEnvelope<OfFamily<'deposit'>, DepositEventData>
   | EventEnvelope<OfFamily<'withdrawal'>, WithdrawalEventData>

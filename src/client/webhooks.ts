@@ -27,7 +27,7 @@ export class WebhookCalls extends Calls {
     return this.send('DELETE', pathOf(id), undefined, options);
   }
 
-  /** Creates a new secret. The previous one also signs for `keepPreviousHours` (0-168). @default 24 */
+  /** Creates a new secret. The previous secret also signs for `keepPreviousHours` (0 to 168). */
   async rotate(id: string, keepPreviousHours = 24, options?: CallOptions): Promise<WebhookWithSecret> {
     return this.send('POST', `${pathOf(id)}/rotate`, { keepPreviousHours }, options);
   }
@@ -37,7 +37,7 @@ export class WebhookCalls extends Calls {
     return this.send('POST', `${pathOf(id)}/enable`, undefined, options);
   }
 
-  /** One page, newest first. Dead letters have state `dead`. */
+  /** One page of the deliveries to an endpoint, newest first. */
   async deliveries(
     id: string,
     query: Queries['listWebhookDeliveries'] = {},
@@ -47,9 +47,14 @@ export class WebhookCalls extends Calls {
     return this.read(path, options);
   }
 
-  /** Retries all dead letters of an endpoint, or one event. */
-  async replay(id: string, event?: string, options?: CallOptions): Promise<{ readonly replayed: number }> {
-    return this.send('POST', `${pathOf(id)}/replay`, event === undefined ? {} : { event }, options);
+  /** Retries all deliveries of an endpoint in state `dead`, or only that of `eventId`. */
+  async replay(id: string, eventId?: string, options?: CallOptions): Promise<{ readonly replayed: number }> {
+    return this.send(
+      'POST',
+      `${pathOf(id)}/replay`,
+      eventId === undefined ? {} : { event: eventId },
+      options,
+    );
   }
 }
 

@@ -81,21 +81,23 @@ function wayOf({ type, url }: DeliveryTarget): string {
   return `${type} to ${new URL(url).host}`;
 }
 
-/** Encrypts secrets that must be decrypted later. `of` names their owner, and must be equal for both calls. */
-export interface Seal {
-  seal(text: string, of: string): string;
-  /** Throws if the text was sealed with another key, or for another owner. */
-  open(sealed: string, of: string): string;
+/** Encrypts texts that are stored and decrypted later. `owner` names the row they belong to; both calls need the same. */
+export interface TextCipher {
+  encrypt(text: string, owner: string): string;
+  /** Throws if the text was encrypted with a different key or for a different owner. */
+  decrypt(encrypted: string, owner: string): string;
 }
 
-export const SEALED = 'sealed:';
+export const ENCRYPTED_PREFIX = 'sealed:';
 
-/** Used without a key: secrets are stored in plain text, and a sealed secret is refused. */
-export const PLAIN_SEAL: Seal = {
-  seal: (text) => text,
-  open: (text, of) => {
-    if (!text.startsWith(SEALED)) return text;
-    throw new Error(`a secret of ${of} is encrypted, and SLUICE_PAYLOAD_KEY is not set`);
+/** Used if SLUICE_PAYLOAD_KEY is not set: texts are stored as they are, and decrypting an encrypted text fails. */
+export const NO_ENCRYPTION: TextCipher = {
+  encrypt: (text) => text,
+  decrypt: (text, owner) => {
+    if (!text.startsWith(ENCRYPTED_PREFIX)) return text;
+    throw new Error(
+      `data of ${owner} is encrypted, but SLUICE_PAYLOAD_KEY is not set: set the key that encrypted it`,
+    );
   },
 };
 

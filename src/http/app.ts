@@ -29,16 +29,16 @@ import { paymentRoutes } from './x402/payments.ts';
 export interface AppDeps extends ExplanationDeps, DepositAddressDeps, AssetDeps, WebhookRouteDeps {
   readonly temporal: Client;
   readonly explorer: ExplorerSettings;
-  /** Default: no log. */
+  /** @default no log */
   readonly logger?: FastifyBaseLogger;
-  /** Registry for request metrics. Another server exposes it. */
+  /** Registry for request metrics; another server exposes the registry. */
   readonly metrics?: Registry;
 }
 
 const BODY_LIMIT_BYTES = 64 * 1024;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Ids have up to 128 characters, and each may be percent-encoded. */
-const LONGEST_PATH_PARAMETER = 3 * 128;
+/** An id in a path has up to 128 characters, each of which can be percent-encoded. */
+const MAX_PATH_PARAMETER_LENGTH = 3 * 128;
 
 /** The HTTP API, ready for `listen` or `inject`. Close it before the ledger and the Temporal connection. */
 export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
@@ -46,7 +46,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     ...(deps.logger === undefined ? {} : { loggerInstance: deps.logger }),
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
+    routerOptions: { maxParamLength: MAX_PATH_PARAMETER_LENGTH },
   });
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);

@@ -10,12 +10,12 @@ declare module 'fastify' {
 
 const BEARER = /^Bearer +([\x21-\x7e]{1,256})$/i;
 
-/** Requires a known API key for the routes of `app`, and sets `caller` to its name. The key is never logged. */
-export function requireApiKey(app: FastifyInstance, keys: Pick<ApiKeys, 'holderOf'>): void {
+/** Requires a known API key for the routes of `app`, and sets `caller` to the name of the key. Never logs a key. */
+export function requireApiKey(app: FastifyInstance, keys: Pick<ApiKeys, 'nameOf'>): void {
   app.decorateRequest('caller', '');
   app.addHook('onRequest', async (request, reply) => {
     const key = BEARER.exec(request.headers.authorization ?? '')?.[1];
-    const holder = key === undefined ? null : await keys.holderOf(key);
+    const holder = key === undefined ? null : await keys.nameOf(key);
     if (holder !== null) {
       request.caller = holder;
       return;
@@ -23,7 +23,9 @@ export function requireApiKey(app: FastifyInstance, keys: Pick<ApiKeys, 'holderO
     reply.header('www-authenticate', 'Bearer');
     throw new DomainError(
       'Unauthorized',
-      key === undefined ? 'send the API key as "Authorization: Bearer <key>"' : 'the API key is not known',
+      key === undefined
+        ? 'send the API key as "Authorization: Bearer <key>"'
+        : 'the API key is unknown; create one with `sluice keys create <name>`',
     );
   });
 }

@@ -24,8 +24,12 @@ export function healthRoute(deps: {
       },
       handler: async (_request, reply) => {
         const [database, temporal] = await Promise.all([
-          answers(deps.ledger.ping()),
-          answers(deps.temporal.withDeadline(Date.now() + PROBE_DEADLINE_MS, () => describe(deps.temporal))),
+          isAnswering(deps.ledger.ping()),
+          isAnswering(
+            deps.temporal.withDeadline(Date.now() + PROBE_DEADLINE_MS, () =>
+              describeNamespace(deps.temporal),
+            ),
+          ),
         ]);
         const ok = database && temporal;
         return reply.code(ok ? 200 : 503).send({ status: ok ? 'ok' : 'unavailable', database, temporal });
@@ -34,12 +38,12 @@ export function healthRoute(deps: {
   };
 }
 
-function describe(temporal: Client): Promise<unknown> {
+function describeNamespace(temporal: Client): Promise<unknown> {
   return temporal.workflowService.describeNamespace({ namespace: temporal.options.namespace });
 }
 
-/** False after {@link PROBE_DEADLINE_MS}. */
-function answers(probe: Promise<unknown>): Promise<boolean> {
+/** True if `probe` resolves within {@link PROBE_DEADLINE_MS}. */
+function isAnswering(probe: Promise<unknown>): Promise<boolean> {
   const success = probe.then(() => true).catch(() => false);
   return Promise.race([success, delay(PROBE_DEADLINE_MS, false, { ref: false })]);
 }

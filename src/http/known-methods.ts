@@ -1,25 +1,27 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Returns a function from a path to the methods that `app` serves there. Knows only routes added after this call. */
+/** Returns a function that maps a path to its methods. It covers only routes that are added after this call. */
 export function knownMethods(app: FastifyInstance): (path: string) => readonly string[] {
   const routes = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>();
-  app.addHook('onRoute', ({ url: announced, method }) => {
-    const url = withoutSlash(announced);
+  app.addHook('onRoute', ({ url: routeUrl, method }) => {
+    const url = withoutSlash(routeUrl);
     const { pattern, methods } = routes.get(url) ?? { pattern: patternOf(url), methods: new Set<string>() };
     for (const each of [method].flat()) methods.add(each);
     routes.set(url, { pattern, methods });
   });
-  return (requested) => {
-    const path = withoutSlash(requested);
+  return (requestedPath) => {
+    const path = withoutSlash(requestedPath);
     // `/v1/deposit-addresses/import` is not a deposit address, although the pattern matches it.
-    const exact = routes.get(path);
-    const found =
-      exact === undefined ? [...routes.values()].filter(({ pattern }) => pattern.test(path)) : [exact];
-    return found.flatMap(({ methods }) => [...methods]).sort();
+    const exactRoute = routes.get(path);
+    const matchingRoutes =
+      exactRoute === undefined
+        ? [...routes.values()].filter(({ pattern }) => pattern.test(path))
+        : [exactRoute];
+    return matchingRoutes.flatMap(({ methods }) => [...methods]).sort();
   };
 }
 
-/** Fastify serves the root of a prefix with and without trailing slash, but announces GET for only one of them. */
+/** Fastify serves the root of a prefix with and without a trailing slash, but reports GET for only one of the two. */
 function withoutSlash(path: string): string {
   return path.replace(/\/$/, '');
 }

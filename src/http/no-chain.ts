@@ -4,10 +4,10 @@ import type { Chain } from '../solana/chain.ts';
 
 export interface ChainDeps {
   readonly ledger: Ledger;
-  /** The nodes; rejects without a quorum. Absent in an API without nodes. */
+  /** Rejects if there is no quorum of nodes. Absent if the API has no nodes. */
   readonly chain?: () => Promise<Chain>;
 }
 
 export async function noChain(): Promise<never> {
-  throw new DomainError('Unavailable', 'this API knows no nodes: set SLUICE_RPC_URLS');
+  throw new DomainError('Unavailable', 'the API has no Solana nodes: set SLUICE_RPC_URLS');
 }

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { VERSION } from '../platform/version.ts';
 
-/** zod marks a `readonly()` array as `readOnly`, which in a request means "do not send". */
+/** Removes `readOnly`, which zod adds to a `readonly()` array: in a request it would mean "do not send". */
 const zodToJsonConfig = {
   override: ({ jsonSchema }: { jsonSchema: { readOnly?: boolean } }) => {
     delete jsonSchema.readOnly;
@@ -17,30 +17,30 @@ const addSchemas = createJsonSchemaTransformObject({ zodToJsonConfig });
 type Schemas = Readonly<Record<string, unknown>>;
 type Document = ReturnType<typeof addSchemas> & { paths?: object; components?: { schemas?: Schemas } };
 
-/** The names of all schemas that `part` references, directly or not. */
-function referenced(part: unknown, schemas: Schemas, found = new Set<string>()): ReadonlySet<string> {
+/** The names of all schemas that `part` references, directly or through other schemas. */
+function referencedNames(part: unknown, schemas: Schemas, found = new Set<string>()): ReadonlySet<string> {
   for (const [, name = ''] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g))
-    if (!found.has(name)) referenced(schemas[name], schemas, found.add(name));
+    if (!found.has(name)) referencedNames(schemas[name], schemas, found.add(name));
   return found;
 }
 
 /**
- * The library lists every schema twice: for responses, and with the suffix `Input` for requests. Keeps the referenced
- * schemas, each once and without the suffix.
+ * Returns the document with each referenced schema once. `fastify-type-provider-zod` lists every schema twice: for
+ * responses, and with the suffix `Input` for requests.
  */
-function withSchemasOnce(document: Document): Document {
+function withUniqueSchemas(document: Document): Document {
   const schemas = document.components?.schemas ?? {};
-  const kept: Record<string, unknown> = {};
-  for (const name of [...referenced(document.paths, schemas)].sort()) {
+  const unique: Record<string, unknown> = {};
+  for (const name of [...referencedNames(document.paths, schemas)].sort()) {
     const id = name.replace(/Input$/, '');
-    if (!isDeepStrictEqual((kept[id] ??= schemas[name]), schemas[name]))
-      throw new Error(`the schema ${id} of requests differs from that of responses`);
+    if (!isDeepStrictEqual((unique[id] ??= schemas[name]), schemas[name]))
+      throw new Error(`the schema ${id} differs between requests and responses`);
   }
-  const text = JSON.stringify({ ...document, components: { ...document.components, schemas: kept } });
+  const text = JSON.stringify({ ...document, components: { ...document.components, schemas: unique } });
   return JSON.parse(text.replaceAll(/("#\/components\/schemas\/\w+?)Input"/g, '$1"'));
 }
 
-/** The page loads nothing from other hosts, and sends requests only to this API. */
+/** Content security policy of the API reference: the page loads nothing from other hosts and calls only this API. */
 const PAGE_CSP = {
   'default-src': "'none'",
   'base-uri': "'none'",
@@ -68,7 +68,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
       security: [{ apiKey: [] }],
     },
     transform: createJsonSchemaTransform({ zodToJsonConfig }),
-    transformObject: (source) => withSchemasOnce(addSchemas(source)),
+    transformObject: (source) => withUniqueSchemas(addSchemas(source)),
   });
   app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
   await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: PAGE_CSP });

@@ -10,22 +10,28 @@ const HINTS: ReadonlyMap<string, string> = new Map([
 const MEDIA_TYPE = `${PROBLEM_TYPE}; charset=utf-8`;
 
 /**
- * Sends every failure of `app` as RFC 9457 `application/problem+json`. Only domain errors return their own message.
+ * Sends every failure of `app` as RFC 9457 `application/problem+json`. Domain errors and Fastify's own 4xx errors return
+ * their message; every other failure is only logged.
  * `methodsOf` returns the methods of a path: other methods of a known path get 405.
  */
 export function answerProblems(app: FastifyInstance, methodsOf: (path: string) => readonly string[]): void {
   app.setErrorHandler((error, request, reply) => {
-    const known = asDomainError(error, request.method === 'GET');
-    if (known !== null) return sendDomainError(known, request, reply);
-    if (isRefusalOfFastify(error)) {
+    const domainError = asDomainError(error, request.method === 'GET');
+    if (domainError !== null) return sendDomainError(domainError, request, reply);
+    if (isFastifyClientError(error)) {
       const hint = HINTS.get(error.code);
       const detail = hint === undefined ? error.message : `${error.message}: ${hint}`;
       return send(reply, error.statusCode, 'InvalidRequest', detail);
     }
     request.log.error({ err: error }, 'unexpected failure');
-    return send(reply, 500, 'Internal', `see the log of request ${request.id}`);
+    return send(
+      reply,
+      500,
+      'Internal',
+      `unexpected failure; the cause is in the log of request ${request.id}`,
+    );
   });
-  // A hook runs before the body is parsed: an invalid body of an unknown method is not reported.
+  // A hook runs before the body is parsed, so that a method without a route gets 405 even if its body is invalid.
   app.addHook('onRequest', async (request, reply) => {
     const path = pathOf(request);
     const allowed = methodsOf(path);
@@ -38,22 +44,22 @@ export function answerProblems(app: FastifyInstance, methodsOf: (path: string) =
   });
 }
 
-function asDomainError(error: unknown, reads: boolean): DomainError | null {
+function asDomainError(error: unknown, isRead: boolean): DomainError | null {
   if (error instanceof DomainError) return error;
-  return databaseFault(error, { reads }) ?? temporalFault(error);
+  return databaseFault(error, { reads: isRead }) ?? temporalFault(error);
 }
 
 function sendDomainError(error: DomainError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { status, retryable } = ERROR_KINDS[error.code];
-  // During an outage, one line with the cause is enough for each request.
+  // One line without the stack is enough: during an outage every request fails for the same cause.
   if (retryable && status >= 500)
-    request.log.warn({ code: error.code, cause: causeOf(error) }, error.message);
+    request.log.warn({ code: error.code, cause: causeText(error) }, error.message);
   else if (status >= 500) request.log.error({ err: error }, error.message);
   if (retryable) reply.header('retry-after', '1');
   return send(reply, status, error.code, error.message, error.context);
 }
 
-function causeOf({ cause }: Error): string | undefined {
+function causeText({ cause }: Error): string | undefined {
   return cause instanceof Error ? cause.message || cause.name : undefined;
 }
 
@@ -69,8 +75,8 @@ function send(
   return reply.code(status).header('content-type', MEDIA_TYPE).send(body);
 }
 
-/** True for client errors of Fastify, such as a body that is too large. Their messages are safe to return. */
-function isRefusalOfFastify(error: unknown): error is FastifyError & { statusCode: number } {
+/** True for Fastify's own 4xx errors, such as a body that is too large. Their messages are safe to return. */
+function isFastifyClientError(error: unknown): error is FastifyError & { statusCode: number } {
   if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return false;
   const { code, statusCode } = error;
   return (

@@ -28,8 +28,8 @@ interface RouteDefinition<Result, Params, Query, Body> extends Description {
 }
 
 /**
- * Adds a route. `response` picks the fields of the handler's result, and converts bigint and Date: a handler may return
- * rows of the database.
+ * Adds a route. The schema `response` drops all other fields of the handler's result and converts bigint and Date, so
+ * that a handler can return database rows.
  */
 export function route<
   Result extends z.ZodType,
@@ -51,7 +51,7 @@ export function route<
   });
 }
 
-/** A page with its rows in the form of the API. */
+/** Converts the rows of a page to the format of the API. */
 export function mapRows<Row, Entry>(
   { rows, nextCursor: next }: Page<Row>,
   present: (row: Row) => Entry,
@@ -59,32 +59,33 @@ export function mapRows<Row, Entry>(
   return { rows: rows.map(present), nextCursor: next };
 }
 
-/** The schema of a page, with its items in the field `name`. */
-export function pageOf<Item extends z.ZodType>(id: string, name: string, item: Item) {
-  return z.object({ [name]: z.array(item).readonly().describe('Newest first'), nextCursor }).meta({ id });
+/** The schema of a page, with its items in the field `itemsField`. */
+export function pageOf<Item extends z.ZodType>(id: string, itemsField: string, item: Item) {
+  const items = z.array(item).readonly().describe('Items of the page, newest first');
+  return z.object({ [itemsField]: items, nextCursor }).meta({ id });
 }
 
-interface List<Item extends z.ZodType, Filter extends z.ZodRawShape> extends Description {
+interface ListDefinition<Item extends z.ZodType, Filter extends z.ZodRawShape> extends Description {
   /** Id of the schema of a page. */
-  readonly page: string;
-  /** Field of the items. */
-  readonly name: string;
+  readonly pageId: string;
+  /** Field of a page that has the items. */
+  readonly itemsField: string;
   readonly item: Item;
   readonly filter: Filter;
   readonly find: (query: z.output<z.ZodObject<Filter>> & PageRequest) => Promise<Page<z.input<Item>>>;
 }
 
-/** Adds the route of a list in pages, newest first. */
+/** Adds a GET route that returns a list in pages, newest first. */
 export function listRoute<Item extends z.ZodType, Filter extends z.ZodRawShape>(
   app: FastifyInstance,
   url: string,
-  { page, name, item, filter, find, ...description }: List<Item, Filter>,
+  { pageId, itemsField, item, filter, find, ...description }: ListDefinition<Item, Filter>,
 ): void {
   const querystring = z.strictObject({ ...filter, ...pageQuery });
-  const response: z.ZodType = pageOf(page, name, item);
+  const response: z.ZodType = pageOf(pageId, itemsField, item);
   const handler = async ({ query }: { readonly query: unknown }) => {
     const { rows, nextCursor: next } = await find(query as Parameters<typeof find>[0]);
-    return { [name]: rows, nextCursor: next };
+    return { [itemsField]: rows, nextCursor: next };
   };
   route(app, 'GET', url, { ...description, querystring, response, handler });
 }

@@ -7,75 +7,79 @@ import { DomainError } from '../domain/errors.ts';
 import type { Database, Tables } from './database.ts';
 import { SessionlessDialect } from './dialect.ts';
 
-const INT8 = 20;
-const NUMERIC = 1700;
-const POOL_SIZE = 16;
-// Ends the locks of a client that disappeared. Shorter than the shortest activity that waits for one.
+const INT8_OID = 20;
+const NUMERIC_OID = 1700;
+const MAX_CONNECTIONS = 16;
+// Ends the locks of a client that disappeared. Shorter than the timeout of every activity that can wait for such a
+// lock.
 const STATEMENT_TIMEOUT_MS = 8_000;
-// A running server answers or cancels each statement within its timeout. After that it hangs or is unreachable.
-const SILENCE_AFTER_TIMEOUT_MS = 1_000;
+// A running server answers or cancels each statement within its timeout; a server that is silent for longer has failed.
+const SILENCE_MARGIN_MS = 1_000;
 
-/** Set after the connection: a pooler such as PgBouncer refuses them in the start-up packet. */
-const LIMITS = ['statement_timeout', 'idle_in_transaction_session_timeout'] as const;
+/** These settings are set after connecting, because poolers such as PgBouncer refuse them in the start-up packet. */
+const TIMEOUT_SETTINGS = ['statement_timeout', 'idle_in_transaction_session_timeout'] as const;
 
-function limitsOf(statementTimeoutMs: number): pg.PoolConfig {
-  const longestSilenceMs = statementTimeoutMs + SILENCE_AFTER_TIMEOUT_MS;
+function timeoutOptions(statementTimeoutMs: number): pg.PoolConfig {
+  const maxSilenceMs = statementTimeoutMs + SILENCE_MARGIN_MS;
   return {
-    // Below the socket timeout, so that the pool closes an idle connection before its socket times out.
-    idleTimeoutMillis: longestSilenceMs / 2,
-    stream: () => impatientSocket(longestSilenceMs),
-    verify: (client, done) => callbackify(limitSession)(client, statementTimeoutMs, done),
+    // Shorter than the socket timeout, so that the pool closes an idle connection before its socket times out.
+    idleTimeoutMillis: maxSilenceMs / 2,
+    stream: () => socketWithSilenceLimit(maxSilenceMs),
+    verify: (client, done) => callbackify(setSessionTimeouts)(client, statementTimeoutMs, done),
   };
 }
 
-/** Through a pooler the session is shared: the process id differs, nothing is set, the role's settings apply. */
-async function limitSession(client: pg.PoolClient, timeoutMs: number): Promise<void> {
+/**
+ * Sets the timeouts of the session. Behind a pooler, clients share sessions and the process ids differ, so that nothing
+ * is set and the settings of the role apply.
+ */
+async function setSessionTimeouts(client: pg.PoolClient, timeoutMs: number): Promise<void> {
   const processId = 'processID' in client ? client.processID : null;
-  const settings = LIMITS.map((name) => `set_config('${name}', '${timeoutMs}', false)`).join();
+  const settings = TIMEOUT_SETTINGS.map((name) => `set_config('${name}', '${timeoutMs}', false)`).join();
   await client.query(`select ${settings} where pg_backend_pid() = $1`, [processId]);
 }
 
-/** SQL that limits the current transaction; 0 overrides any limit of the server, database or role. */
-function limitTransaction(timeoutMs: number): string {
-  return LIMITS.map((name) => `set local ${name} = ${timeoutMs}`).join('; ');
+/** SQL that sets the timeouts of the current transaction; 0 removes the timeouts of the server, database or role. */
+function transactionTimeoutSql(timeoutMs: number): string {
+  return TIMEOUT_SETTINGS.map((name) => `set local ${name} = ${timeoutMs}`).join('; ');
 }
 
-/** The connection string without its limits, and its statement timeout in milliseconds or the default. */
-function splitLimits(databaseUrl: string): {
+/** The connection string without timeout settings, and its statement timeout in milliseconds or the default. */
+function splitTimeouts(databaseUrl: string): {
   readonly plainUrl: string;
   readonly statementTimeoutMs: number;
 } {
   if (!URL.canParse(databaseUrl)) return { plainUrl: databaseUrl, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
   const url = new URL(databaseUrl);
   const statementTimeoutMs = Number(url.searchParams.get('statement_timeout')) || STATEMENT_TIMEOUT_MS;
-  const isPlain = !LIMITS.some((limit) => url.searchParams.has(limit));
-  for (const limit of LIMITS) url.searchParams.delete(limit);
+  const isPlain = !TIMEOUT_SETTINGS.some((limit) => url.searchParams.has(limit));
+  for (const limit of TIMEOUT_SETTINGS) url.searchParams.delete(limit);
   return { plainUrl: isPlain ? databaseUrl : url.href, statementTimeoutMs };
 }
 
 /**
- * A lazy pool; int8 and numeric are parsed as bigint. Only migrations are `unlimited`: they take minutes on large
- * tables, and other processes wait for them. Each of their transactions first takes the migration lock.
+ * Creates a lazy connection pool; int8 and numeric are parsed as bigint. `unlimited` removes the timeouts and is only
+ * for migrations, which take minutes on large tables; each of its transactions first takes the migration lock.
  */
 export function connect(databaseUrl: string, { unlimited = false } = {}): Database {
-  const { plainUrl, statementTimeoutMs } = splitLimits(databaseUrl);
+  const { plainUrl, statementTimeoutMs } = splitTimeouts(databaseUrl);
   const pool = new pg.Pool({
     connectionString: plainUrl,
-    max: POOL_SIZE,
+    max: MAX_CONNECTIONS,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
-    ...(unlimited ? {} : limitsOf(statementTimeoutMs)),
+    ...(unlimited ? {} : timeoutOptions(statementTimeoutMs)),
     types: {
       getTypeParser: (oid, format) =>
-        oid === INT8 || oid === NUMERIC ? BigInt : pg.types.getTypeParser(oid, format),
+        oid === INT8_OID || oid === NUMERIC_OID ? BigInt : pg.types.getTypeParser(oid, format),
     },
   });
-  // A connection may break at any time: the pool drops it, and its next statement fails.
+  // Without these handlers a broken connection would end the process. The pool drops it, and its next statement fails.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
-  const settings = limitTransaction(unlimited ? 0 : statementTimeoutMs);
+  const settings = transactionTimeoutSql(unlimited ? 0 : statementTimeoutMs);
   return new Kysely<Tables>({
-    dialect: new SessionlessDialect({ pool }, { settings, locked: unlimited }),
+    dialect: new SessionlessDialect({ pool }, { settings, takesMigrationLock: unlimited }),
     plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
   });
 }
@@ -89,24 +93,24 @@ export async function requireDurableCommits(db: Database): Promise<void> {
 }
 
 /**
- * Closes a connection after `longestSilenceMs` without data, which frees its place in the pool. After a mere query
- * timeout, the next query would wait behind the first.
+ * A socket that closes itself after `maxSilenceMs` without data, which frees its place in the pool. A query timeout
+ * would leave the connection open, and the next query would wait behind the one that hangs.
  */
-function impatientSocket(longestSilenceMs: number): Socket {
+function socketWithSilenceLimit(maxSilenceMs: number): Socket {
   const socket = new Socket();
-  const silent = Object.assign(
-    new Error('PostgreSQL sent nothing on this connection before the time limit'),
+  const timeoutError = Object.assign(
+    new Error(`PostgreSQL sent no data on this connection for ${maxSilenceMs} ms`),
     { code: 'ETIMEDOUT' },
   );
-  return socket.setTimeout(longestSilenceMs, () => socket.destroy(silent));
+  return socket.setTimeout(maxSilenceMs, () => socket.destroy(timeoutError));
 }
 
 /**
- * True for errors that pass. SQLSTATE classes: 08 connection, 57P server starting or stopping, 53 no disk, memory or
- * connections. Others: read-only server, timeout, deadlock, exhausted pool. The statement may have been executed: a
- * commit can succeed although its answer is lost.
+ * True for temporary errors. SQLSTATE classes: 08 connection, 57P server starting or stopping, 53 no
+ * disk, memory or connections. Single codes: timeout, read-only server, serialization failure, deadlock. The failed
+ * statement can still have been executed, because the answer to a successful commit can be lost.
  */
-export function isDatabaseAway(error: unknown): boolean {
+export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? String(error.code) : '';
   return (
@@ -117,40 +121,42 @@ export function isDatabaseAway(error: unknown): boolean {
   );
 }
 
-/** The error for one that {@link isDatabaseAway}, else null. Reads need no advice to check before a repeat. */
+/**
+ * The public error for one that {@link isDatabaseUnavailable} accepts, else null. `reads`: the request changes nothing.
+ */
 export function databaseFault(error: unknown, { reads = false } = {}): DomainError | null {
-  if (!isDatabaseAway(error)) return null;
-  const away = 'PostgreSQL does not answer: check its server and the network';
-  const unknown = '. The request may still have been executed: check its result before you repeat it';
-  return new DomainError('Unavailable', reads ? away : `${away}${unknown}`, {}, error);
+  if (!isDatabaseUnavailable(error)) return null;
+  const outage = 'PostgreSQL does not answer: check its server and the network';
+  const advice = '. The request may still have been executed: check its result before you repeat it';
+  return new DomainError('Unavailable', reads ? outage : `${outage}${advice}`, {}, error);
 }
 
-/** True if `error` violates the unique constraint of that name. */
-export function violates(error: unknown, constraint: string): boolean {
+/** True if `error` reports a violation of the unique constraint or index `constraint`. */
+export function isUniqueViolation(error: unknown, constraint: string): boolean {
   return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === constraint;
 }
 
-const ROWS_AT_ONCE = 10_000;
+const STREAM_BATCH_ROWS = 10_000;
 
-/** Streams one query in batches; a row is an array of its columns. Its connection has no time limits. */
-export async function* readInOneQuery<Row extends readonly unknown[]>(
+/** Streams the rows of one query in batches, each row as an array of its columns. The connection has no timeouts. */
+export async function* streamQuery<Row extends readonly unknown[]>(
   databaseUrl: string,
   query: string,
 ): AsyncGenerator<readonly Row[]> {
   const client = new pg.Client({
-    connectionString: splitLimits(databaseUrl).plainUrl,
+    connectionString: splitTimeouts(databaseUrl).plainUrl,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
   });
-  // A broken connection rejects the pending read, or else the next one.
+  // Without a handler a broken connection would end the process. It rejects the pending or the next read.
   client.on('error', () => undefined);
   await client.connect();
   try {
-    // One transaction, which a pooler keeps on one connection. It ends with the connection.
-    await client.query(`begin; ${limitTransaction(0)}`);
+    // A pooler keeps a transaction on one server connection. The transaction ends when the client disconnects.
+    await client.query(`begin; ${transactionTimeoutSql(0)}`);
     const cursor = client.query(new Cursor<Row>(query, [], { rowMode: 'array' }));
     for (;;) {
-      const rows = await cursor.read(ROWS_AT_ONCE);
+      const rows = await cursor.read(STREAM_BATCH_ROWS);
       if (rows.length === 0) return;
       yield rows;
     }

@@ -7,7 +7,7 @@ export type Database = Kysely<Tables>;
 export type Trx = Transaction<Tables>;
 export type RowOf<Table extends keyof Tables> = Readonly<Selectable<Tables[Table]>>;
 
-/** A part of the ledger: the reads and writes of some tables. */
+/** Base class for the reads and writes of related tables. */
 export abstract class Repository {
   protected readonly db: Database;
 
@@ -16,33 +16,38 @@ export abstract class Repository {
   }
 }
 
-/** Without this cast it is a bigint. */
+/** `count(*)` as a number; without the cast it is a bigint. */
 export const COUNT = sql<number>`count(*)::integer`;
 
-/** True if the query has a row. */
+/** True if the query returns a row. */
 export async function exists(query: { executeTakeFirst(): Promise<unknown> }): Promise<boolean> {
   return (await query.executeTakeFirst()) !== undefined;
 }
 
-/** For `where(column, '=', anyOf(values))`: all values are one parameter, of which a query can have 65,535. */
+/**
+ * For `where(column, '=', anyOf(values))`: passes all values as one parameter, because a query can have only 65,535.
+ */
 export function anyOf(values: readonly string[]): RawBuilder<string> {
   return sql<string>`any(${values}::text[])`;
 }
 
-/** {@link anyOf} for integers, which cursors and callers may have as decimal strings. */
+/** {@link anyOf} for integers, as bigint or decimal strings. */
 export function anyOfNumbers(values: readonly (bigint | string)[]): RawBuilder<bigint> {
   return sql<bigint>`any(${values.map(String)}::bigint[])`;
 }
 
 declare const LOCK: unique symbol;
 
-/** Proof that this transaction has a lock: only the function that takes the lock makes it. */
-export type Locked<Held, Lock extends string> = Held & { readonly [LOCK]: Lock };
+/**
+ * A value of type `Value` that proves that this transaction holds `Lock`. Only the function that takes the lock creates
+ * it.
+ */
+export type LockProof<Value, Lock extends string> = Value & { readonly [LOCK]: Lock };
 
-/** A value as JSON, bigint as decimal strings; null for null and undefined. */
-export function toJson(proof: unknown): string | null {
-  if (proof === null || proof === undefined) return null;
-  return JSON.stringify(proof, (_key, value: unknown) =>
-    typeof value === 'bigint' ? value.toString() : value,
+/** `value` as JSON, with bigint as decimal strings; null for null and undefined. */
+export function toJson(value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  return JSON.stringify(value, (_key, field: unknown) =>
+    typeof field === 'bigint' ? field.toString() : field,
   );
 }

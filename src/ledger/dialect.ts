@@ -9,28 +9,30 @@ import {
   type TransactionSettings,
 } from 'kysely';
 
-/** The lock of Kysely's own migrator, so that processes of older releases wait for this one. */
+/** Key of the lock that Kysely's own migrator takes, so that processes of older releases wait for this one. */
 const MIGRATION_LOCK = 3853314791062309107n;
 
-/** Statements after `begin` in each transaction; `locked`: the transaction first waits for the migration lock. */
-interface Opening {
+/**
+ * `settings`: SQL after `begin` in each transaction. `takesMigrationLock`: each transaction first waits for that lock.
+ */
+interface TransactionStart {
   readonly settings: string;
-  readonly locked: boolean;
+  readonly takesMigrationLock: boolean;
 }
 
 /** PostgreSQL without session state, which a pooler in transaction mode does not keep. */
 export class SessionlessDialect extends PostgresDialect {
   readonly #config: PostgresDialectConfig;
-  readonly #opening: Opening;
+  readonly #start: TransactionStart;
 
-  constructor(config: PostgresDialectConfig, opening: Opening) {
+  constructor(config: PostgresDialectConfig, start: TransactionStart) {
     super(config);
     this.#config = config;
-    this.#opening = opening;
+    this.#start = start;
   }
 
   override createDriver(): Driver {
-    return new SessionlessDriver(this.#config, this.#opening);
+    return new SessionlessDriver(this.#config, this.#start);
   }
 
   override createAdapter(): PostgresAdapter {
@@ -39,11 +41,11 @@ export class SessionlessDialect extends PostgresDialect {
 }
 
 class SessionlessDriver extends PostgresDriver {
-  readonly #opening: Opening;
+  readonly #start: TransactionStart;
 
-  constructor(config: PostgresDialectConfig, opening: Opening) {
+  constructor(config: PostgresDialectConfig, start: TransactionStart) {
     super(config);
-    this.#opening = opening;
+    this.#start = start;
   }
 
   override async beginTransaction(
@@ -51,17 +53,17 @@ class SessionlessDriver extends PostgresDriver {
     { isolationLevel, accessMode }: TransactionSettings,
   ): Promise<void> {
     const isolation = isolationLevel === undefined ? '' : ` isolation level ${isolationLevel}`;
-    const { settings, locked } = this.#opening;
-    // One message, so that the settings cost no round trip.
-    const begin = `begin${isolation} ${accessMode ?? ''}; ${settings}`;
-    await connection.executeQuery(CompiledQuery.raw(begin));
-    if (!locked) return;
-    // A separate statement, so that the timeout from the message before applies to this wait.
+    const { settings, takesMigrationLock } = this.#start;
+    // Sent as one message, so that the settings cost no extra round trip.
+    const statement = `begin${isolation} ${accessMode ?? ''}; ${settings}`;
+    await connection.executeQuery(CompiledQuery.raw(statement));
+    if (!takesMigrationLock) return;
+    // A separate statement: the timeout set above applies only to statements of later messages.
     await connection.executeQuery(CompiledQuery.raw(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`));
   }
 }
 
-/** Kysely would take a session lock here. {@link SessionlessDriver} takes the same lock for the transaction. */
+/** Replaces Kysely's session lock: {@link SessionlessDriver} takes the same lock for each transaction. */
 class SessionlessAdapter extends PostgresAdapter {
   override async acquireMigrationLock(): Promise<void> {}
   override async releaseMigrationLock(): Promise<void> {}

@@ -3,7 +3,7 @@ import { DomainError, messageOf } from '../domain/errors.ts';
 import { X402 } from '../domain/payment.ts';
 import { WITHDRAWAL } from '../domain/settlement.ts';
 import { NONCE_ADVANCE, NONCE_CREATE, type SettlementKind } from '../domain/settlement-kinds.ts';
-import { PLAIN_SEAL, type Seal } from '../domain/webhook.ts';
+import { NO_ENCRYPTION, type TextCipher } from '../domain/webhook.ts';
 import { connect, requireDurableCommits } from './connection.ts';
 import type { Database } from './database.ts';
 import { Assets } from './deposits/assets.ts';
@@ -21,16 +21,16 @@ import { Pauses } from './operations/pauses.ts';
 import { Baselines } from './reconciliation/baselines.ts';
 import { Reconciliations } from './reconciliation/reconciliations.ts';
 import { Backfills } from './scan/backfills.ts';
+import { BlockHeaders } from './scan/block-headers.ts';
 import { Gaps } from './scan/gaps.ts';
 import { ImportAudits } from './scan/import-audits.ts';
-import { KeptBlocks } from './scan/kept-blocks.ts';
 import { Scan } from './scan/scan.ts';
 import { ScanPauses } from './scan/scan-pauses.ts';
-import { ScanStatusRow } from './scan/scan-status.ts';
+import { ScanStatusStore } from './scan/scan-status.ts';
 import { StagedRanges } from './scan/staged-ranges.ts';
-import { Watched } from './scan/watched.ts';
+import { WatchedWallets } from './scan/watched.ts';
 import { Attempts } from './settlements/attempts.ts';
-import { Traffic } from './settlements/in-flight.ts';
+import { InFlightAttempts } from './settlements/in-flight.ts';
 import { LostNonces, Nonces } from './settlements/nonces.ts';
 import type { EventsByKind, KindEvents } from './settlements/settlement-row.ts';
 import { SettlementViews } from './settlements/settlement-views.ts';
@@ -45,11 +45,11 @@ import { Offers } from './x402/offers.ts';
 import { paymentEvents } from './x402/payment-events.ts';
 import { Payments } from './x402/payments.ts';
 
-/** The database: all state that must outlive Temporal. One for each process, with one connection pool. */
+/** The repositories of the database, which has all state that must outlive Temporal. They share one connection pool. */
 export type Ledger = Readonly<Awaited<ReturnType<typeof openLedger>>>;
 
-/** Every kind of settlement, with its callbacks. Nonce accounts follow their attempts without callbacks. */
-export const EVENTS: Readonly<Record<SettlementKind, KindEvents>> = {
+/** Callbacks for the events of each kind of settlement. Settlements of nonce accounts need none. */
+export const EVENTS_BY_KIND: Readonly<Record<SettlementKind, KindEvents>> = {
   [WITHDRAWAL]: withdrawalEvents,
   [X402]: paymentEvents,
   [NONCE_CREATE]: {},
@@ -57,13 +57,17 @@ export const EVENTS: Readonly<Record<SettlementKind, KindEvents>> = {
 };
 
 /**
- * Connects and migrates the schema; safe from many processes at once. `seal` encrypts webhook secrets and buyers'
- * requests, by default not at all. `kinds`: their callbacks. Throws DomainError Unavailable.
+ * Connects to the database and migrates its schema; many processes can call this at the same time. `cipher` encrypts
+ * webhook secrets and buyers' requests; by default they are stored as plain text. Throws DomainError Unavailable.
  */
-export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL, kinds: EventsByKind = EVENTS) {
-  const db = await migrated(databaseUrl);
+export async function openLedger(
+  databaseUrl: string,
+  cipher: TextCipher = NO_ENCRYPTION,
+  eventsByKind: EventsByKind = EVENTS_BY_KIND,
+) {
+  const db = await connectAndMigrate(databaseUrl);
   return {
-    ...repositories(db, databaseUrl, seal, kinds),
+    ...repositories(db, databaseUrl, cipher, eventsByKind),
     db,
     /** Rejects if PostgreSQL does not answer. */
     ping: async (): Promise<void> => void (await sql`select 1`.execute(db)),
@@ -71,23 +75,23 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL, k
   };
 }
 
-function repositories(db: Database, databaseUrl: string, seal: Seal, kinds: EventsByKind) {
+function repositories(db: Database, databaseUrl: string, cipher: TextCipher, eventsByKind: EventsByKind) {
   return {
-    settlements: new Settlements(db, kinds),
+    settlements: new Settlements(db, eventsByKind),
     settlementViews: new SettlementViews(db),
     withdrawals: new Withdrawals(db),
-    attempts: new Attempts(db, kinds),
-    traffic: new Traffic(db),
+    attempts: new Attempts(db, eventsByKind),
+    traffic: new InFlightAttempts(db),
     nonces: new Nonces(db),
     lostNonces: new LostNonces(db),
     walletHistory: new WalletHistory(db),
     spends: new Spends(db),
-    pauses: new Pauses(db, kinds),
-    watched: new Watched(db, databaseUrl),
+    pauses: new Pauses(db, eventsByKind),
+    watched: new WatchedWallets(db, databaseUrl),
     scan: new Scan(db),
     scanPauses: new ScanPauses(db),
-    scanStatus: new ScanStatusRow(db),
-    keptBlocks: new KeptBlocks(db),
+    scanStatus: new ScanStatusStore(db),
+    blockHeaders: new BlockHeaders(db),
     backfills: new Backfills(db),
     gaps: new Gaps(db),
     importAudits: new ImportAudits(db),
@@ -100,10 +104,10 @@ function repositories(db: Database, databaseUrl: string, seal: Seal, kinds: Even
     movements: new Movements(db),
     baselines: new Baselines(db),
     reconciliations: new Reconciliations(db),
-    payments: new Payments(db, seal),
-    obligations: new Obligations(db, seal),
+    payments: new Payments(db, cipher),
+    obligations: new Obligations(db, cipher),
     offers: new Offers(db),
-    webhooks: new Webhooks(db, seal),
+    webhooks: new Webhooks(db, cipher),
     deliveries: new Deliveries(db),
     apiKeys: new ApiKeys(db),
     alerts: new Alerts(db),
@@ -112,17 +116,17 @@ function repositories(db: Database, databaseUrl: string, seal: Seal, kinds: Even
   };
 }
 
-async function migrated(databaseUrl: string): Promise<Database> {
+async function connectAndMigrate(databaseUrl: string): Promise<Database> {
   const db = connect(databaseUrl);
   try {
-    // Fails here if the server does not answer, before a connection without timeouts waits for it.
+    // This query has a timeout, so it fails if the server does not answer; the connection of `migrate` would wait.
     await requireDurableCommits(db);
     if (!(await isMigrated(db))) await migrate(databaseUrl);
     return db;
   } catch (error) {
     await db.destroy();
     const reason = messageOf(error);
-    const message = `the database (DATABASE_URL, or the one of a running "npm run dev") cannot be opened: ${reason}`;
+    const message = `cannot open the database of DATABASE_URL, or of the running "npm run dev": ${reason}`;
     throw new DomainError('Unavailable', message, {}, error);
   }
 }

@@ -15,13 +15,13 @@ import { webhooks } from './migrations/0010-webhooks.ts';
 import { reconciliation } from './migrations/0011-reconciliation.ts';
 import { payments } from './migrations/0012-payments.ts';
 
-/** Migrations by name. The names give the order. */
+/** Migrations by name; they run in the order of their names. */
 export type Migrations = Readonly<Record<string, Migration>>;
 
 /**
- * All migrations. From the first release on, this list is append-only and a released migration does not change.
- * A later migration changes at most one table that older processes use. Its first statement takes the strongest lock,
- * so that it holds no lock while it waits for that one.
+ * All migrations. After the first release this list is append-only, and a released migration never changes. A later
+ * migration changes at most one table that older processes use, and takes the table's strongest lock in its first
+ * statement, so that it holds no other lock while it waits.
  */
 export const MIGRATIONS: Migrations = {
   '0001-settlements': settlements,
@@ -41,22 +41,22 @@ export const MIGRATIONS: Migrations = {
 const UNDEFINED_TABLE = '42P01';
 
 /**
- * Migrates to the newest schema. Many processes may call it at once: each migration holds an advisory lock. Each
- * migration commits by itself: with the locks of several it would deadlock with older processes.
+ * Migrates to the newest schema. Many processes can call this at the same time, because each migration takes an
+ * advisory lock. Each migration commits separately: with the locks of several it could deadlock with older processes.
  */
 export async function migrate(databaseUrl: string, migrations: Migrations = MIGRATIONS): Promise<void> {
   const db = connect(databaseUrl, { unlimited: true });
   try {
     const provider = { getMigrations: async () => migrations };
-    // The migrator orders by the clocks of the processes that applied migrations, and these may differ.
+    // The migrator orders applied migrations by the clocks of the processes that ran them, and these clocks can differ.
     const migrator = new Migrator({ db, provider, allowUnorderedMigrations: true });
-    while (await isOneMore(migrator));
+    while (await runNextMigration(migrator));
   } finally {
     await db.destroy();
   }
 }
 
-/** True if exactly these migrations are applied. Takes no lock that a migration waits for. */
+/** True if exactly these migrations are applied. Takes no lock for which a migration would wait. */
 export async function isMigrated(db: Database, migrations: Migrations = MIGRATIONS): Promise<boolean> {
   const names = Object.keys(migrations);
   try {
@@ -70,7 +70,7 @@ export async function isMigrated(db: Database, migrations: Migrations = MIGRATIO
 }
 
 /** Runs the next migration. Returns false if all are applied. */
-async function isOneMore(migrator: Migrator): Promise<boolean> {
+async function runNextMigration(migrator: Migrator): Promise<boolean> {
   const { error, results = [] } = await migrator.migrateUp();
   if (error === undefined) return results.length > 0;
   throw error instanceof Error ? error : new Error('a migration failed', { cause: error });

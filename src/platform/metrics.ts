@@ -4,7 +4,10 @@ import type { AlertKind } from '../domain/alerts.ts';
 import type { ScanPosition } from '../domain/scan.ts';
 import { type SettlementCount, UNFINISHED, WITHDRAWAL } from '../domain/settlement.ts';
 
-/** Metrics of a process without Temporal workers, including Node.js metrics. Workers use the SDK's own endpoint. */
+/**
+ * Registry for a process without Temporal workers, with the default Node.js metrics. Workers use the SDK's own
+ * endpoint.
+ */
 export function createRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -28,10 +31,10 @@ export async function serveMetrics(registry: Registry, address: string): Promise
   return server;
 }
 
-/** Gauge `sluice_alerts_open{kind}`. The returned function updates it for each kind of `openByKind`. */
+/** Registers the gauge `sluice_alerts_open{kind}`. The returned function sets it for each kind of `countOpenByKind`. */
 export function meterAlerts(
   registry: Registry,
-  openByKind: () => Promise<ReadonlyMap<AlertKind, number>>,
+  countOpenByKind: () => Promise<ReadonlyMap<AlertKind, number>>,
 ): () => Promise<void> {
   const gauge = new Gauge({
     name: 'sluice_alerts_open',
@@ -40,13 +43,13 @@ export function meterAlerts(
     registers: [registry],
   });
   return async () => {
-    for (const [kind, open] of await openByKind()) gauge.set({ kind }, open);
+    for (const [kind, count] of await countOpenByKind()) gauge.set({ kind }, count);
   };
 }
 
 /**
- * Gauge `sluice_settlements_unfinished{kind,status}`. The returned function updates it for every unfinished status of
- * withdrawals and of each kind seen since the process started, 0 included.
+ * Registers the gauge `sluice_settlements_unfinished{kind,status}`. The returned function sets every unfinished status,
+ * including those with 0, for withdrawals and for each kind that has had a settlement since the process started.
  */
 export function meterSettlements(
   registry: Registry,
@@ -67,13 +70,18 @@ export function meterSettlements(
   };
 }
 
-/** Gauges `sluice_scan_*` of the deposit scan. The returned function updates them; an unknown value is NaN. */
+/**
+ * Registers the gauges `sluice_scan_*` of the deposit scan. The returned function sets them; an unknown value is NaN.
+ */
 export function meterScan(registry: Registry, read: () => Promise<ScanPosition>): () => Promise<void> {
   const gauge = (name: string, help: string) =>
     new Gauge({ name: `sluice_scan_${name}`, help, registers: [registry] });
-  const cursorSlot = gauge('cursor_slot', 'The last block that was scanned.');
-  const tipSlot = gauge('tip_slot', 'The newest slot that a quorum of nodes has finalized.');
-  const lagSlots = gauge('lag_slots', 'Slots from the one to the other.');
+  const cursorSlot = gauge('cursor_slot', 'Slot of the last block that was scanned.');
+  const tipSlot = gauge('tip_slot', 'Newest slot that a quorum of nodes has finalized.');
+  const lagSlots = gauge(
+    'lag_slots',
+    'Number of slots from the last scanned block to the newest finalized slot.',
+  );
   return async () => {
     const { cursor, tip, lag } = await read();
     cursorSlot.set(Number(cursor?.slot ?? Number.NaN));

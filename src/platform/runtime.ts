@@ -2,8 +2,8 @@ import { makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import { type Logger, temporalLogger } from './logging.ts';
 
 /**
- * Installs the Temporal SDK's runtime: our logger, and its Prometheus endpoint, with our own metrics, if an address is
- * given. Call it once, before any other SDK call. The SDK handles no signals: we control the shutdown.
+ * Installs the Temporal SDK's runtime with our logger, and with its Prometheus endpoint if an address is given. Must be
+ * called once, before any other call of the SDK. The SDK ignores process signals, because we control the shutdown.
  */
 export function installRuntime(logger: Logger, metricsAddress: string | undefined): void {
   Runtime.install({

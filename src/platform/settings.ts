@@ -2,26 +2,26 @@ import { z } from 'zod';
 import { ADDRESS_TEXT } from '../domain/address.ts';
 import { TOKEN_RULE_VALUES, TOKEN_RULES, type TokenPolicy } from '../domain/token-rules.ts';
 
-/** The role of a process determines its required settings. `all` is a worker for every task queue (development). */
+/** Role of a process, which determines its required settings. `all`: a worker for every task queue, for development. */
 export type Role = 'api' | 'chain' | 'signer' | 'x402' | 'all' | 'tool';
 
 const U64_MAX = 2n ** 64n - 1n;
 
-const digits = (most: number, message: string) => z.string().regex(new RegExp(`^\\d{1,${most}}$`), message);
-const inRange = (least: number, most: number, message: string) =>
-  digits(String(most).length, message)
+const digits = (max: number, message: string) => z.string().regex(new RegExp(`^\\d{1,${max}}$`), message);
+const inRange = (min: number, max: number, message: string) =>
+  digits(String(max).length, message)
     .transform(Number)
-    .refine((value) => value >= least && value <= most, message);
-const whole = (of: string, least: number, most: number) =>
-  inRange(least, most, `must be a whole number of ${of}, ${least} to ${most}`);
+    .refine((value) => value >= min && value <= max, message);
+const wholeNumber = (unit: string, min: number, max: number) =>
+  inRange(min, max, `must be a whole number of ${unit} from ${min} to ${max}`);
 const oneOf = <const Values extends readonly [string, ...string[]]>(...values: Values) =>
   z.enum(values, `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}`);
 
 const flag = oneOf('true', 'false').transform((text) => text === 'true');
-const port = inRange(0, 65_535, 'must be a port number');
-const rate = whole('requests', 1, 999_999);
+const port = inRange(0, 65_535, 'must be a port number from 0 to 65535');
+const requestRate = wholeNumber('requests', 1, 999_999);
 const lamports = digits(19, 'must be a whole number of lamports').transform(BigInt);
-const slot = digits(18, 'must be the number of a slot').transform(BigInt);
+const slot = digits(18, 'must be a slot number').transform(BigInt);
 const microLamports = digits(20, 'must be a whole number of micro-lamports')
   .transform(BigInt)
   .refine((value) => value <= U64_MAX, 'must fit into 64 bits');
@@ -33,7 +33,7 @@ const address = z.string().regex(ADDRESS_TEXT, 'must be a base58 address');
 const buildId = z
   .string()
   .regex(/^[\w.+-]{1,100}$/, 'must be 1 to 100 letters, digits or _ . + -, such as the commit of the build');
-/** Temporal joins the name and the build ID with a dot or a colon. */
+/** Excludes dots and colons, with which Temporal joins the name and the build ID. */
 const deploymentName = z
   .string()
   .regex(
@@ -44,41 +44,51 @@ const urlPath = z
   .string()
   .regex(/^\/[A-Za-z0-9._~-]*(\/[A-Za-z0-9._~-]+)*$/, 'must be a path such as /facilitator, or /');
 
-const parts = z.string().transform((text) => text.split(',').map((part) => part.trim()));
-const list = parts.pipe(z.array(z.string().min(1, 'must be a list, separated by commas'))).readonly();
-const rpcUrls = parts.pipe(z.array(httpUrl).min(1)).readonly();
-const addresses = list.pipe(
+const commaSeparated = z.string().transform((text) => text.split(',').map((part) => part.trim()));
+const nonEmptyStrings = commaSeparated
+  .pipe(z.array(z.string().min(1, 'must be a list, separated by commas')))
+  .readonly();
+const rpcUrls = commaSeparated.pipe(z.array(httpUrl).min(1)).readonly();
+const addresses = nonEmptyStrings.pipe(
   z.array(z.string().regex(ADDRESS_TEXT, 'must be base58 addresses, separated by commas')).readonly(),
 );
-const quoteSecrets = parts.pipe(z.array(z.string().min(32, 'must have at least 32 characters')));
+const quoteSecrets = commaSeparated.pipe(
+  z.array(z.string().min(32, 'must be secrets of at least 32 characters, separated by commas')),
+);
 
-const worthOfAssets = z.string().transform((text, context): ReadonlyMap<string, bigint> => {
-  const worths = new Map<string, bigint>();
+const assetValues = z.string().transform((text, context): ReadonlyMap<string, bigint> => {
+  const lamportsByMint = new Map<string, bigint>();
   for (const entry of text.split(',').map((part) => part.trim())) {
     const [, asset = '', lamports = ''] = /^(\w+)=([1-9]\d{0,18})$/.exec(entry) ?? [];
     if (!ADDRESS_TEXT.test(asset))
       context.addIssue(`must be <mint>=<lamports per whole token>, separated by commas; not ${entry}`);
-    else if (worths.has(asset)) context.addIssue(`names a mint twice: ${entry}`);
-    worths.set(asset, BigInt(lamports));
+    else if (lamportsByMint.has(asset))
+      context.addIssue(`must name each mint only once; ${asset} is repeated`);
+    lamportsByMint.set(asset, BigInt(lamports));
   }
-  return worths;
+  return lamportsByMint;
 });
 
 const tokenRule = z.enum(TOKEN_RULE_VALUES);
 
 const tokenPolicy = z.string().transform((text, context): TokenPolicy => {
-  const rules = text.split(',').map((part) => part.split('=').map((word) => word.trim()));
+  const rules = text.split(',').map((part) => part.split('=').map((side) => side.trim()));
   const known = rules.every(([name = '']) => Object.hasOwn(TOKEN_RULES, name));
-  const read = z.array(z.tuple([z.string(), tokenRule])).safeParse(rules);
-  if (read.success && known) return Object.fromEntries(read.data);
+  const parsed = z.array(z.tuple([z.string(), tokenRule])).safeParse(rules);
+  if (parsed.success && known) return Object.fromEntries(parsed.data);
   const names = Object.keys(TOKEN_RULES).join(', ');
-  context.addIssue(`must be a list of name=allow|reject|inspect, separated by commas; names are ${names}`);
+  context.addIssue(
+    `must be a list of name=allow|reject|inspect, separated by commas; the names are ${names}`,
+  );
   return z.NEVER;
 });
 
-const payloadKeys = parts
+const payloadKeys = commaSeparated
   .transform((keys) => keys.map((key) => Buffer.from(key, 'base64')))
-  .refine((keys) => keys.every((key) => key.length === 32), 'must be base64 of 32 bytes');
+  .refine(
+    (keys) => keys.every((key) => key.length === 32),
+    'must be keys of 32 bytes in base64, separated by commas',
+  );
 
 const signerKey = z
   .string()
@@ -95,22 +105,22 @@ export const SETTINGS = {
   temporalNamespace: setting('TEMPORAL_NAMESPACE', z.string().default('default')),
   databaseUrl: setting('DATABASE_URL', url(/^postgres(ql)?$/, 'a postgres').optional()),
   rpcUrls: setting('SLUICE_RPC_URLS', rpcUrls.optional()),
-  rpcRequestsPerSecond: setting('SLUICE_RPC_REQUESTS_PER_SECOND', rate.optional()),
+  rpcRequestsPerSecond: setting('SLUICE_RPC_REQUESTS_PER_SECOND', requestRate.optional()),
   maxTransactionVersion: setting(
     'SLUICE_MAX_TRANSACTION_VERSION',
-    inRange(0, 999, 'must be the number of a transaction version').default(1),
+    inRange(0, 999, 'must be a transaction version from 0 to 999').default(1),
   ),
   cluster: setting('SLUICE_CLUSTER', oneOf('localnet', 'devnet', 'mainnet-beta').default('localnet')),
   hotWallet: setting('SLUICE_HOT_WALLET', address.optional()),
   signerKeyFile: setting('SLUICE_SIGNER_KEY_FILE', z.string().optional()),
   signerKey: setting('SLUICE_SIGNER_KEY', signerKey.optional()),
   workerRole: setting('SLUICE_WORKER_ROLE', oneOf('chain', 'signer', 'x402', 'all').default('all')),
-  /** Build ID of this worker for Temporal worker versioning; unversioned if it is not set. */
+  /** Build ID of this worker for Temporal worker versioning. If it is not set, the worker has no version. */
   workerBuildId: setting('SLUICE_WORKER_BUILD_ID', buildId.optional()),
   workerDeploymentName: setting('SLUICE_WORKER_DEPLOYMENT_NAME', deploymentName.default('sluice')),
-  /** Paths of solana-keygen files of the x402 worker, or of the signer if the keys are kept there. */
-  feePayerKeyFiles: setting('SLUICE_FEE_PAYER_KEY_FILES', list.default([])),
-  /** `feePayers`: keys that new quotes name. `retiredFeePayers`: keys that only older quotes name. */
+  /** Paths of solana-keygen files, set for the x402 worker or for the signer, whichever has the fee payer keys. */
+  feePayerKeyFiles: setting('SLUICE_FEE_PAYER_KEY_FILES', nonEmptyStrings.default([])),
+  /** `feePayers`: addresses in new quotes. `retiredFeePayers`: addresses that only older quotes contain. */
   feePayers: setting('SLUICE_FEE_PAYERS', addresses.default([])),
   retiredFeePayers: setting('SLUICE_RETIRED_FEE_PAYERS', addresses.default([])),
   x402Routes: setting('SLUICE_X402_ROUTES', z.string().optional()),
@@ -120,24 +130,27 @@ export const SETTINGS = {
   x402PublicUrl: setting('SLUICE_X402_PUBLIC_URL', httpUrl.optional()),
   x402QuoteSecret: setting('SLUICE_X402_QUOTE_SECRET', quoteSecrets.optional()),
   x402FacilitatorOpen: setting('SLUICE_X402_FACILITATOR_OPEN', flag.default(false)),
-  x402TrustedProxies: setting('SLUICE_X402_TRUSTED_PROXIES', list.default([])),
+  x402TrustedProxies: setting('SLUICE_X402_TRUSTED_PROXIES', nonEmptyStrings.default([])),
   x402MaxFeeLamports: setting('SLUICE_X402_MAX_FEE_LAMPORTS', lamports.default(15_000n)),
-  /** Value of a whole token in lamports, and the maximum priority fee in percent of a payment's value. */
-  x402AssetLamports: setting('SLUICE_X402_ASSET_LAMPORTS', worthOfAssets.default(new Map())),
+  /**
+   * `x402AssetLamports`: value of a whole token. `x402MaxFeePercent`: maximum priority fee in percent of a payment's
+   * value.
+   */
+  x402AssetLamports: setting('SLUICE_X402_ASSET_LAMPORTS', assetValues.default(new Map())),
   x402MaxFeePercent: setting(
     'SLUICE_X402_MAX_FEE_PERCENT',
-    whole('percent', 0, 99_999).transform(BigInt).default(100n),
+    wholeNumber('percent', 0, 99_999).transform(BigInt).default(100n),
   ),
   x402MaxComputeUnits: setting(
     'SLUICE_X402_MAX_COMPUTE_UNITS',
-    whole('compute units', 1_000, 1_400_000).default(60_000),
+    wholeNumber('compute units', 1_000, 1_400_000).default(60_000),
   ),
-  /** Balance below which a fee payer raises the alert `fee_payer_low`. */
+  /** Lamports; a fee payer with a smaller balance raises the alert `fee_payer_low`. */
   x402FeePayerLow: setting('SLUICE_X402_FEE_PAYER_LOW_LAMPORTS', lamports.default(50_000_000n)),
   /** Path of the facilitator, such as `/facilitator`, or `/` for the root. */
   x402FacilitatorPath: setting('SLUICE_X402_FACILITATOR_PATH', urlPath.default('/facilitator')),
-  x402FacilitatorRate: setting('SLUICE_X402_FACILITATOR_REQUESTS_PER_SECOND', rate.optional()),
-  /** Fee limits per hour, in lamports: of each fee payer key, and for each buyer. */
+  x402FacilitatorRate: setting('SLUICE_X402_FACILITATOR_REQUESTS_PER_SECOND', requestRate.optional()),
+  /** Maximum fees per hour in lamports, for each fee payer key and for each buyer. */
   x402FeePayerBudget: setting('SLUICE_X402_FEE_PAYER_LAMPORTS_PER_HOUR', lamports.default(1_000_000_000n)),
   x402BuyerBudget: setting('SLUICE_X402_BUYER_LAMPORTS_PER_HOUR', lamports.default(100_000_000n)),
   httpHost: setting('SLUICE_HTTP_HOST', z.string().default('127.0.0.1')),
@@ -148,7 +161,7 @@ export const SETTINGS = {
     'SLUICE_ADDRESS_MANIFEST_KEY',
     z.string().regex(ADDRESS_TEXT, 'must be a base58 public key').optional(),
   ),
-  addressLowWater: setting('SLUICE_ADDRESS_LOW_WATER', whole('addresses', 0, 999_999).default(100)),
+  addressLowWater: setting('SLUICE_ADDRESS_LOW_WATER', wholeNumber('addresses', 0, 999_999).default(100)),
   explorerUrl: setting('SLUICE_EXPLORER_URL', httpUrl.default('https://explorer.solana.com')),
   logLevel: setting(
     'SLUICE_LOG_LEVEL',
@@ -157,11 +170,14 @@ export const SETTINGS = {
   metricsAddress: setting('SLUICE_METRICS_ADDRESS', hostPort.optional()),
   priorityFloorMicroLamports: setting('SLUICE_PRIORITY_FLOOR_MICRO_LAMPORTS', microLamports.default(1_000n)),
   priorityCapMicroLamports: setting('SLUICE_PRIORITY_CAP_MICRO_LAMPORTS', microLamports.default(5_000_000n)),
-  /** Limit of a transaction's total fee. The chain worker composes within its own; the signer enforces its own. */
+  /** Maximum total fee of a transaction. Chain workers compose within their own setting; signers enforce their own. */
   maxFeeLamports: setting('SLUICE_MAX_FEE_LAMPORTS', lamports.default(500_000n)),
-  /** Solana plans to retire durable nonces: docs/decisions/0011-transaction-lifetimes.md. */
+  /**
+   * `blockhash` is the default because Solana plans to retire durable nonces:
+   * docs/decisions/0011-transaction-lifetimes.md.
+   */
   lifetime: setting('SLUICE_LIFETIME', oneOf('blockhash', 'nonce').default('blockhash')),
-  landingsAtOnce: setting('SLUICE_LANDINGS_AT_ONCE', whole('payments', 1, 999_999).default(10_000)),
+  landingsAtOnce: setting('SLUICE_LANDINGS_AT_ONCE', wholeNumber('payments', 1, 999_999).default(10_000)),
   confirmUsedWallet: setting('SLUICE_CONFIRM_USED_WALLET', flag.default(false)),
   allowVaults: setting('SLUICE_ALLOW_VAULTS', flag.default(false)),
   tokenPolicy: setting('SLUICE_TOKEN_POLICY', tokenPolicy.default({})),
@@ -171,12 +187,13 @@ export const SETTINGS = {
   creditOwnerChange: setting('SLUICE_CREDIT_OWNER_CHANGE', flag.default(false)),
   payloadKeys: setting('SLUICE_PAYLOAD_KEY', payloadKeys.default([])),
   webhookAllowPrivate: setting('SLUICE_WEBHOOK_ALLOW_PRIVATE', flag.default(false)),
-  webhookAttempts: setting('SLUICE_WEBHOOK_ATTEMPTS', whole('tries', 1, 9_999).default(80)),
+  webhookAttempts: setting('SLUICE_WEBHOOK_ATTEMPTS', wholeNumber('tries', 1, 9_999).default(80)),
   cacheDir: setting('SLUICE_CACHE_DIR', z.string().optional()),
   temporalCliPath: setting('TEMPORAL_CLI_PATH', z.string().optional()),
 } as const;
 
-export const REQUIRED = {
+/** Settings without a default that each role requires. */
+export const REQUIRED_SETTINGS = {
   api: ['databaseUrl'],
   chain: ['databaseUrl', 'rpcUrls', 'hotWallet'],
   signer: [],

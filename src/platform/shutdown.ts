@@ -1,7 +1,7 @@
 import { once, setMaxListeners } from 'node:events';
 import type { Logger } from './logging.ts';
 
-/** Resources of a process, closed in reverse order of opening, each even if another one fails. */
+/** Open resources of a process. They are closed in reverse order, each even if closing another one fails. */
 export class Closers {
   readonly #open: { readonly name: string; readonly close: () => unknown }[] = [];
 
@@ -9,39 +9,42 @@ export class Closers {
     this.#open.push({ name, close });
   }
 
-  /** Runs `work` now and every `everyMs` until it is closed. `onFailure` receives errors; the next round retries. */
-  keepDoing(
+  /** Runs `work` now and every `intervalMs` until {@link close}. `onFailure` receives errors; the next run retries. */
+  runPeriodically(
     name: string,
-    everyMs: number,
+    intervalMs: number,
     work: () => Promise<void>,
     onFailure: (error: unknown) => void,
   ): void {
-    const round = () => void work().catch(onFailure);
-    round();
-    const timer = setInterval(round, everyMs);
+    const run = () => void work().catch(onFailure);
+    run();
+    const timer = setInterval(run, intervalMs);
     this.add(name, () => clearInterval(timer));
   }
 
-  /** Closes everything once. Logs failures and continues. */
+  /** Closes all resources. Logs failures and continues. A second call closes only what was added later. */
   async close(logger?: Pick<Logger, 'error'>): Promise<void> {
     for (let next = this.#open.pop(); next !== undefined; next = this.#open.pop()) {
       try {
         await next.close();
       } catch (error) {
-        logger?.error({ err: error }, `closing ${next.name} failed`);
+        logger?.error({ err: error }, `closing failed: ${next.name}`);
       }
     }
   }
 }
 
-const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Aborts at the first SIGINT or SIGTERM, with its name as reason; the second exits. */
+/**
+ * A signal that aborts at the first SIGINT or SIGTERM, with the signal's name as reason. A second one exits the
+ * process.
+ */
 export function shutdownSignal(): AbortSignal {
   const controller = new AbortController();
-  // Every process of a stack listens to it, and each restart adds a listener.
+  // No limit of listeners: each part of a development stack adds one, and so does each restart.
   setMaxListeners(0, controller.signal);
-  for (const [name, code] of Object.entries(SIGNALS))
+  for (const [name, code] of Object.entries(EXIT_CODES))
     process.on(name, () => {
       if (controller.signal.aborted) process.exit(code);
       controller.abort(name);
@@ -49,6 +52,7 @@ export function shutdownSignal(): AbortSignal {
   return controller.signal;
 }
 
-export async function aborted(signal: AbortSignal): Promise<void> {
+/** Resolves when the signal is aborted. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }

@@ -2,29 +2,29 @@ import { base58, base64 } from '@scure/base';
 import { DomainError } from '../domain/errors.ts';
 import type { NewAttempt } from '../ledger/settlements/attempts.ts';
 import { verifySignature } from '../signing/ed25519.ts';
-import { acceptedIn, adoptedLife, type SharedLives } from '../solana/proof/adopted.ts';
+import { type AdoptedLifetimes, acceptingSlot, adoptedLifetime } from '../solana/proof/adopted.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { blockhashOf, messageHashOf } from '../solana/tx/message.ts';
 import { readSigned, type SignedTransaction } from '../solana/tx/signed-transaction.ts';
 import type { AttemptPosition } from './kind.ts';
 
 /** Upper bounds on the cost of an adopted message. The kind reads them from the message before it accepts it. */
-export type Cost = Pick<
+export type CostLimits = Pick<
   NewAttempt,
   'computeUnitLimit' | 'computeUnitPriceMicroLamports' | 'feeLamports' | 'rentLamports'
 >;
 
-export interface Adopting {
+export interface AdoptDeps {
   readonly pool: NodePool;
-  /** Blockhash lifetimes shared by many payments. Default: the nodes are asked for each payment. */
-  readonly lives?: SharedLives;
+  /** Blockhash lifetimes that many payments share. Default: the nodes are asked for each payment. */
+  readonly lives?: AdoptedLifetimes;
 }
 
 export interface BuyersTransaction {
   /** Wire format. A missing signature is 64 zero bytes. */
   readonly wire: Uint8Array;
   /**
-   * Slot of a block that contains the transaction, or at which a node accepted its blockhash. Null if no node
+   * Slot of a block that contains the transaction, or slot at which a node accepted its blockhash. Null if no node
    * was asked, which is allowed only while one of our signatures is missing.
    */
   readonly slot: bigint | null;
@@ -32,34 +32,38 @@ export interface BuyersTransaction {
 
 /**
  * Builds the attempt for a buyer's transaction. Only signatures of the addresses in `ours` may be missing.
- * @throws InvalidRequest if the bytes are no legacy or version 0 transaction, a signature is missing or
- * invalid, a fully signed transaction has no slot, or no node accepts the blockhash
+ * @throws InvalidRequest if the bytes are not a legacy or version 0 transaction, a signature is missing or invalid, a
+ * fully signed transaction has no slot, or no node accepts the blockhash
  * @throws NoHealthyNode if too few nodes report how long the blockhash is valid
  */
 export async function adopt(
-  { pool, lives }: Adopting,
+  { pool, lives }: AdoptDeps,
   settlementId: string,
   { n }: AttemptPosition,
   { wire, slot }: BuyersTransaction,
   ours: readonly string[],
-  cost: Cost,
+  cost: CostLimits,
 ): Promise<NewAttempt> {
   const signed = readSigned(wire);
-  if (signed === null) throw invalid('the bytes are no transaction');
+  if (signed === null) throw invalidRequest('the bytes are not a legacy or version 0 transaction');
   const { message, signers } = signed;
   const blockhash = blockhashOf(message);
   const signatures = signaturesOf(signed, ours);
-  const isWhole = !signatures.includes(null);
-  if (isWhole && slot === null)
-    throw invalid('it is signed by all: the slot of a node that shows or accepts it is missing');
-  const shared = isWhole || slot === null ? null : ((await lives?.of(slot)) ?? null);
-  // Nodes are asked about the blockhash first: heights read later bound its lifetime only if a node already
-  // knew it.
-  const isUnknown = slot === null || (lives !== undefined && !isWhole && shared === null);
-  if (isUnknown && (await acceptedIn(pool, blockhash)) === null)
-    throw invalid(`no node accepts its blockhash ${blockhash}: it is expired, or unknown yet`);
+  const isComplete = !signatures.includes(null);
+  if (isComplete && slot === null)
+    throw invalidRequest(
+      'the transaction is fully signed, so the slot at which a node returned or accepted it is required',
+    );
+  const cachedLifetime = isComplete || slot === null ? null : ((await lives?.of(slot)) ?? null);
+  // Ask about the blockhash first: heights that are read later bound its lifetime only if a node already knew the
+  // blockhash.
+  const mustAskNodes = slot === null || (lives !== undefined && !isComplete && cachedLifetime === null);
+  if (mustAskNodes && (await acceptingSlot(pool, blockhash)) === null)
+    throw invalidRequest(
+      `no node accepts the blockhash ${blockhash}: the blockhash has expired, or the nodes do not know it yet`,
+    );
   return {
-    ...(shared ?? (await adoptedLife(pool, isWhole ? slot : null))),
+    ...(cachedLifetime ?? (await adoptedLifetime(pool, isComplete ? slot : null))),
     ...cost,
     settlementId,
     n,
@@ -81,12 +85,12 @@ function signaturesOf(
     const signer = signers[index] ?? '';
     const isMissing = signature.every((byte) => byte === 0);
     if (isMissing && ours.includes(signer)) return null;
-    if (isMissing) throw invalid(`signature ${index + 1}, of ${signer}, is missing`);
+    if (isMissing) throw invalidRequest(`signature ${index + 1}, by ${signer}, is missing`);
     if (verifySignature(signer, message, signature)) return base58.encode(signature);
-    throw invalid(`signature ${index + 1} is not one of ${signer} over the message`);
+    throw invalidRequest(`signature ${index + 1} is not a valid signature of the message by ${signer}`);
   });
 }
 
-function invalid(message: string): DomainError {
+function invalidRequest(message: string): DomainError {
   return new DomainError('InvalidRequest', message);
 }

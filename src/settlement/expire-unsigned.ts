@@ -12,32 +12,32 @@ import { confirmOneCluster } from './record-verdict.ts';
 export interface UnsignedExpiryDeps {
   readonly ledger: Ledger;
   readonly chain: Chain;
-  /** Limits on the wallet history read per round. */
+  /** Limits on the wallet history that one round reads. */
   readonly history?: HistoryBounds;
-  /** Attempts examined per round. Default 200. */
-  readonly rowsARound?: number;
+  /** Maximum number of attempts that one round examines. Default 200. */
+  readonly maxRowsPerRound?: number;
 }
 
-/** Milliseconds after which a round begins no other proof: each proof reads every block of a minute twice. */
-const ROUND_MS = 30_000;
-const ROWS_A_ROUND = 200;
-const ALERTS_READ = 10_000;
+/** A round begins no other proof after this time: each proof reads all blocks of a minute twice. */
+const MAX_ROUND_MS = 30_000;
+const DEFAULT_MAX_ROWS = 200;
+const MAX_ALERTS_READ = 10_000;
 
 /**
- * Examines attempts without a signature. No watcher follows them, and only a proof of death frees their
- * settlements. The signer refused them or is too slow, or their durable nonce was used up. The alert
+ * Examines attempts without a signature: the signer refused them or is too slow, or their durable nonce was used up.
+ * No watcher follows them, so only a proof that they can no longer land frees their settlements. The alert
  * `evidence_missing` reports an attempt that cannot be examined.
  */
 export function createUnsignedExpiry({
   ledger,
   chain,
   history = HISTORY_BOUNDS,
-  rowsARound = ROWS_A_ROUND,
+  maxRowsPerRound = DEFAULT_MAX_ROWS,
 }: UnsignedExpiryDeps) {
   const cache = unsignedCache(history);
   const failures = new FailureAlerts(ledger);
-  /** Attempts already examined in this pass that still have no proof. The next round skips them. */
-  let left = 0;
+  /** Number of attempts that this pass has examined without a proof. The next round skips them. */
+  let skipCount = 0;
 
   async function expire(row: AttemptRow): Promise<boolean> {
     const found = await examineUnsigned(chain, row, cache, verifySignature);
@@ -51,30 +51,30 @@ export function createUnsignedExpiry({
 
   return {
     /**
-     * Runs one round and returns the number of attempts proved dead. Each round continues where the last one ended,
-     * and starts again at the oldest after the last attempt. So attempts without a proof never block younger ones.
+     * Runs one round and returns the number of attempts proved dead. A round continues where the last one ended, and
+     * after the last attempt starts again at the oldest. Attempts without a proof therefore never block younger ones.
      */
     async expireUnsigned(): Promise<number> {
-      const end = performance.now() + ROUND_MS;
-      const rows = await ledger.attempts.unsigned(rowsARound, left);
-      let [examined, ended] = [0, 0];
+      const end = performance.now() + MAX_ROUND_MS;
+      const rows = await ledger.attempts.listUnsigned(maxRowsPerRound, skipCount);
+      let [examinedCount, deadCount] = [0, 0];
       for (const row of rows) {
         if (performance.now() > end) break;
-        examined += 1;
+        examinedCount += 1;
         try {
-          if (await expire(row)) ended += 1;
+          if (await expire(row)) deadCount += 1;
         } catch (error) {
           // The attempt was signed or settled meanwhile.
           if (isDomainError(error, 'IllegalTransition')) continue;
           await failures.raise(row, error);
         }
       }
-      left += examined - ended;
-      if (examined === rows.length && rows.length < rowsARound) {
-        left = 0;
-        await failures.endRounds();
+      skipCount += examinedCount - deadCount;
+      if (examinedCount === rows.length && rows.length < maxRowsPerRound) {
+        skipCount = 0;
+        await failures.endPass();
       }
-      return ended;
+      return deadCount;
     },
   };
 }
@@ -94,16 +94,19 @@ class FailureAlerts {
     this.#failing.add(subject);
   }
 
-  /** Ends a full pass: closes the alerts about unsigned attempts that it did not raise. */
-  async endRounds(): Promise<void> {
-    for (const subject of await this.#alerted())
+  /** Ends a full pass: closes the alerts about unsigned attempts that were not raised during the pass. */
+  async endPass(): Promise<void> {
+    for (const subject of await this.#alertedSettlements())
       if (!this.#failing.has(subject)) await this.#ledger.alerts.close('evidence_missing', subject);
     this.#failing = new Set();
   }
 
-  /** Settlements whose open alert is about an unsigned attempt: a signed one is held before its alert. */
-  async #alerted(): Promise<readonly string[]> {
-    const { rows } = await this.#ledger.alerts.list({ open: true, limit: ALERTS_READ });
+  /**
+   * Settlements whose open alert is about an unsigned attempt. If the attempt is signed, its settlement is held
+   * before the alert is raised.
+   */
+  async #alertedSettlements(): Promise<readonly string[]> {
+    const { rows } = await this.#ledger.alerts.list({ open: true, limit: MAX_ALERTS_READ });
     const subjects: string[] = [];
     for (const { kind, subject } of rows) {
       if (kind !== 'evidence_missing') continue;

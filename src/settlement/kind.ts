@@ -6,7 +6,7 @@ import type { AttemptRow, NewAttempt, ReservationInput } from '../ledger/settlem
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import type { Spending } from '../solana/proof/spending.ts';
 
-/** Why no attempt can be composed, and the settlement's new status. `needless`: no transaction is needed. */
+/** Why no attempt can be composed. `kind` is the settlement's new status, or `needless` if no transaction is needed. */
 export interface Refusal {
   readonly kind: 'rejected' | 'awaiting_confirmation' | 'awaiting_funds' | 'held' | 'needless';
   readonly reason: StatusReason;
@@ -26,18 +26,21 @@ export interface AttemptPosition {
   readonly n: number;
   /** Changes the compute-unit price slightly, so that equal terms never make equal messages. */
   readonly salt: bigint;
-  /** Compute-unit price of the attempt before, in micro-lamports. Null for the first, or after a failure on chain. */
+  /**
+   * Compute-unit price of the previous attempt, in micro-lamports. Null for the first attempt, or after a failure on
+   * chain.
+   */
   readonly lastPrice: bigint | null;
-  /** Present if an attempt failed on chain: the compute-unit limit is simulated again and is at least this. */
+  /** Present if an attempt failed on chain: lower bound for the compute-unit limit, which is simulated again. */
   readonly minUnits?: number;
 }
 
-export type Signable = Pick<
+export type SignableAttempt = Pick<
   AttemptRow,
   'message' | 'feeLamports' | 'rentLamports' | 'signers' | 'signatures' | 'signature'
 >;
 
-export interface Landed {
+export interface LandedAmounts {
   /** Lamports that left the fee payer, without the fee and the rent of accounts that the attempt created. */
   readonly movedLamports: bigint;
   /** Base units that reached the destination. Null if no node reports them. */
@@ -46,46 +49,49 @@ export interface Landed {
 
 /**
  * A kind of settlement: everything that the core does not know, in one object. The core (`settlement`,
- * `ledger/settlements`, `workflows/settle`) calls these members and never compares a kind's name.
+ * `ledger/settlements`, `workflows/settle`) calls these members and never compares the name of a kind.
  *
- * `SettlementKind` (domain) names every kind. `platform/roles` builds each object once for each worker that serves the
- * kind. Two parts run in processes that build no `Kind`, so each is an object of its own:
+ * `SettlementKind` (domain) names every kind. `platform/roles` builds each object once for each worker that serves
+ * the kind. Two parts run in processes that build no `Kind`, so each is a separate object:
  * - `SigningRule`: the keys and the policy, in the signer, which loads no database client. `platform/roles/signer.ts`
- *   has the table.
- * - `KindEvents`: callbacks inside the ledger's transactions, which the API and the CLI run too. `ledger/ledger.ts` has
- *   the table.
+ * has the table of rules.
+ * - `KindEvents`: callbacks inside transactions of the database, which the API and the CLI run too.
+ * `ledger/ledger.ts` has the table of callbacks.
  *
- * Both tables are records over `SettlementKind`, and so is the one of the chain worker: a kind without a part does not
- * compile. Workflows know no kind: a task's `kind` and `terms` come from `tasks`, or from the workflow's own input.
+ * Both tables and the one of the chain worker are records over `SettlementKind`, so that a kind without one of the
+ * parts does not compile. Workflows know no kind: the `kind` and `terms` of a task come from `tasks`, or from the
+ * input of the workflow.
  */
 export interface Kind {
   /** Composes the message of the next attempt. Writes nothing. */
-  compose(settlement: SettlementRow, place: AttemptPosition): Promise<Composition>;
-  /** Waits before an attempt is composed, for example backpressure. Default: none. */
-  paced?<T>(compose: () => Promise<T>): Promise<T>;
+  compose(settlement: SettlementRow, position: AttemptPosition): Promise<Composition>;
+  /** Runs `compose` when an attempt may be composed, for example under backpressure. Default: at once. */
+  whenReady?<T>(compose: () => Promise<T>): Promise<T>;
   /** True if the confirmation that the settlement waits for has arrived. */
   isConfirmed?(settlement: SettlementRow): Promise<boolean>;
   /**
-   * Signing tasks for our missing signatures, the fee payer's last. Signatures of other parties arrive by the
-   * update `giveSignature`. Default: the workflow derives the task from its own input.
+   * Signing tasks for our missing signatures, the fee payer's last. Other parties send their signatures by the
+   * workflow update `giveSignature`. Default: the workflow derives the task from its own input.
    */
-  tasks?(settlement: SettlementRow, attempt: Signable): Promise<readonly SigningTask[]>;
-  /** Default: only the fee and the planned rent. */
-  landed?(attempt: AttemptRow, spending: Spending): Promise<Landed>;
-  /** Runs after the attempt's end is stored. A crash may skip it: required effects belong in the core. */
-  afterwards?(attempt: AttemptRow): Promise<void>;
+  tasks?(settlement: SettlementRow, attempt: SignableAttempt): Promise<readonly SigningTask[]>;
+  /** Amounts that a landed attempt moved, apart from the fee and the planned rent. Default: none. */
+  landedAmounts?(attempt: AttemptRow, spending: Spending): Promise<LandedAmounts>;
+  /**
+   * Runs after the end of the attempt is stored. A crash can skip this call, so required effects belong in the core.
+   */
+  afterAttemptEnd?(attempt: AttemptRow): Promise<void>;
   /** False if this process has no key for the settlement. Default: true. */
-  isServed?(settlement: SettlementRow): Promise<boolean>;
-  /** The input of the kind's own workflow. Default: the workflow of settlements, which needs only the id. */
+  hasKey?(settlement: SettlementRow): Promise<boolean>;
+  /** Input of the kind's own workflow. Default: the common settlement workflow, which needs only the id. */
   terms?(settlement: SettlementRow): Promise<WithdrawalTerms>;
 }
 
-/** The kinds that a process serves. */
+/** The kinds that this process serves, by name. */
 export type Kinds = Readonly<Partial<Record<string, Kind>>>;
 
 /** The kind of a settlement or an attempt. Throws NotFound if this worker does not serve it. */
 export function kindOf(kinds: Kinds, { kind }: Pick<SettlementRow, 'kind'>): Kind {
   const known = kinds[kind];
   if (known !== undefined) return known;
-  throw new DomainError('NotFound', `this worker knows no settlements of kind ${kind}`);
+  throw new DomainError('NotFound', `this worker does not serve settlements of kind ${kind}`);
 }

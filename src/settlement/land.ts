@@ -8,46 +8,46 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { AttemptRow } from '../ledger/settlements/attempts.ts';
 import { createJudge, failureOf, type JudgeDeps, settle } from './record-verdict.ts';
 import { signedAttempt } from './signatures.ts';
-import { notYet } from './state.ts';
+import { retryLater } from './state.ts';
 
 export interface LandingDeps extends JudgeDeps {
-  /** Milliseconds between two checks of a settlement that only an operator can end. Default 15,000. */
-  readonly restMs?: number;
+  /** Time between two checks of a settlement that only an operator can end. Default: 15,000 ms. */
+  readonly recheckMs?: number;
 }
 
 /** Stores the signed bytes, resends them until the chain has a verdict, then stores the verdict. */
 export function createLanding(deps: LandingDeps) {
-  const { ledger, restMs = TIMEOUTS.operatorLookMs } = deps;
+  const { ledger, recheckMs = TIMEOUTS.operatorLookMs } = deps;
   const judge = createJudge(deps);
 
   async function untilSettled(signed: AttemptRow, reporter: LandingReporter): Promise<AttemptRow> {
     const { settlementId, n } = signed;
-    // Read again in each round: the wallet's history may show that the attempt landed under another
-    // signature.
+    // Read the row again in each round: the watch of the wallet may have stored another signature under which the
+    // attempt landed.
     for (let attempt = signed; ; attempt = await ledger.attempts.get(settlementId, n)) {
       const judgement = await judge(attempt, reporter, cancellationSignal());
       if (judgement !== null) return settle(deps, attempt, judgement);
-      await sleep(restMs);
+      await sleep(recheckMs);
     }
   }
 
   async function land(id: string, n: number, signature: string, reporter: LandingReporter): Promise<Landing> {
     const attempt = await signedAttempt(ledger, id, n, signature);
     const ended = attempt.state === 'signed' ? await untilSettled(attempt, reporter) : attempt;
-    return untilOperatorsDecide(ledger, ended, reporter, restMs);
+    return untilOperatorsDecide(ledger, ended, reporter, recheckMs);
   }
 
   return {
     /**
-     * Returns when the attempt is finalized, failed on chain or proved dead, after that is stored. If a dead
-     * attempt turns out to have paid, nothing more is stored or sent. Then it returns only for a composed
-     * attempt that ended without a payment; an operator ends every other case.
+     * Waits until the attempt is finalized, failed on chain or proved dead, and stores that. If a dead attempt turns
+     * out to have paid, nothing more is stored or sent. The call then returns only if a message of our own ended
+     * without a payment; in every other case it waits for an operator.
      */
     async landAttempt(input: SignedStep): Promise<Landing> {
       const { id, n, signature } = input;
       const reporter = new LandingReporter(n, signature);
       try {
-        return await unlessLost(ledger, input, land(id, n, signature, reporter));
+        return await waitIfRowLost(ledger, input, land(id, n, signature, reporter));
       } finally {
         reporter.stop();
       }
@@ -55,20 +55,20 @@ export function createLanding(deps: LandingDeps) {
   };
 }
 
-/** Waits until the run may continue: after a payment by a dead attempt, only if this attempt can never pay. */
+/** Waits until the run may continue. If a dead attempt has paid, it may continue only if this attempt can never pay. */
 async function untilOperatorsDecide(
   ledger: Ledger,
   ended: AttemptRow,
   reporter: LandingReporter,
-  restMs: number,
+  recheckMs: number,
 ): Promise<Landing> {
   for (let attempt = ended; ; attempt = await ledger.attempts.get(attempt.settlementId, attempt.n)) {
     if (attempt.state === 'dead') return landingOf(attempt, false);
     const row = await ledger.settlements.get(attempt.settlementId);
-    const isComposedAnew = attempt.state === 'failed' && attempt.adoptedFrom === null;
-    if (!isPaidByDead(row) || isComposedAnew) return landingOf(attempt, row.status !== 'failed');
+    const isComposedAgain = attempt.state === 'failed' && attempt.adoptedFrom === null;
+    if (!isPaidByDead(row) || isComposedAgain) return landingOf(attempt, row.status !== 'failed');
     reporter.show({ n: attempt.n, status: row.status, reason: row.reason });
-    await sleep(restMs);
+    await sleep(recheckMs);
   }
 }
 
@@ -85,19 +85,20 @@ function landingOf(attempt: AttemptRow, goesOn: boolean): Landing {
 
 /**
  * Handles a run whose signed attempt is missing from the database, because PostgreSQL was restored from an older
- * backup. Pauses all payments and makes the run wait for the row; it never composes again. Rethrows every other error.
+ * backup. Pauses all payments and makes the run wait for the row, so that the run never composes again. Rethrows
+ * every other error.
  */
-export async function unlessLost<T>(ledger: Ledger, remembered: SignedStep, work: Promise<T>): Promise<T> {
+export async function waitIfRowLost<T>(ledger: Ledger, step: SignedStep, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    // Another row of the kind may be missing instead.
-    if (!isDomainError(error, 'NotFound') || error.context['settlementId'] !== remembered.id) throw error;
-    const alarm = lostAlarm(remembered, error);
-    // Raised once per database: after an operator resumes payments, this settlement alone stays stopped.
-    const raised = await ledger.alerts.everRaised(alarm.kind, [remembered.id]);
-    if (!raised.has(remembered.id)) await ledger.pauses.pauseWithAlert(alarm, remembered.id);
-    throw notYet(alarm.kind, alarm.message, TIMEOUTS.operatorLookMs);
+    // NotFound can also be about another row, for example one of the kind.
+    if (!isDomainError(error, 'NotFound') || error.context['settlementId'] !== step.id) throw error;
+    const alarm = lostAlarm(step, error);
+    // Pause only once in each database: after an operator resumes payments, only this settlement stays stopped.
+    const raised = await ledger.alerts.subjectsEverRaised(alarm.kind, [step.id]);
+    if (!raised.has(step.id)) await ledger.pauses.pauseWithAlert(alarm, step.id);
+    throw retryLater(alarm.kind, alarm.message, TIMEOUTS.operatorLookMs);
   }
 }
 
@@ -105,36 +106,36 @@ function lostAlarm({ id, n, signature }: SignedStep, { message }: DomainError): 
   return {
     kind: 'record_lost',
     subject: id,
-    message: `the workflow has signed attempt ${n} as ${signature}, but ${message}: the database was restored from an older backup`,
+    message: `the workflow of settlement ${id} has signed attempt ${n} with signature ${signature}, but ${message}: the database was restored from an older backup`,
     details: { n, signature },
   };
 }
 
-export function createAnswering(deps: JudgeDeps) {
+export function createQuickLanding(deps: JudgeDeps) {
   const { ledger } = deps;
   const judge = createJudge(deps);
 
   /**
-   * Stores the signature and sends the attempt. Returns once a node shows it confirmed, it has ended, or
-   * `withinMs` have passed; the database has the result.
+   * Stores the signature and sends the attempt. Returns when a node reports the attempt as confirmed, when the
+   * attempt has ended, or after `timeoutMs`. The database has the result.
    */
-  return async function answerSoon(
+  return async function landQuickly(
     id: string,
     n: number,
     signature: string,
-    withinMs: number,
+    timeoutMs: number,
   ): Promise<void> {
     const attempt = await signedAttempt(ledger, id, n, signature);
     if (attempt.state !== 'signed') return;
-    const over = new AbortController();
-    const timer = setTimeout(() => over.abort(), withinMs);
-    const show = ({ status }: LandingReport) => void (status === 'confirmed' && over.abort());
-    const signal = AbortSignal.any([over.signal, cancellationSignal()]);
+    const stopper = new AbortController();
+    const timer = setTimeout(() => stopper.abort(), timeoutMs);
+    const show = ({ status }: LandingReport) => void (status === 'confirmed' && stopper.abort());
+    const signal = AbortSignal.any([stopper.signal, cancellationSignal()]);
     try {
       const judgement = await judge(attempt, { begin: show, show }, signal);
       if (judgement !== null) await settle(deps, attempt, judgement);
     } catch (error) {
-      if (!over.signal.aborted) throw error;
+      if (!stopper.signal.aborted) throw error;
     } finally {
       clearTimeout(timer);
     }
@@ -143,44 +144,44 @@ export function createAnswering(deps: JudgeDeps) {
 
 type Status = LandingReport['status'];
 
-/** Heartbeat details: the report, and the status that the workflow has, for the next try of the activity. */
-interface Beat extends LandingReport {
+/** Heartbeat details for the next try of the activity: the report, and the status that the workflow has. */
+interface HeartbeatDetails extends LandingReport {
   readonly signature: string;
   readonly runShows: Status;
 }
 
 /**
- * Reports the wait for a landing: each change in the heartbeat, and held or no longer held by a signal to the
- * workflow. A failed signal is sent again with a later heartbeat. Construct it inside the waiting activity.
+ * Reports the progress of a landing: each change in the heartbeat, and a change of `held` also by a signal to the
+ * workflow. A failed signal is sent again with a later heartbeat. Construct the reporter inside the waiting activity.
  */
 export class LandingReporter {
   readonly #context = Context.current();
   readonly #signature: string;
   readonly #timer: NodeJS.Timeout;
-  /** Callers of this kind wait for `confirmed`, so that status is signalled too. */
+  /** True if callers of this kind wait for `confirmed`, so that this status is signalled too. */
   #answersAtConfirmed = false;
   #report: LandingReport;
-  #runShows: Status;
-  #signalledAt = Number.NEGATIVE_INFINITY;
+  #statusInRun: Status;
+  #lastSignalAt = Number.NEGATIVE_INFINITY;
   /** Status of the last signal, delivered or not. */
-  #signalled: Status | null = null;
+  #lastSignalled: Status | null = null;
 
   constructor(n: number, signature: string) {
     this.#signature = signature;
     this.#report = { n, status: 'sending', reason: null };
-    const last = this.#context.info.heartbeatDetails as Partial<Beat> | undefined;
-    this.#runShows = last?.runShows ?? 'sending';
+    const last = this.#context.info.heartbeatDetails as Partial<HeartbeatDetails> | undefined;
+    this.#statusInRun = last?.runShows ?? 'sending';
     this.#timer = setInterval(() => this.#beat(), TIMEOUTS.heartbeatEveryMs);
   }
 
   /**
-   * Sets the stored status when the wait begins. If callers wait for `confirmed`, the workflow knew it before
-   * the first try. Later tries know only what the last heartbeat contains.
+   * Call this with the stored status when the wait begins. If callers wait for `confirmed`, the workflow already has
+   * that status at the first try. Later tries know only what the last heartbeat contains.
    */
   begin(report: LandingReport, answersAt: AwaitedCommitment): void {
     this.#answersAtConfirmed = answersAt === 'confirmed';
     const isFirst = this.#context.info.attempt === 1;
-    if (this.#answersAtConfirmed && isFirst && report.status === 'confirmed') this.#runShows = 'confirmed';
+    if (this.#answersAtConfirmed && isFirst && report.status === 'confirmed') this.#statusInRun = 'confirmed';
     this.show(report);
   }
 
@@ -195,29 +196,36 @@ export class LandingReporter {
 
   #beat(): void {
     this.#keepRunInformed();
-    const beat: Beat = { ...this.#report, signature: this.#signature, runShows: this.#runShows };
+    const beat: HeartbeatDetails = {
+      ...this.#report,
+      signature: this.#signature,
+      runShows: this.#statusInRun,
+    };
     this.#context.heartbeat(beat);
   }
 
   #keepRunInformed(): void {
     const { status } = this.#report;
-    const shown = status === 'confirmed' && !this.#answersAtConfirmed ? 'sending' : status;
-    // Callers wait for `confirmed`, so its signal skips the pause between two signals.
-    const isAwaited = shown === 'confirmed' && this.#signalled !== shown;
-    const isDue = isAwaited || performance.now() - this.#signalledAt >= TIMEOUTS.landingSignalMs;
-    if (shown !== this.#runShows && isDue) void this.#signal(shown);
+    const visibleStatus = status === 'confirmed' && !this.#answersAtConfirmed ? 'sending' : status;
+    // Callers wait for `confirmed`, so that signal does not wait for the minimum interval between two signals.
+    const isAwaited = visibleStatus === 'confirmed' && this.#lastSignalled !== visibleStatus;
+    const isDue = isAwaited || performance.now() - this.#lastSignalAt >= TIMEOUTS.landingSignalMs;
+    if (visibleStatus !== this.#statusInRun && isDue) void this.#signal(visibleStatus);
   }
 
-  async #signal(shown: Status): Promise<void> {
-    this.#signalledAt = performance.now();
-    this.#signalled = shown;
+  async #signal(visibleStatus: Status): Promise<void> {
+    this.#lastSignalAt = performance.now();
+    this.#lastSignalled = visibleStatus;
     const { client, info, log } = this.#context;
     try {
       const { workflowId = '', runId = '' } = info.workflowExecution ?? {};
       await client.workflow.getHandle(workflowId, runId).signal(LANDING_REPORT, this.#report);
-      this.#runShows = shown;
+      this.#statusInRun = visibleStatus;
     } catch (error) {
-      log.warn('the signal about the progress of a landing did not reach the run', { error });
+      log.warn(
+        'the progress of a landing could not be signalled to the workflow run: a later heartbeat tries again',
+        { error },
+      );
     }
   }
 }

@@ -9,7 +9,7 @@ import { readNonceAccount } from '../solana/nonces/account.ts';
 import { agreedNonces } from '../solana/nonces/survey.ts';
 import { TtlCache } from '../solana/rpc/ttl-cache.ts';
 
-/** No attempt may be prepared now. */
+/** The reason why no attempt can be prepared now. */
 export interface Stop {
   readonly kind: 'held';
   readonly reason: StatusReason;
@@ -31,41 +31,41 @@ export interface NonceLifetimesDeps {
   readonly hotWallet: string;
 }
 
-/** Milliseconds for which preparations share one read of the unproved accounts. */
-const PROOF_SHARED_MS = 1_000;
+/** Preparations share one read of the unproved accounts for this long. */
+const PROOF_TTL_MS = 1_000;
 
 const NO_FREE_NONCE: Stop = {
   kind: 'held',
   reason: {
     code: 'no_free_nonce',
     message:
-      'no nonce account is free: "sluice nonces create --count <count>" makes more, and each is free again once proved advanced',
+      'no nonce account is free: run "sluice nonces create --count <count>" to create more, or wait until used ones are proved to be advanced',
   },
 };
 
 /**
- * Durable nonces of the hot wallet, one account per attempt. Solana plans to retire durable nonces: use them
+ * Durable nonces of the hot wallet, one account for each attempt. Solana plans to retire durable nonces: use them
  * only if signing takes longer than a blockhash is valid.
  */
 export class NonceLifetimes implements Lifetimes {
   readonly #deps: NonceLifetimesDeps;
-  readonly #proofs = new TtlCache<void>(PROOF_SHARED_MS, 1);
+  readonly #proofs = new TtlCache<void>(PROOF_TTL_MS, 1);
 
   constructor(deps: NonceLifetimesDeps) {
     this.#deps = deps;
   }
 
   async next(salt: bigint): Promise<Lifetime | Stop> {
-    const account = (await this.#candidate(salt)) ?? (await this.#proven(salt));
+    const account = (await this.#candidate(salt)) ?? (await this.#candidateAfterProof(salt));
     if (account === undefined || account.nonce === null) return NO_FREE_NONCE;
     const { address, nonce } = account;
     const { chain, ledger, hotWallet } = this.#deps;
-    const [held, [agreed = null]] = await Promise.all([
+    const [reading, [agreed = null]] = await Promise.all([
       chain.accounts([address]),
       agreedNonces(chain.pool, [address]),
     ]);
     if (agreed === null) throw noQuorum(chain, address);
-    const state = readNonceAccount(held.accounts[0] ?? null);
+    const state = readNonceAccount(reading.accounts[0] ?? null);
     if (state?.nonce === nonce && agreed.nonce === nonce && state.authority === hotWallet)
       return { kind: 'nonce', account: address, nonce, slot: agreed.slot };
     await ledger.nonces.markUnproved(address, nonce);
@@ -76,15 +76,18 @@ export class NonceLifetimes implements Lifetimes {
     return this.#deps.ledger.nonces.candidate(this.#deps.hotWallet, salt);
   }
 
-  async #proven(salt: bigint): Promise<NonceAccountRow | undefined> {
+  async #candidateAfterProof(salt: bigint): Promise<NonceAccountRow | undefined> {
     await this.#proofs.get('', () => proveNonces(this.#deps));
     return this.#candidate(salt);
   }
 }
 
-/** Frees each unproved account whose finalized nonce, as agreed by a quorum, differs from the nonce last used. */
+/**
+ * Frees each unproved account whose finalized nonce, on which a quorum agrees, differs from the nonce that was last
+ * used.
+ */
 export async function proveNonces({ ledger, chain, hotWallet }: NonceLifetimesDeps): Promise<void> {
-  const unproved = await ledger.nonces.unproved(hotWallet);
+  const unproved = await ledger.nonces.unprovedAccounts(hotWallet);
   if (unproved.length === 0) return;
   const addresses = unproved.map(({ address }) => address);
   const agreed = await agreedNonces(chain.pool, addresses);
@@ -95,7 +98,7 @@ export async function proveNonces({ ledger, chain, hotWallet }: NonceLifetimesDe
 }
 
 function noQuorum({ pool }: Chain, address: string): DomainError {
-  const message = `fewer than ${pool.quorum} of ${pool.nodes.length} nodes agree on what nonce account ${address} holds`;
+  const message = `fewer than ${pool.quorum} of ${pool.nodes.length} nodes agree on the state of nonce account ${address}`;
   return new DomainError('NoHealthyNode', message);
 }
 

@@ -13,48 +13,53 @@ import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import { recordedError } from '../solana/tx/error.ts';
 import { mayLackUnits } from '../solana/tx/failure-causes.ts';
 import { type AttemptPosition, type Composition, type Kind, type Refusal } from './kind.ts';
-import { type SignHere, signedHere } from './signatures.ts';
-import { notYet, preparationOf } from './state.ts';
+import { type SignHere, signLocally } from './signatures.ts';
+import { preparationOf, retryLater } from './state.ts';
 
-/** Try from which a retryable error is shown. Earlier ones are likely to pass. */
-const TRIES_UNSEEN = 3;
+/** From this try on, a retryable error holds the settlement. Errors of earlier tries are likely to pass. */
+const MIN_TRIES_TO_HOLD = 3;
 
 const CANNOT_PREPARE = 'cannot_prepare';
 
-const TAKEN: StatusReason = {
+const MESSAGE_TAKEN: StatusReason = {
   code: 'message_taken',
   message: 'another settlement already has this transaction',
 };
 
-export interface Preparing {
+export interface PrepareDeps {
   readonly ledger: Ledger;
   readonly kind: Kind;
-  /** Signs with keys of this process before the row is written. Default: the workflow asks for signatures later. */
+  /** Signs with keys of this process before the row is stored. Default: the workflow asks for signatures later. */
   readonly sign?: SignHere | undefined;
 }
 
 /**
- * Prepares the next attempt: composes it, reserves the money, writes the row. A shortage, stop or error that operators
- * already see (`shown`) is retried, so that a long wait adds nothing to the history. A new one is returned.
+ * Prepares the next attempt: composes it, reserves the money, writes the row. If the same shortage, stop or error is
+ * already `displayed` to operators, the activity is retried, so that a long wait adds nothing to the history. A new
+ * one is returned.
  */
 export async function prepareNext(
-  preparing: Preparing,
+  preparing: PrepareDeps,
   settlement: SettlementRow,
-  shown: DisplayedStatus,
+  displayed: DisplayedStatus,
 ): Promise<Preparation> {
   const { id, status, reason } = settlement;
   if (isTerminal(status)) return { kind: 'ended', status, reason };
   const next = new NextAttempt(preparing, settlement);
   try {
     const preparation = await next.prepare().catch((error: unknown) => next.afterRace(error));
-    if (!isSeen(preparation, shown)) return preparation;
+    if (!isDisplayed(preparation, displayed)) return preparation;
   } catch (error) {
     const preparation = await holdForError(preparing.ledger, id, error);
-    if (!isSeen(preparation, shown)) return preparation;
+    if (!isDisplayed(preparation, displayed)) return preparation;
     // The run must not fail: the settlement continues after the cause is fixed.
-    throw mayPass(error) ? error : notYet(CANNOT_PREPARE, messageOf(error), retryDelay());
+    throw mayPass(error) ? error : retryLater(CANNOT_PREPARE, messageOf(error), retryDelayMs());
   }
-  throw notYet(shown.code ?? shown.status, 'it still waits for the same', retryDelay());
+  throw retryLater(
+    displayed.code ?? displayed.status,
+    `settlement ${id} still waits: ${displayed.code ?? displayed.status}`,
+    retryDelayMs(),
+  );
 }
 
 class NextAttempt {
@@ -63,7 +68,7 @@ class NextAttempt {
   readonly #sign: SignHere | undefined;
   readonly #settlement: SettlementRow;
 
-  constructor({ ledger, kind, sign }: Preparing, settlement: SettlementRow) {
+  constructor({ ledger, kind, sign }: PrepareDeps, settlement: SettlementRow) {
     this.#ledger = ledger;
     this.#kind = kind;
     this.#sign = sign;
@@ -76,12 +81,12 @@ class NextAttempt {
     const attempts = await this.#ledger.attempts.of(settlement.id);
     const current = await preparationOf(this.#kind, settlement, attempts);
     if (current !== null) return { kind: 'prepared', attempt: current };
-    waitForFailure(attempts);
-    const begin = () => this.#begin(attempts.length + 1, afterAttempts(attempts));
-    return this.#kind.paced === undefined ? begin() : this.#kind.paced(begin);
+    waitAfterFailure(attempts);
+    const begin = () => this.#begin(attempts.length + 1, pricingAfter(attempts));
+    return this.#kind.whenReady === undefined ? begin() : this.#kind.whenReady(begin);
   }
 
-  /** Uses the attempt of a concurrent run that was faster. Rethrows every other error. */
+  /** Returns the attempt that a concurrent run prepared first. Rethrows every other error. */
   async afterRace(error: unknown): Promise<Preparation> {
     if (!isDomainError(error, 'IllegalTransition')) throw error;
     const settlement = await this.#ledger.settlements.get(this.#settlement.id);
@@ -92,27 +97,30 @@ class NextAttempt {
     return { kind: 'prepared', attempt };
   }
 
-  /** Composes until message and nonce account are unique, and writes the attempt; or returns the refusal. */
-  async #begin(n: number, after: Earlier): Promise<Preparation> {
+  /**
+   * Composes until message and nonce account are unique, and stores the attempt. Returns the refusal if there is one.
+   */
+  async #begin(n: number, pricing: AttemptPricing): Promise<Preparation> {
     for (let turn = 0; ; turn += 1) {
       const salt = saltOf(this.#settlement.id, n, turn);
-      const composition = await this.#kind.compose(this.#settlement, { n, salt, ...after }).catch(holdForFee);
-      if (composition.kind !== 'composed') return this.#turnAway(composition, n, after);
-      const written = await this.#write(composition);
-      if (written === 'taken' && composition.attempt.adoptedFrom !== null)
-        return this.#turnAway({ kind: 'rejected', reason: TAKEN }, n, after);
-      if (written === 'taken') continue;
-      if (written.kind === 'stopped')
-        return this.#turnAway({ kind: 'held', reason: written.reason }, n, after);
-      if (written.kind === 'short')
-        return this.#turnAway({ kind: 'awaiting_funds', reason: shortOf(written) }, n, after);
-      const attempt = await preparationOf(this.#kind, this.#settlement, [written.attempt]);
+      const composition = await this.#kind
+        .compose(this.#settlement, { n, salt, ...pricing })
+        .catch(holdForFee);
+      if (composition.kind !== 'composed') return this.#refuse(composition, n, pricing);
+      const stored = await this.#store(composition);
+      if (stored === 'taken' && composition.attempt.adoptedFrom !== null)
+        return this.#refuse({ kind: 'rejected', reason: MESSAGE_TAKEN }, n, pricing);
+      if (stored === 'taken') continue;
+      if (stored.kind === 'stopped') return this.#refuse({ kind: 'held', reason: stored.reason }, n, pricing);
+      if (stored.kind === 'short')
+        return this.#refuse({ kind: 'awaiting_funds', reason: shortageReason(stored) }, n, pricing);
+      const attempt = await preparationOf(this.#kind, this.#settlement, [stored.attempt]);
       if (attempt !== null) return { kind: 'prepared', attempt };
     }
   }
 
   /** `taken`: another attempt has this message or this nonce account, so the caller composes again. */
-  async #write({
+  async #store({
     attempt: composed,
     reservations,
   }: Extract<Composition, { kind: 'composed' }>): Promise<
@@ -120,7 +128,7 @@ class NextAttempt {
   > {
     const sign = this.#sign;
     const attempt =
-      sign === undefined ? composed : await signedHere(this.#kind, this.#settlement, composed, sign);
+      sign === undefined ? composed : await signLocally(this.#kind, this.#settlement, composed, sign);
     try {
       const result = await this.#ledger.attempts.prepare(attempt, reservations);
       return result.kind === 'nonce_taken' ? 'taken' : result;
@@ -130,18 +138,18 @@ class NextAttempt {
     }
   }
 
-  async #turnAway({ kind, reason }: Refusal, n: number, after: Earlier): Promise<Preparation> {
+  async #refuse({ kind, reason }: Refusal, n: number, pricing: AttemptPricing): Promise<Preparation> {
     const { settlements } = this.#ledger;
     const { id } = this.#settlement;
     if (kind === 'needless') {
       const dropped = await settlements.drop(id, reason);
       return { kind: 'ended', status: dropped.status, reason: dropped.reason };
     }
-    const moved = await settlements.move(id, kind, reason).catch(unlessRestored);
-    if ('hold' in moved) return this.#turnAway({ kind: 'held', reason: moved.hold }, n, after);
-    // The confirmation may have arrived between the check and the move, and is not sent again.
+    const moved = await settlements.move(id, kind, reason).catch(holdIfRestored);
+    if ('hold' in moved) return this.#refuse({ kind: 'held', reason: moved.hold }, n, pricing);
+    // Check again: the confirmation may have arrived between the first check and the move, and is not sent again.
     if (kind === 'awaiting_confirmation' && (await this.#kind.isConfirmed?.(moved)) === true)
-      return this.#begin(n, after);
+      return this.#begin(n, pricing);
     // A settlement paid by a dead attempt was not moved.
     if (isPaidByDead(moved)) return { kind: 'waiting', status: 'held', reason: moved.reason };
     return kind === 'rejected'
@@ -150,20 +158,29 @@ class NextAttempt {
   }
 }
 
-type Earlier = Pick<AttemptPosition, 'lastPrice' | 'minUnits'>;
+type AttemptPricing = Pick<AttemptPosition, 'lastPrice' | 'minUnits'>;
 
-/** Raises the price only after an attempt that did not land. A failed attempt was in a block. */
-function afterAttempts(attempts: readonly AttemptRow[]): Earlier {
+/**
+ * Raises the price only after an attempt that did not land. A failed attempt was in a block, so its price was
+ * sufficient.
+ */
+function pricingAfter(attempts: readonly AttemptRow[]): AttemptPricing {
   const last = attempts.at(-1);
   const lastPrice = last?.state === 'dead' ? last.computeUnitPriceMicroLamports : null;
   const failed = attempts.filter(({ state }) => state === 'failed');
   if (failed.length === 0) return { lastPrice };
-  const short = failed.filter(({ error }) => mayLackUnits(recordedError(error ?? '')));
-  return { lastPrice, minUnits: Math.max(0, ...short.map((one) => 2 * one.computeUnitLimit)) };
+  const lackingUnits = failed.filter(({ error }) => mayLackUnits(recordedError(error ?? '')));
+  return {
+    lastPrice,
+    minUnits: Math.max(0, ...lackingUnits.map(({ computeUnitLimit }) => 2 * computeUnitLimit)),
+  };
 }
 
-/** Throws until the wait after the last failure is over. The attempt row has its start, so a crash loses no timer. */
-function waitForFailure(attempts: readonly AttemptRow[]): void {
+/**
+ * Throws until the wait after the last failure is over. The row of the attempt has the start of the wait, so a crash
+ * loses no timer.
+ */
+function waitAfterFailure(attempts: readonly AttemptRow[]): void {
   const failed = attempts.filter(({ state }) => state === 'failed');
   const { n = 0, endedAt = null } = failed.at(-1) ?? {};
   if (endedAt === null || n !== attempts.length) return;
@@ -171,8 +188,8 @@ function waitForFailure(attempts: readonly AttemptRow[]): void {
   const leftMs = endedAt.getTime() + waitMs - Date.now();
   // A clock far behind the database's clock cannot measure the wait.
   if (leftMs <= 0 || leftMs > 2 * waitMs) return;
-  const message = `attempt ${n} failed on chain: the next one follows in ${Math.ceil(leftMs / 1_000)} s`;
-  throw notYet(ATTEMPT_FAILED, message, Math.min(leftMs, retryDelay()));
+  const message = `attempt ${n} failed on chain: the next attempt follows in ${Math.ceil(leftMs / 1_000)} s`;
+  throw retryLater(ATTEMPT_FAILED, message, Math.min(leftMs, retryDelayMs()));
 }
 
 /** Holds a settlement whose fee is above the configured bound, until the fee falls or an operator raises the bound. */
@@ -182,15 +199,15 @@ function holdForFee(error: unknown): Refusal {
 }
 
 /** Why the settlement cannot be rejected yet: an attempt lost in a database restore may have paid it. */
-function unlessRestored(error: unknown): { readonly hold: StatusReason } {
+function holdIfRestored(error: unknown): { readonly hold: StatusReason } {
   if (!isDomainError(error, 'RecordInDoubt')) throw error;
   return { hold: { code: String(error.context['reason']), message: error.message } };
 }
 
-/** `awaiting_confirmation` is never a retry: the run itself waits for the customer. */
-function isSeen(preparation: Preparation, shown: DisplayedStatus): boolean {
+/** `awaiting_confirmation` is always returned, because the run itself waits for the customer. */
+function isDisplayed(preparation: Preparation, displayed: DisplayedStatus): boolean {
   if (preparation.kind !== 'waiting' || preparation.status === 'awaiting_confirmation') return false;
-  return preparation.status === shown.status && preparation.reason.code === shown.code;
+  return preparation.status === displayed.status && preparation.reason.code === displayed.code;
 }
 
 /**
@@ -200,7 +217,7 @@ function isSeen(preparation: Preparation, shown: DisplayedStatus): boolean {
 async function holdForError(ledger: Ledger, id: string, error: unknown): Promise<Preparation> {
   if (error instanceof ApplicationFailure) throw error;
   if (isDomainError(error, 'IllegalTransition') || isDomainError(error, 'SigningRefused')) throw error;
-  if (mayPass(error) && activityInfo().attempt < TRIES_UNSEEN) throw error;
+  if (mayPass(error) && activityInfo().attempt < MIN_TRIES_TO_HOLD) throw error;
   const message = messageOf(error);
   const reason: StatusReason = { code: CANNOT_PREPARE, message };
   const held = await ledger.settlements.move(id, 'held', reason);
@@ -211,13 +228,13 @@ function mayPass(error: unknown): boolean {
   return !isDomainError(error) || error.retryable;
 }
 
-function shortOf({ wallet, asset, missing }: Extract<PrepareResult, { kind: 'short' }>): StatusReason {
-  const lack = describeAmount({ asset, amount: missing.toString() });
-  return { code: 'insufficient_funds', message: `wallet ${wallet} lacks ${lack}` };
+function shortageReason({ wallet, asset, missing }: Extract<PrepareResult, { kind: 'short' }>): StatusReason {
+  const missingAmount = describeAmount({ asset, amount: missing.toString() });
+  return { code: 'insufficient_funds', message: `wallet ${wallet} lacks ${missingAmount}` };
 }
 
-// Grows to six times the first delay: a wait of days asks the chain about twice a minute.
-function retryDelay(): number {
+// Grows to six times the first delay, so that a wait of days asks the chain only about twice a minute.
+function retryDelayMs(): number {
   return TIMEOUTS.prepareAgainMs * Math.min(6, activityInfo().attempt);
 }
 

@@ -2,7 +2,7 @@ import { base58, base64 } from '@scure/base';
 import { DomainError } from '../domain/errors.ts';
 import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
 import type { LandingReport } from '../domain/steps.ts';
-import { isDatabaseAway } from '../ledger/connection.ts';
+import { isDatabaseUnavailable } from '../ledger/connection.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { AttemptOutcome, AttemptRow } from '../ledger/settlements/attempts.ts';
 import type { SettlementRow, Settlements } from '../ledger/settlements/settlements.ts';
@@ -15,7 +15,7 @@ import type { AttemptProgress, LandingHooks, LandingOutcome } from '../solana/pr
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { TtlCache } from '../solana/rpc/ttl-cache.ts';
 import { recordedError } from '../solana/tx/error.ts';
-import { describeFailure, mayPass } from '../solana/tx/failure-causes.ts';
+import { canSucceedLater, describeFailure } from '../solana/tx/failure-causes.ts';
 import { assembleTransaction } from '../solana/tx/transfer.ts';
 import { type Kinds, kindOf } from './kind.ts';
 import type { LandingReporter } from './land.ts';
@@ -31,31 +31,37 @@ export interface JudgeDeps {
 type ProgressReporter = Pick<LandingReporter, 'begin' | 'show'>;
 
 export function createJudge(deps: JudgeDeps) {
-  const parts: Parts = {
+  const parts: JudgeParts = {
     ...deps,
-    paid: new DeadAttemptPayments(deps.ledger.settlements),
+    payments: new DeadAttemptPayments(deps.ledger.settlements),
     sameMessage: new SameMessage(deps.ledger, deps.chain),
   };
   return (attempt: AttemptRow, reporter: ProgressReporter, signal: AbortSignal) =>
-    judged(parts, attempt, reporter, signal);
+    followAttempt(parts, attempt, reporter, signal);
 }
 
-interface Parts extends JudgeDeps {
-  readonly paid: DeadAttemptPayments;
+interface JudgeParts extends JudgeDeps {
+  readonly payments: DeadAttemptPayments;
   readonly sameMessage: SameMessage;
 }
 
-/** How an attempt ended. After a restore, a dead attempt also has proof that its message landed under no signature. */
+/**
+ * How an attempt ended. `ofMessage` is the proof that the message of a dead attempt landed under no signature; null
+ * if none was needed.
+ */
 export type Judgement = LandingOutcome & { readonly ofMessage: MessageProof | null };
 
-/** Follows an attempt to a verdict. Null if its signature is dead, but its message may have landed under another. */
-async function judged(
-  deps: Parts,
+/**
+ * Follows an attempt until there is a verdict. Null if the signed attempt can no longer land, but its message may
+ * have landed under another signature.
+ */
+async function followAttempt(
+  deps: JudgeParts,
   attempt: AttemptRow,
   reporter: ProgressReporter,
   signal: AbortSignal,
 ): Promise<Judgement | null> {
-  const { ledger, watcher, paid } = deps;
+  const { ledger, watcher, payments } = deps;
   const { settlementId, n, signature, state } = attempt;
   if (signature === null || state !== 'signed')
     throw new DomainError('IllegalTransition', `attempt ${settlementId}/${n} is not signed`);
@@ -67,7 +73,7 @@ async function judged(
   const hooks: LandingHooks = {
     signal,
     answersAt,
-    maySend: sendingOf(deps, row, n, reporter),
+    maySend: sendGuard(deps, row, n, reporter),
     onProgress: async (progress) => {
       const report = reportOf(n, progress);
       const noted = await ledger.settlements.note(settlementId, report.status, report.reason);
@@ -78,7 +84,7 @@ async function judged(
   };
   const watched = { ...attemptOfRow(attempt, signature), raw: bytesOf(attempt) };
   const watch = () => watcher.watch(watched, hooks, start);
-  const outcome = await paid.during(settlementId, watch);
+  const outcome = await payments.during(settlementId, watch);
   const message = await verdictOnMessage(deps, attempt, outcome);
   if (message.unproved !== null) {
     await hooks.onProgress({ status: 'held', reason: message.unproved });
@@ -88,13 +94,21 @@ async function judged(
   return { ...outcome, ofMessage: message.proof };
 }
 
-/** Returns whether the bytes may be sent now. They may not while a dead attempt has paid the settlement. */
-function sendingOf({ ledger, paid }: Parts, row: SettlementRow, n: number, reporter: ProgressReporter) {
+/**
+ * Returns a function that checks whether the bytes may be sent now. They must not be sent while a dead attempt has
+ * paid the settlement.
+ */
+function sendGuard(
+  { ledger, payments }: JudgeParts,
+  row: SettlementRow,
+  n: number,
+  reporter: ProgressReporter,
+) {
   let stopped = isPaidByDead(row) ? row.reason : null;
   return async (): Promise<boolean> => {
     const before = stopped;
-    stopped = before && (await stopOf(ledger, row.id, before));
-    stopped ??= await paid.reasonFor(row.id);
+    stopped = before && (await paidByDeadReason(ledger, row.id, before));
+    stopped ??= await payments.reasonFor(row.id);
     const reason = stopped;
     if (reason !== null) reporter.show({ n, status: 'held', reason });
     else if (before !== null) reporter.show({ n, status: 'sending', reason });
@@ -102,26 +116,30 @@ function sendingOf({ ledger, paid }: Parts, row: SettlementRow, n: number, repor
   };
 }
 
-/** Why a settlement paid by a dead attempt is not sent, or null after an operator has cleared it. */
-async function stopOf(ledger: Ledger, id: string, before: StatusReason): Promise<StatusReason | null> {
+/** Why a settlement that a dead attempt has paid is not sent; null after an operator has cleared it. */
+async function paidByDeadReason(
+  ledger: Ledger,
+  id: string,
+  before: StatusReason,
+): Promise<StatusReason | null> {
   const read = async () => {
     const row = await ledger.settlements.get(id);
     return isPaidByDead(row) ? row.reason : null;
   };
-  return read().catch(unlessAway(before));
+  return read().catch(lastIfAway(before));
 }
 
-/** For `catch`: `last` while PostgreSQL does not answer. Throws any other error. */
-function unlessAway<T>(last: T): (error: unknown) => T {
+/** Handler for `catch`: returns `last` while PostgreSQL does not answer, and throws any other error. */
+function lastIfAway<T>(last: T): (error: unknown) => T {
   return (error) => {
-    if (isDatabaseAway(error)) return last;
+    if (isDatabaseUnavailable(error)) return last;
     throw error;
   };
 }
 
 /** Whether the message of a dead attempt may have landed under another signature. */
 async function verdictOnMessage(
-  { ledger, chain, sameMessage }: Parts,
+  { ledger, chain, sameMessage }: JudgeParts,
   attempt: AttemptRow,
   { verdict, evidence }: LandingOutcome,
 ): Promise<MessageVerdict> {
@@ -130,7 +148,7 @@ async function verdictOnMessage(
   return sameMessage.judge(attempt, evidence);
 }
 
-/** Keeps the alert open while the end of the attempt cannot be determined. */
+/** Keeps the alert open while the outcome of the attempt cannot be determined. */
 function evidenceAlert(ledger: Ledger, subject: string, isOpen: boolean) {
   const kind = 'evidence_missing';
   let open = isOpen;
@@ -141,9 +159,10 @@ function evidenceAlert(ledger: Ledger, subject: string, isOpen: boolean) {
   };
 }
 
-/** Progress stored by an earlier wait, for example of a worker that died. */
+/** Progress that an earlier wait stored, for example in a worker that crashed. */
 function attemptProgress({ status, reason }: SettlementRow): AttemptProgress {
-  if (status === 'held') return { status, reason: reason?.message ?? 'held without a reason' };
+  if (status === 'held')
+    return { status, reason: reason?.message ?? 'the settlement is held without a reason' };
   return { status: status === 'confirmed' ? status : 'sending', reason: null };
 }
 
@@ -162,7 +181,7 @@ export async function settle(
   { verdict, evidence, times, spending, ofMessage }: Judgement,
 ): Promise<AttemptRow> {
   const kind = kindOf(kinds, attempt);
-  const landed = verdict.kind === 'landed' ? await kind.landed?.(attempt, spending) : undefined;
+  const landed = verdict.kind === 'landed' ? await kind.landedAmounts?.(attempt, spending) : undefined;
   const amountReceived = landed?.amountReceived ?? null;
   const settled = await ledger.attempts.settle(attempt.settlementId, attempt.n, {
     ...(attempt.signature === null ? {} : { signature: attempt.signature }),
@@ -173,7 +192,7 @@ export async function settle(
     ...costOf(attempt, landed?.movedLamports ?? 0n, spending),
     proof: proofOf(attempt, { evidence, times, ofMessage }),
   });
-  await kind.afterwards?.(settled);
+  await kind.afterAttemptEnd?.(settled);
   return settled;
 }
 
@@ -193,7 +212,7 @@ function failedOutcome(
   attempt: AttemptRow,
   error: string,
 ): Pick<AttemptOutcome, 'error' | 'reason' | 'mayPass'> {
-  const canPass = mayPass(recordedError(error), base64.decode(attempt.message));
+  const canPass = canSucceedLater(recordedError(error), base64.decode(attempt.message));
   return { error, reason: failureOf(attempt, error), mayPass: canPass };
 }
 
@@ -202,7 +221,7 @@ export function failureOf({ message }: AttemptRow, error: string | null): Status
   return { code: 'failed_on_chain', message: text };
 }
 
-/** Fee and rent that were paid, as far as the nodes report them. */
+/** The fee and rent that were paid, as far as the nodes report them. */
 function costOf(
   { rentLamports: planned }: AttemptRow,
   movedLamports: bigint,
@@ -217,8 +236,9 @@ function costOf(
 }
 
 /**
- * Checks that a quorum of nodes still serves the pool's cluster, and that the database belongs to it. Call it before
- * an attempt is declared dead or judged: the address of a node or database may lead elsewhere while a process runs.
+ * Checks that a quorum of nodes still serves the cluster of the pool, and that the database belongs to it. Call this
+ * before an attempt is declared dead or judged: while a process runs, the address of a node or database can begin to
+ * lead elsewhere.
  * @throws NoHealthyNode
  * @throws WrongCluster
  */
@@ -230,18 +250,18 @@ export async function confirmOneCluster(
   await ledger.cluster.check(pool.genesisHash);
 }
 
-/** Milliseconds for which all watches of this process share one query. Equals the interval of resending. */
-const SHARED_MS = 2_000;
+/** All watches of this process share one query for this long. Equal to the interval of resending. */
+const PAYMENTS_TTL_MS = 2_000;
 
-/** Reports to the watches of this process whether a dead attempt has paid their settlement. */
+/** Finds out for the watches of this process whether a dead attempt has paid their settlement. */
 class DeadAttemptPayments {
-  readonly #record: Pick<Settlements, 'paidByDead'>;
+  readonly #settlements: Pick<Settlements, 'paidByDead'>;
   readonly #watched = new Map<symbol, string>();
-  readonly #asked = new TtlCache<ReadonlyMap<string, StatusReason>>(SHARED_MS, 1);
-  #known: ReadonlyMap<string, StatusReason> = new Map();
+  readonly #queries = new TtlCache<ReadonlyMap<string, StatusReason>>(PAYMENTS_TTL_MS, 1);
+  #lastResult: ReadonlyMap<string, StatusReason> = new Map();
 
-  constructor(record: Pick<Settlements, 'paidByDead'>) {
-    this.#record = record;
+  constructor(settlements: Pick<Settlements, 'paidByDead'>) {
+    this.#settlements = settlements;
   }
 
   /** Includes the settlement in the shared query until `wait` has ended. */
@@ -256,12 +276,12 @@ class DeadAttemptPayments {
   }
 
   /**
-   * Why a settlement paid by a dead attempt is held, or null; at most two seconds old. While PostgreSQL does not
-   * answer, the last result counts.
+   * Why a settlement that a dead attempt has paid is held, or null; at most two seconds old. While PostgreSQL does
+   * not answer, the last result is returned.
    */
   async reasonFor(id: string): Promise<StatusReason | null> {
-    const ask = () => this.#record.paidByDead([...this.#watched.values()]);
-    this.#known = await this.#asked.get('', ask).catch(unlessAway(this.#known));
-    return this.#known.get(id) ?? null;
+    const ask = () => this.#settlements.paidByDead([...this.#watched.values()]);
+    this.#lastResult = await this.#queries.get('', ask).catch(lastIfAway(this.#lastResult));
+    return this.#lastResult.get(id) ?? null;
   }
 }

@@ -10,27 +10,27 @@ import { examineUnsigned, unsignedCache } from '../solana/proof/investigate-unsi
 /** Proof that a message landed under no signature, and when the nodes were asked. */
 export type MessageProof = (Evidence | NonceEvidence) & InvestigationTimes;
 
-/** `unproved`: why another signature may have landed, or null. `proof`: set if a proof was needed. */
+/** `unproved`: why the message may have landed under another signature, or null. `proof`: null if none was needed. */
 export type MessageVerdict =
   | { readonly unproved: string }
   | { readonly unproved: null; readonly proof: MessageProof | null };
 
 const PROOFS_AT_ONCE = 4;
-/** Limit on queued proofs. Settlements beyond it stay held and try again later. */
-const MAX_WAITING = 64;
-const SURE: MessageVerdict = { unproved: null, proof: null };
+/** Settlements whose proof does not fit into the queue stay held and try again later. */
+const MAX_QUEUED_PROOFS = 64;
+const NOT_LANDED: MessageVerdict = { unproved: null, proof: null };
 
 /**
- * Checks whether an attempt landed under another signature than the stored one. A randomized signer returns a
- * new signature each time, and the chain accepts only one transaction per message. Of our signatures only the
- * first stored one is sent, but a restored database may have lost it. A buyer may send any of its own.
+ * Checks whether an attempt landed under another signature than the stored one. A randomized signer returns a new
+ * signature each time, and the chain accepts only one transaction for each message. Of our own signatures only the
+ * first stored one is sent, but a restored database can have lost that one. A buyer can send any of theirs.
  * Source: docs/decisions/0017-signatures.md.
  */
 export class SameMessage {
   readonly #ledger: Ledger;
   readonly #chain: Chain;
   readonly #cache = unsignedCache();
-  /** A proof reads the accounts of a minute of blocks; concurrent proofs share them. */
+  /** Each proof reads the accounts of a minute of blocks; concurrent proofs share them. */
   readonly #proofs = pLimit(PROOFS_AT_ONCE);
 
   constructor(ledger: Ledger, chain: Chain) {
@@ -41,12 +41,12 @@ export class SameMessage {
   async judge(attempt: AttemptRow, evidence: Evidence | NonceEvidence): Promise<MessageVerdict> {
     if ('use' in evidence && evidence.use !== null) return this.#byUse(attempt, evidence.use.signature);
     const { adoptedFrom, generation } = attempt;
-    const isWhole = await this.#ledger.continuity.isUnbrokenSince(generation);
-    if (isWhole && adoptedFrom === null) return SURE;
-    const cause = isWhole ? SIGNED_TWICE : RESTORED;
-    if (this.#proofs.pendingCount >= MAX_WAITING)
+    const isUnbroken = await this.#ledger.continuity.isUnbrokenSince(generation);
+    if (isUnbroken && adoptedFrom === null) return NOT_LANDED;
+    const cause = isUnbroken ? SIGNED_TWICE_CAUSE : RESTORE_CAUSE;
+    if (this.#proofs.pendingCount >= MAX_QUEUED_PROOFS)
       return {
-        unproved: `${cause}, and ${MAX_WAITING} other proofs are queued: Sluice tries again later`,
+        unproved: `${cause}, and ${MAX_QUEUED_PROOFS} other proofs are queued: Sluice tries again later`,
       };
     return this.#proofs(() => this.#byBlocks(attempt, cause));
   }
@@ -54,14 +54,14 @@ export class SameMessage {
   async #byUse({ messageHash }: AttemptRow, signature: string): Promise<MessageVerdict> {
     const parties = await partiesOf(this.#chain.pool, signature, verifySignature);
     if (parties === null)
-      return { unproved: `no node returns the transaction ${signature}, which used its nonce` };
+      return { unproved: `no node returns transaction ${signature}, which used the nonce of the attempt` };
     return parties.messageHash === messageHash
-      ? { unproved: `its message has landed as ${signature}` }
-      : SURE;
+      ? { unproved: `the message of the attempt has landed with signature ${signature}` }
+      : NOT_LANDED;
   }
 
   async #byBlocks(row: AttemptRow, cause: string): Promise<MessageVerdict> {
-    const unproved = `${cause}, and no proof shows yet that its message has not landed under another signature`;
+    const unproved = `${cause}, and it is not proved yet that the message has not landed under another signature`;
     const found = await examineUnsigned(this.#chain, row, this.#cache, verifySignature);
     if (found?.verdict.kind === 'dead')
       return { unproved: null, proof: { ...found.times, ...found.evidence } };
@@ -69,5 +69,5 @@ export class SameMessage {
   }
 }
 
-const RESTORED = 'the database was restored from a backup since then';
-const SIGNED_TWICE = 'the caller that composed its message may have signed it twice';
+const RESTORE_CAUSE = 'the database was restored from a backup after the attempt was prepared';
+const SIGNED_TWICE_CAUSE = 'the caller that composed the message may have signed it twice';

@@ -7,7 +7,7 @@ import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import { verifySignature } from '../signing/ed25519.ts';
 import type { Kind } from './kind.ts';
 
-/** The attempt with this fee payer's signature, or with the signature that was stored first. */
+/** Returns the attempt with this signature of the fee payer, or with the signature that was stored first. */
 export async function signedAttempt(
   ledger: Ledger,
   id: string,
@@ -15,34 +15,44 @@ export async function signedAttempt(
   signature: string,
 ): Promise<AttemptRow> {
   const stored = await ledger.attempts.get(id, n);
-  if (stored.signature !== null && stored.signature !== signature && !isSigned(stored, signature))
-    throw new DomainError('NotFound', `the database has ${stored.signature} as attempt ${id}/${n}`, {
-      settlementId: id,
-      n,
-    });
-  const attempt = stored.state === 'prepared' ? await storeBytes(ledger, stored, signature) : stored;
+  if (stored.signature !== null && stored.signature !== signature && !isByFeePayer(stored, signature))
+    throw new DomainError(
+      'NotFound',
+      `attempt ${id}/${n} has signature ${stored.signature} in the database, not ${signature}`,
+      {
+        settlementId: id,
+        n,
+      },
+    );
+  const attempt = stored.state === 'prepared' ? await storeValidSignature(ledger, stored, signature) : stored;
   if (attempt.state === 'prepared' && attempt.signature !== null)
     throw new DomainError('IllegalTransition', `attempt ${id}/${n} is not signed by all of its signers`);
   return attempt;
 }
 
-async function storeBytes(ledger: Ledger, attempt: AttemptRow, signature: string): Promise<AttemptRow> {
+async function storeValidSignature(
+  ledger: Ledger,
+  attempt: AttemptRow,
+  signature: string,
+): Promise<AttemptRow> {
   const { settlementId, n, signers } = attempt;
-  if (!isSigned(attempt, signature)) {
+  if (!isByFeePayer(attempt, signature)) {
     throw new DomainError(
       'SigningRefused',
-      `the signature for ${settlementId}/${n} is not one of ${signers[0]}`,
+      `the signature for attempt ${settlementId}/${n} is not a valid signature by ${signers[0]}`,
     );
   }
   return ledger.attempts.storeSignature(settlementId, n, signature);
 }
 
-/** Accepts any valid signature of the fee payer: it may differ at each signing, and the stored one counts. */
-function isSigned(attempt: AttemptRow, signature: string): boolean {
+/**
+ * True for any valid signature of the fee payer: each signing can return a different one, and the stored one counts.
+ */
+function isByFeePayer(attempt: AttemptRow, signature: string): boolean {
   return signerOf(attempt, signature) === attempt.signers[0];
 }
 
-/** The signer of the attempt whose signature (base58) this is, or undefined. */
+/** The signer of the attempt that gave this base58 signature, or undefined. */
 export function signerOf(
   { message, signers }: Pick<AttemptRow, 'message' | 'signers'>,
   signature: string,
@@ -58,7 +68,7 @@ export type SignHere = (task: SigningTask) => Promise<{ readonly signature: stri
  * Adds the signatures of this process to the attempt, so that it is stored signed, which saves a database transaction.
  * If PostgreSQL refuses the attempt, for example during a pause, the signatures are dropped and no node receives them.
  */
-export async function signedHere(
+export async function signLocally(
   kind: Pick<Kind, 'tasks'>,
   settlement: SettlementRow,
   attempt: NewAttempt,
@@ -69,10 +79,14 @@ export async function signedHere(
   const [signature = null] = signatures;
   const tasks = (await kind.tasks?.(settlement, { ...attempt, signatures, signature })) ?? [];
   for (const task of tasks) {
-    const { signature: made } = await sign(task);
-    const place = attempt.signers.indexOf(signerOf(attempt, made) ?? '');
-    if (place < 0) throw new DomainError('SigningRefused', `key ${task.key} is not one of its signers`);
-    signatures = signatures.with(place, made);
+    const { signature: localSignature } = await sign(task);
+    const signerIndex = attempt.signers.indexOf(signerOf(attempt, localSignature) ?? '');
+    if (signerIndex < 0)
+      throw new DomainError(
+        'SigningRefused',
+        `key ${task.key} is not a signer of attempt ${attempt.settlementId}/${attempt.n}`,
+      );
+    signatures = signatures.with(signerIndex, localSignature);
   }
   return { ...attempt, signatures, isSignedHere: true };
 }

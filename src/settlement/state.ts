@@ -3,11 +3,11 @@ import { isDomainError } from '../domain/errors.ts';
 import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
 import type { PreparedAttempt, SettlementState } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { type AttemptRow, MAY_HAVE_PAID } from '../ledger/settlements/attempt-row.ts';
+import { type AttemptRow, POSSIBLY_PAID_STATES } from '../ledger/settlements/attempt-row.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import type { Kind } from './kind.ts';
 
-/** State that an earlier run left. `attempt` is null if there is none, or if it must not be signed any more. */
+/** State that earlier runs left. `attempt` is null if there is none, or if the attempt must no longer be signed. */
 export async function stateOf(
   ledger: Ledger,
   settlement: SettlementRow,
@@ -20,8 +20,8 @@ export async function stateOf(
   return { status, reason, attempt: goesOn ? attempt : null };
 }
 
-/** Holds the settlement with the reason. Its attempts stay unchanged, and so does a settlement that has ended. */
-export async function setAside(ledger: Ledger, id: string, reason: StatusReason): Promise<void> {
+/** Holds the settlement with this reason. Does not change its attempts, or a settlement that has ended. */
+export async function holdUnlessEnded(ledger: Ledger, id: string, reason: StatusReason): Promise<void> {
   try {
     await ledger.settlements.move(id, 'held', reason);
   } catch (error) {
@@ -29,9 +29,12 @@ export async function setAside(ledger: Ledger, id: string, reason: StatusReason)
   }
 }
 
-/** The attempt that has paid or may land; at most one exists. For a failed settlement, the attempt that failed. */
+/**
+ * The attempt that has paid or can land, of which there is at most one. For a failed settlement, the attempt that
+ * failed.
+ */
 function currentAttempt({ status }: SettlementRow, rows: readonly AttemptRow[]): AttemptRow | null {
-  const current = rows.find(({ state }) => MAY_HAVE_PAID.includes(state));
+  const current = rows.find(({ state }) => POSSIBLY_PAID_STATES.includes(state));
   return current ?? (status === 'failed' ? rows.findLast(({ state }) => state === 'failed') : null) ?? null;
 }
 
@@ -58,8 +61,8 @@ export async function preparationOf(
   return { ...prepared, tasks, ...(missing > tasks.length ? { isAwaited: true } : {}) };
 }
 
-/** An expected wait: retried after `delayMs`, never logged as an error. */
-export function notYet(code: string, message: string, delayMs: number): ApplicationFailure {
+/** Failure for an expected wait: Temporal retries the activity after `delayMs`, and does not log an error. */
+export function retryLater(code: string, message: string, delayMs: number): ApplicationFailure {
   return ApplicationFailure.create({
     message,
     type: code,

@@ -1,5 +1,5 @@
 /*
- * Loads the dispatcher of Node.js's own fetch. If the package undici is loaded first, fetch uses that package's
- * dispatcher, which refuses a Content-Length header set by the caller, as @solana/kit sets it.
+ * Loads the dispatcher of Node.js's own fetch. If the package undici were loaded first, fetch would use that package's
+ * dispatcher, which refuses the Content-Length header that @solana/kit sets.
  */
 new Headers();

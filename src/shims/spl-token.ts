@@ -1,4 +1,4 @@
-// The only import of @solana/spl-token, which loads bigint-buffer and would print its warning.
+// Import @solana/spl-token only through this module: it loads bigint-buffer, whose warning is suppressed here.
 import { restoreWarnings } from './bigint-buffer-warning.ts';
 
 export * from '@solana/spl-token';

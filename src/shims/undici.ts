@@ -1,4 +1,4 @@
-// The only import of undici. It keeps the global fetch on Node.js's own dispatcher.
+// Import undici only through this module, so that the global fetch keeps Node.js's own dispatcher.
 import './node-fetch.ts';
 
 export { Agent, type Dispatcher, Pool, request } from 'undici';

@@ -4,18 +4,20 @@ import type { SigningTask } from '../domain/steps.ts';
 import { type DecodedMessage, decodeMessage } from '../solana/tx/message.ts';
 import { MAX_COMPUTE_UNITS, priorityLamports } from '../solana/tx/priority-fee.ts';
 
-/** The signer's own limits, from its own settings. A compromised worker can request more, but cannot get it. */
+/** Limits from the signer's own settings, so that a compromised worker cannot exceed them. */
 export interface SigningBounds {
-  /** Highest compute unit price, in micro-lamports. */
+  /** Maximum price of a compute unit, in micro-lamports. */
   readonly priceCapMicroLamports: bigint;
-  /** Highest fee of one transaction, base fee and priority fee together, in lamports. */
+  /** Maximum fee of one transaction in lamports: base fee plus priority fee. */
   readonly maxFeeLamports: bigint;
   readonly allowHookAccounts: boolean;
-  /** Accept an off-curve destination, whose program signs for it. Default false. */
+  /** Permits an off-curve destination, for which a program signs. Default false. */
   readonly allowVaults?: boolean;
 }
 
-/** The check of one settlement kind. @throws DomainError SigningRefused unless the terms order exactly this message */
+/**
+ * Check of one settlement kind. Throws DomainError SigningRefused unless `message` is exactly what `terms` describe.
+ */
 export type Policy = (
   message: Uint8Array,
   terms: SigningTask['terms'],
@@ -23,12 +25,12 @@ export type Policy = (
   bounds: SigningBounds,
 ) => void;
 
-/** The first part of a key's name: `hot`, `fee-payer` of `fee-payer/<address>`, `deposit` of `deposit/<index>`. */
+/** First part of a key's name, which is `hot`, `fee-payer/<address>` or `deposit/<index>`. */
 type KeyRole = 'hot' | 'fee-payer' | 'deposit';
 
-/** The part of a kind that runs in the signer: which keys sign it, and the policy that each message must pass. */
+/** What the signer checks before it signs a message of one settlement kind. */
 export interface SigningRule {
-  /** Roles of the keys that may sign these messages: a task cannot request a key of another role. */
+  /** Roles of the keys that may sign. A task that names a key of another role is refused. */
   readonly roles: readonly KeyRole[];
   readonly policy: Policy;
 }
@@ -36,61 +38,72 @@ export interface SigningRule {
 /** By settlement kind. The signer refuses a kind without a rule. */
 export type SigningRules = Readonly<Partial<Record<string, SigningRule>>>;
 
-export function maySign({ roles }: SigningRule, key: string): boolean {
-  return roles.some((role) => role === key.split('/')[0]);
+export function maySign({ roles }: SigningRule, keyName: string): boolean {
+  return roles.some((role) => role === keyName.split('/')[0]);
 }
 
-/** Parses the terms of a task. @throws DomainError SigningRefused for terms of another shape */
+/** Parses the terms of a task. Throws DomainError SigningRefused if `schema` does not accept them. */
 export function readTerms<T>(schema: z.ZodType<T>, terms: SigningTask['terms']): T {
   const { data, error } = schema.safeParse(terms);
-  if (data === undefined) throw refused(`its terms are not those of its kind: ${error?.message ?? ''}`);
+  if (data === undefined)
+    throw signingRefused(`the terms of the task do not match its kind: ${error?.message ?? ''}`);
   return data;
 }
 
-/** @throws DomainError SigningRefused for bytes that are not a message. */
+/** Decodes a message. Throws DomainError SigningRefused if the bytes are not a message of version legacy or 0. */
 export function readMessage(message: Uint8Array): DecodedMessage {
   try {
     return decodeMessage(message);
   } catch (error) {
-    if (isDomainError(error)) throw refused(error.message);
+    if (isDomainError(error)) throw signingRefused(error.message);
     throw error;
   }
 }
 
-/** Checks unit limit and price of a message against the bounds; returns both and the blockhash. */
+/**
+ * Returns the compute unit limit, price and blockhash of a message. Throws DomainError SigningRefused if the limit, the
+ * price or the fee exceeds `asked` or `bounds`.
+ */
 export function checkLimits(
   { computeUnitLimit, computeUnitPriceMicroLamports, blockhash }: DecodedMessage,
   asked: { readonly maxFeeLamports: string },
   bounds: SigningBounds,
 ) {
   if (computeUnitLimit === null || computeUnitPriceMicroLamports === null) {
-    throw refused('it sets no compute unit limit or price');
+    throw signingRefused('it does not set both compute unit limit and compute unit price');
   }
-  if (computeUnitLimit > MAX_COMPUTE_UNITS) throw refused(`its compute unit limit is ${computeUnitLimit}`);
+  if (computeUnitLimit > MAX_COMPUTE_UNITS)
+    throw signingRefused(`its compute unit limit is ${computeUnitLimit}, above ${MAX_COMPUTE_UNITS}`);
   if (computeUnitPriceMicroLamports > bounds.priceCapMicroLamports)
-    throw refused(`its price of a compute unit is ${computeUnitPriceMicroLamports} micro-lamports`);
-  const priority = priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports);
-  const allowed = BigInt(asked.maxFeeLamports);
-  if (priority > allowed) throw refused(`its priority fee is ${priority} lamports`);
-  // The base fee is not in the message: the chain sets it, and `maxFeeLamports` includes it.
-  if (allowed > bounds.maxFeeLamports)
-    throw refused(
-      `its fee may be ${allowed} lamports, and SLUICE_MAX_FEE_LAMPORTS is ${bounds.maxFeeLamports}`,
+    throw signingRefused(
+      `its price of a compute unit is ${computeUnitPriceMicroLamports} micro-lamports, above the cap of ${bounds.priceCapMicroLamports}`,
+    );
+  const priorityFee = priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports);
+  const maxFee = BigInt(asked.maxFeeLamports);
+  if (priorityFee > maxFee)
+    throw signingRefused(
+      `its priority fee is ${priorityFee} lamports, above the maximum fee of ${maxFee} in its terms`,
+    );
+  // The message does not contain the base fee, so the maximum fee in the terms is checked instead of the actual fee.
+  if (maxFee > bounds.maxFeeLamports)
+    throw signingRefused(
+      `its terms permit a fee of ${maxFee} lamports, but SLUICE_MAX_FEE_LAMPORTS is ${bounds.maxFeeLamports}`,
     );
   return { computeUnitLimit, computeUnitPriceMicroLamports, blockhash };
 }
 
-/** @throws DomainError SigningRefused unless `compose` returns exactly these bytes */
+/** Throws DomainError SigningRefused unless `compose` returns exactly these bytes. */
 export function checkComposed(message: Uint8Array, compose: () => Uint8Array): void {
   let expected: Uint8Array;
   try {
     expected = compose();
   } catch (error) {
-    throw refused(messageOf(error));
+    throw signingRefused(messageOf(error));
   }
-  if (!Buffer.from(expected).equals(message)) throw refused('it is not the transaction that its terms order');
+  if (!Buffer.from(expected).equals(message))
+    throw signingRefused('it is not the transaction that its terms describe');
 }
 
-export function refused(reason: string): DomainError {
+export function signingRefused(reason: string): DomainError {
   return new DomainError('SigningRefused', `the message was not signed: ${reason}`);
 }

@@ -3,11 +3,11 @@ import { DomainError, messageOf } from '../domain/errors.ts';
 import { ascending } from '../domain/units.ts';
 import { nodesWithoutHistory, readStatuses } from './proof/statuses.ts';
 import {
+  type AccountAnswer,
   type AccountView,
   AgreedAccounts,
   lowestSlot,
   readAccounts,
-  type ShownAccount,
 } from './rpc/agreed-accounts.ts';
 import { Batcher } from './rpc/batcher.ts';
 import { preflightError, RpcError } from './rpc/errors.ts';
@@ -19,43 +19,44 @@ import type { AccountInfo } from './rpc/schemas.ts';
 import { TtlCache } from './rpc/ttl-cache.ts';
 import { acceptsBlockhash, type LatestBlockhash, latestBlockhash, readBaseFee } from './tx/blockhash.ts';
 import { recentPrice } from './tx/priority-fee.ts';
-import { type Simulation, type Simulations, simulateAlike, simulateOn } from './tx/simulation.ts';
+import { type Simulation, type Simulations, simulateOn, simulateOnQuorum } from './tx/simulation.ts';
 
 export type { LatestBlockhash } from './tx/blockhash.ts';
 
-/** One node's answer to a send. `error` null: the node accepted the bytes, which proves nothing about a landing. */
+/** One node's answer to a send. `error` is null if the node accepted the bytes, which does not prove that they land. */
 export interface SendAnswer {
   readonly node: string;
   readonly error: string | null;
-  /** True if the node calls the bytes themselves invalid: our fault, unless other nodes accept them. */
+  /** True if the node rejects the bytes as invalid. The fault is then ours, unless other nodes accept the bytes. */
   readonly isOurFault: boolean;
 }
 
 export const BLOCKHASH_SHARED_MS = 3_000;
 const RENT_SHARED_MS = 600_000;
-const ACCOUNT_WINDOW_MS = 300;
+const EPOCH_SHARED_MS = 5_000;
+const BASE_FEE_SHARED_MS = 60_000;
+const DEFAULT_ACCOUNT_WINDOW_MS = 300;
 
-/** Options of {@link Chain}. `accountWindowMs`: how long a request for an account waits to share its call, in ms. */
 export interface ChainOptions {
-  /** Default 300. */
+  /** How long a request for an account waits for others that share its RPC call, in ms. Default 300. */
   readonly accountWindowMs?: number;
 }
 
-/** The chain as activities use it. Requests of many payments share RPC calls. */
+/** Access to the chain for activities. Requests of many payments share RPC calls. */
 export class Chain {
   readonly pool: NodePool;
   readonly #blockhash = new TtlCache<LatestBlockhash>(BLOCKHASH_SHARED_MS);
   readonly #rent = new TtlCache<bigint>(RENT_SHARED_MS);
-  readonly #epoch = new TtlCache<bigint>(5_000);
-  readonly #baseFee = new TtlCache<bigint>(60_000);
-  readonly #accounts: Batcher<ShownAccount>;
+  readonly #epoch = new TtlCache<bigint>(EPOCH_SHARED_MS);
+  readonly #baseFee = new TtlCache<bigint>(BASE_FEE_SHARED_MS);
+  readonly #accounts: Batcher<AccountAnswer>;
   readonly #agreed: AgreedAccounts;
 
   constructor(pool: NodePool, options: ChainOptions = {}) {
     this.pool = pool;
-    const windowMs = options.accountWindowMs ?? ACCOUNT_WINDOW_MS;
+    const windowMs = options.accountWindowMs ?? DEFAULT_ACCOUNT_WINDOW_MS;
     this.#agreed = new AgreedAccounts(pool, windowMs);
-    this.#accounts = new Batcher(rpc.ACCOUNTS_PER_CALL, windowMs, (keys) =>
+    this.#accounts = new Batcher(rpc.MAX_ACCOUNTS_PER_CALL, windowMs, (keys) =>
       this.pool.read((node) => readAccounts(node, keys)),
     );
   }
@@ -64,27 +65,27 @@ export class Chain {
     return this.#blockhash.get('', () => latestBlockhash(this.pool));
   }
 
-  /** A finalized account as one node returns it; requests within 300 ms share one call. */
-  account(address: string): Promise<ShownAccount> {
+  /** A finalized account as one node returns it. Requests within `accountWindowMs` share one call. */
+  account(address: string): Promise<AccountAnswer> {
     return this.#accounts.get(address);
   }
 
-  /** Finalized accounts in the order of `addresses`, as {@link account}. `slot` is the lowest of the answers. */
+  /** Finalized accounts in the order of `addresses`, as {@link account} returns them, and the lowest of their slots. */
   async accounts(addresses: readonly string[]): Promise<{ slot: bigint; accounts: (AccountInfo | null)[] }> {
-    const shown = await Promise.all(addresses.map((address) => this.account(address)));
-    return { slot: lowestSlot(shown), accounts: shown.map(({ account }) => account) };
+    const answers = await Promise.all(addresses.map((address) => this.account(address)));
+    return { slot: lowestSlot(answers), accounts: answers.map(({ account }) => account) };
   }
 
-  /** The result of `read` on accounts that a quorum of nodes returns alike; see {@link AgreedAccounts}. */
+  /** Result of `read` on accounts, if a quorum of nodes agrees on it. See {@link AgreedAccounts.read}. */
   agreedReading<T>(
     known: readonly string[],
     read: (view: AccountView) => Promise<T>,
-    relied: (reading: T) => unknown,
+    comparedFields: (reading: T) => unknown,
   ): Promise<T> {
-    return this.#agreed.read(known, read, relied);
+    return this.#agreed.read(known, read, comparedFields);
   }
 
-  /** Rent-exempt minimum for `size` bytes, in lamports, by a quorum; cached for ten minutes. Throws NoHealthyNode. */
+  /** Rent-exempt minimum in lamports for `size` bytes, cached for ten minutes. Throws NoHealthyNode. */
   rentMinimum(size: number): Promise<bigint> {
     return this.#rent.get(String(size), () =>
       this.#agreedValue(`rent-exempt minimum for ${size} bytes`, (node) =>
@@ -93,7 +94,7 @@ export class Chain {
     );
   }
 
-  /** The current epoch by a quorum: transfer fees of Token-2022 depend on it. Throws NoHealthyNode. */
+  /** The current epoch, on which Token-2022 transfer fees depend. Throws NoHealthyNode. */
   epoch(): Promise<bigint> {
     return this.#epoch.get('', () =>
       this.#agreedValue('epoch', async (node) => (await rpc.getEpochInfo(node)).epoch),
@@ -101,29 +102,29 @@ export class Chain {
   }
 
   /**
-   * Simulates a transaction (base64) on as many nodes as a quorum has, best first, at `minContextSlot` or later.
-   * Signatures are not checked; the blockhash is replaced. `alike` is empty if no quorum returns the same result.
+   * Simulates a transaction (base64) on a quorum of nodes, at `minContextSlot` or later. Signatures are not verified,
+   * and the blockhash is replaced by a recent one. `quorumResults` is empty if no quorum agrees on the result.
    */
   simulations(
     raw: string,
     minContextSlot: bigint,
     isAlike: (one: Simulation, other: Simulation) => boolean,
   ): Promise<Simulations> {
-    return simulateAlike(this.pool, raw, minContextSlot, isAlike);
+    return simulateOnQuorum(this.pool, raw, minContextSlot, isAlike);
   }
 
   /**
-   * Simulates a transaction on one node, as {@link simulations} does, but with the transaction's own blockhash. Any
-   * error other than BlockhashNotFound shows that the bank at the answer's slot accepts that blockhash.
+   * Simulates a transaction (base64) on one node with the transaction's own blockhash, without verifying signatures.
+   * Any result other than BlockhashNotFound shows that the bank at the answer's slot accepts that blockhash.
    */
   simulateAsIs(raw: string, minContextSlot: bigint): Promise<Simulation> {
-    return this.pool.read((node) => simulateOn(node, raw, minContextSlot, { replaced: false }));
+    return this.pool.read((node) => simulateOn(node, raw, minContextSlot, { replaceBlockhash: false }));
   }
 
   /**
-   * Recent priority fee for transactions that lock these accounts (at most 128), at `percentile` of their slots, in
-   * micro-lamports per compute unit. Returns the median over a quorum (of two nodes the lower), so that no single
-   * node sets the price of a payment. Throws NoHealthyNode.
+   * Recent price for locking these accounts (at most 128), at `percentile` (0 to 1) of the recent slots, in
+   * micro-lamports per compute unit. Returns the median over a quorum of nodes (of two nodes, the lower price), so
+   * that no single node sets the price. Throws NoHealthyNode if too few nodes answer.
    */
   async recentPrice(accounts: readonly string[], percentile: number): Promise<bigint> {
     const { slot } = await this.latestBlockhash();
@@ -135,34 +136,42 @@ export class Chain {
       .toSorted(ascending);
     const median = prices[Math.floor((prices.length - 1) / 2)];
     if (prices.length >= this.pool.quorum && median !== undefined) return median;
-    const message = `only ${prices.length} of ${this.pool.nodes.length} nodes returned recent prices; ${this.pool.quorum} are needed`;
+    const message = `only ${prices.length} of ${this.pool.nodes.length} nodes returned recent prioritization fees; ${this.pool.quorum} are needed`;
     throw new DomainError('NoHealthyNode', message);
   }
 
   /**
-   * Lamports that one signature of a message (base64) costs, by a quorum; cached for a minute. Throws NoHealthyNode.
+   * Base fee in lamports of a message (base64) with one signature, whose priority fee is `priorityFeeLamports`. Cached
+   * for a minute. Throws NoHealthyNode.
    */
-  baseFee(message: string, priority: bigint): Promise<bigint> {
+  baseFee(message: string, priorityFeeLamports: bigint): Promise<bigint> {
     return this.#baseFee.get('', () =>
-      this.#agreedValue('fee for a signature', (node) => readBaseFee(node, message, priority)),
+      this.#agreedValue('base fee of one signature', (node) =>
+        readBaseFee(node, message, priorityFeeLamports),
+      ),
     );
   }
 
-  /** Nodes whose finalized bank accepts the blockhash now. With `included`, so are nodes that fail to answer. */
-  async stillTaking(blockhash: string, failed: 'included' | 'excluded' = 'excluded'): Promise<string[]> {
+  /**
+   * Names of the nodes whose finalized bank accepts the blockhash. `failedNodes`: whether to include nodes that fail.
+   */
+  async nodesAccepting(
+    blockhash: string,
+    failedNodes: 'included' | 'excluded' = 'excluded',
+  ): Promise<string[]> {
     const answers = await this.pool.all((node) => acceptsBlockhash(node, blockhash));
     return answers.flatMap(({ node, result }) =>
-      (result.status === 'fulfilled' ? result.value : failed === 'included') ? [node] : [],
+      (result.status === 'fulfilled' ? result.value : failedNodes === 'included') ? [node] : [],
     );
   }
 
-  /** Sends the same bytes to every node not in `busy`, the nodes with an unanswered send. */
-  async send(raw: string, busy = new Set<string>()): Promise<SendAnswer[]> {
+  /** Sends a transaction (base64) to every node except `busyNodes`, whose last send is unanswered. Never throws. */
+  async send(raw: string, busyNodes = new Set<string>()): Promise<SendAnswer[]> {
     const sendTo = (node: SolanaNode): Promise<string> => {
-      busy.add(node.name);
-      return rpc.sendTransaction(node, raw).finally(() => busy.delete(node.name));
+      busyNodes.add(node.name);
+      return rpc.sendTransaction(node, raw).finally(() => busyNodes.delete(node.name));
     };
-    const answers = await this.pool.all(sendTo, ({ name }) => !busy.has(name));
+    const answers = await this.pool.all(sendTo, ({ name }) => !busyNodes.has(name));
     return answers.map(({ node, result }) => ({
       node,
       error: result.status === 'fulfilled' ? null : sendError(result.reason),
@@ -173,7 +182,7 @@ export class Chain {
     }));
   }
 
-  /** Statuses from the best node for at most 256 signatures, without history: for watching, never for proofs. */
+  /** The best node's recent statuses of at most 256 signatures, for watching. Never proof of an outcome. */
   recentStatuses(
     signatures: readonly string[],
   ): Promise<{ node: string; observations: StatusObservation[] }> {
@@ -183,7 +192,10 @@ export class Chain {
     }));
   }
 
-  /** Every node's statuses, with history. A node that fails, or has no history and returns null, is `unreadable`. */
+  /**
+   * Every node's statuses of at most 256 signatures, from its whole history. `unreadable` if the node fails, or if it
+   * returns null but stores no history.
+   */
   async statuses(
     signatures: readonly string[],
   ): Promise<{ node: string; observations: StatusObservation[] }[]> {
@@ -193,10 +205,10 @@ export class Chain {
       if (result.status === 'rejected') {
         return { node, observations: signatures.map(() => unreadable(sendError(result.reason))) };
       }
-      // A node without history can prove that it has a signature, never that it lacks one.
+      // A node without history can report a signature, but its null does not prove that the signature is absent.
       const corrected = (observation: StatusObservation) =>
         observation.kind === 'absent' && withoutHistory.has(node)
-          ? unreadable('keeps no history')
+          ? unreadable('the node stores no transaction history')
           : observation;
       return { node, observations: result.value.map(corrected) };
     });
@@ -205,7 +217,7 @@ export class Chain {
   async #agreedValue(name: string, ask: (node: SolanaNode) => Promise<bigint>): Promise<bigint> {
     const agreed = await this.pool.agreed(ask, (one, other) => one === other);
     if (agreed !== null) return agreed.answer;
-    throw new DomainError('NoHealthyNode', `no quorum of nodes returns the same ${name}`);
+    throw new DomainError('NoHealthyNode', `no quorum of nodes agrees on the ${name}`);
   }
 }
 

@@ -1,9 +1,13 @@
 import { type Alarm, WHOLE } from '../domain/alerts.ts';
-import type { Gap } from '../ledger/operations/continuity.ts';
+import type { RestoreGap } from '../ledger/operations/continuity.ts';
 import type { LostNonceRow } from '../ledger/settlements/nonces.ts';
+import type { UnpaidWithdrawal } from '../ledger/withdrawals/withdrawals.ts';
 
 /** Alert about a restored database. `lost`: nonces that must be used up before payments continue. */
-export function restoredAlarm({ reason, quarantineHeight }: Gap, lost: readonly LostNonceRow[]): Alarm {
+export function restoredAlarm(
+  { reason, quarantineHeight }: RestoreGap,
+  lost: readonly LostNonceRow[],
+): Alarm {
   const until =
     quarantineHeight === null
       ? ''
@@ -21,7 +25,10 @@ export function restoredAlarm({ reason, quarantineHeight }: Gap, lost: readonly 
   };
 }
 
-/** `suspects`: withdrawals that the transaction may have paid. Null while they are unknown. */
+/**
+ * Alert about a transaction of our wallet without a recorded attempt. `suspects`: withdrawals that the transaction
+ * may have paid; null before they are known.
+ */
 export function unknownSpendAlarm(
   wallet: string,
   signature: string,
@@ -36,58 +43,63 @@ export function unknownSpendAlarm(
   };
 }
 
-/** Without the fee payer's history, a leak of its key stays undetected. */
+/** Alert about a fee payer whose history cannot be read: a leak of its key would stay undetected. */
 export function unreadAlarm(wallet: string, reason: string): Alarm {
   const message = `the transactions of fee payer ${wallet} cannot be checked now: ${reason}`;
   return { kind: 'fee_payer_unread', subject: wallet, message };
 }
 
-/** A spend that only the scan has seen. Operators check whether it is real. */
+/** Alert about a transaction of our wallet that only the scan found. An operator must check whether it is real. */
 export function unprovedSpendAlarm(wallet: string, signature: string, slot: bigint): Alarm {
   return {
     kind: 'unknown_spend',
     subject: signature,
-    message: `The scan saw wallet ${wallet} sign ${signature} in slot ${slot}. No open or landed attempt has this signature, and too few nodes return the transaction. Check ${signature} with another node.`,
+    message: `the scan found transaction ${signature} in slot ${slot}, signed by wallet ${wallet}. No live or landed attempt has this signature, and too few nodes return the transaction. Check ${signature} with another node.`,
     details: { signature, slot: slot.toString(), maybePaid: [] },
   };
 }
 
 export function maybePaidAlarm(
-  { id, ended }: { readonly id: string; readonly ended: boolean },
+  { id, hasEnded }: Pick<UnpaidWithdrawal, 'id' | 'hasEnded'>,
   signature: string,
 ): Alarm {
-  const message = ended
-    ? `${signature} may have paid it, although it ended as unpaid: investigate before you refund the customer, then close this alert`
-    : `${signature} may have paid it already: end it as paid, or close this alert so that Sluice pays it`;
+  const message = hasEnded
+    ? `transaction ${signature} may have paid withdrawal ${id}, although the withdrawal ended as unpaid: investigate before you refund the customer, then close this alert`
+    : `transaction ${signature} may have paid withdrawal ${id} already: end the withdrawal as paid, or close this alert so that Sluice pays it`;
   return { kind: 'maybe_paid', subject: id, message, details: { signature } };
 }
 
 /**
- * An attempt recorded as dead or failed has landed, by these nodes. `others`: the signatures of later attempts.
+ * Alert about an attempt that has landed although it is recorded as dead or failed. `shownBy`: names of the nodes
+ * that return the transaction. `others`: signatures of later attempts.
  */
-export function landedThoughDead(
+export function deadAttemptLandedAlarm(
   id: string,
   n: number,
   signature: string,
   shownBy: readonly string[],
   others: readonly string[],
 ): Alarm {
-  const beside = others.length === 0 ? 'no later attempt is signed' : `later attempts: ${others.join(', ')}`;
+  const laterAttempts =
+    others.length === 0 ? 'no later attempt is signed' : `later attempts: ${others.join(', ')}`;
   return {
     kind: 'dead_attempt_landed',
     subject: id,
-    message: `attempt ${n} is recorded as dead or failed, but it has landed as ${signature}; returned by: ${shownBy.join(', ')}; ${beside}`,
+    message: `attempt ${n} of settlement ${id} is recorded as dead or failed, but it has landed with signature ${signature}; returned by: ${shownBy.join(', ')}; ${laterAttempts}`,
     details: { signature, n, shownBy, others },
   };
 }
 
-/** A node lists a transaction that too few nodes confirm. It delays payments if too few other nodes answer. */
+/**
+ * Alert about nodes that list a transaction which too few other nodes confirm. Their listings do not count, so
+ * payments wait if too few other nodes answer.
+ */
 export function unprovedListingAlarm(
   wallet: string,
   nodes: readonly string[],
-  unproven: ReadonlySet<string>,
+  unprovenSignatures: ReadonlySet<string>,
 ): Alarm {
-  const [signature] = unproven;
-  const message = `${wallet}'s history on ${nodes.join(', ')} contains ${signature}, which too few other nodes confirm. Check ${signature} with another provider and remove the node that is wrong.`;
+  const [signature] = unprovenSignatures;
+  const message = `the history of wallet ${wallet} on ${nodes.join(', ')} contains transaction ${signature}, which too few other nodes confirm. Check ${signature} with another provider and remove the node that is wrong.`;
   return { kind: 'listing_unproved', subject: wallet, message, details: { nodes, signature } };
 }

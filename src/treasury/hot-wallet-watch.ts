@@ -1,7 +1,7 @@
 import { type Alarm, WHOLE } from '../domain/alerts.ts';
 import { DomainError, messageOf } from '../domain/errors.ts';
 import { EVERYTHING } from '../domain/settlement.ts';
-import type { Gap } from '../ledger/operations/continuity.ts';
+import type { RestoreGap } from '../ledger/operations/continuity.ts';
 import { confirmOneCluster } from '../settlement/record-verdict.ts';
 import type { HistoryBounds } from '../solana/history/pages.ts';
 import { progressOf } from '../solana/history/wallet-history.ts';
@@ -10,7 +10,7 @@ import { askHeights } from '../solana/proof/heights.ts';
 import { reached } from '../solana/rpc/quorum.ts';
 import { TtlCache } from '../solana/rpc/ttl-cache.ts';
 import { restoredAlarm, unprovedListingAlarm, unreadAlarm } from './hot-wallet-alerts.ts';
-import { LISTED_LATE, quarantineEnd } from './restore-quarantine.ts';
+import { MAX_LISTING_LAG, quarantineEnd } from './restore-quarantine.ts';
 import { settleRestoredNonces } from './restored-nonces.ts';
 import { isInvented, SpendJudge, type SpendJudgeDeps } from './unknown-spends.ts';
 
@@ -21,22 +21,22 @@ export interface WalletWatchDeps extends SpendJudgeDeps {
   readonly history?: HistoryBounds;
 }
 
-/** Milliseconds for which preparations share the result of a finished check. */
-const SHARED_MS = 3_000;
+/** Preparations share the result of a check for this long after its end. */
+const CHECK_TTL_MS = 3_000;
 const BEFORE_ANY_SLOT = -1n;
 
 /**
- * Compares the database with the transactions that the hot wallets signed, and with its own past. A mismatch
- * stops all preparations, for every worker. The watch repairs nothing.
+ * Compares the database with the transactions that the hot wallets signed, and detects a restored database. A
+ * mismatch stops the preparation of attempts in every worker. The watch repairs nothing.
  * Source: docs/decisions/0010-wallet-history.md.
  */
 export class WalletWatch {
   readonly #deps: WalletWatchDeps;
-  readonly #looks = new TtlCache<void>(SHARED_MS, 1, 'answered');
+  readonly #checks = new TtlCache<void>(CHECK_TTL_MS, 1, 'answered');
   readonly #spends: SpendJudge;
   readonly #lists: WalletLists;
   /** Wallets whose alert `listing_unproved` this process knows to be closed. */
-  readonly #proven = new Set<string>();
+  readonly #walletsWithoutAlert = new Set<string>();
 
   constructor(deps: WalletWatchDeps) {
     this.#deps = deps;
@@ -45,20 +45,21 @@ export class WalletWatch {
   }
 
   /**
-   * Resolves once the history of every wallet was judged by a check that ended at most three seconds ago.
+   * Resolves when a check has judged the history of every wallet. A check that ended at most three seconds ago is
+   * enough.
    * @throws NoHealthyNode if no node answers
-   * @throws NodeFault if a listed transaction cannot be read
+   * @throws NodeFault if too few nodes confirm a listed transaction
    * @throws Unavailable if the history exceeds one check; the next one continues
    */
   look(): Promise<void> {
-    return this.#looks.get('', () => this.#look());
+    return this.#checks.get('', () => this.#look());
   }
 
   /**
-   * Judges each fee payer's signatures. A mismatch retires that key alone. An unreadable history raises an
-   * alert but holds no payment: fee payers own little and never sign a withdrawal.
+   * Judges the signatures of each fee payer. A mismatch pauses that key alone. A history that cannot be read raises
+   * an alert but stops no payment: fee payers own little and never sign a withdrawal.
    */
-  async lookAtFeePayers(): Promise<void> {
+  async judgeFeePayers(): Promise<void> {
     const { ledger } = this.#deps;
     const unread: Alarm[] = [];
     for (const wallet of await ledger.walletHistory.feePayers()) {
@@ -66,25 +67,25 @@ export class WalletWatch {
         unread.push(unreadAlarm(wallet, messageOf(error))),
       );
     }
-    await ledger.alerts.keepOnly(['fee_payer_unread'], unread);
+    await ledger.alerts.syncOpen(['fee_payer_unread'], unread);
   }
 
   async #look(): Promise<void> {
     const { ledger, chain } = this.#deps;
-    // The database connection may lead to another database since the pool was opened.
+    // The connection can lead to a different database than when the pool was opened.
     await ledger.cluster.bind(chain.pool.genesisHash);
     const gap = await ledger.continuity.pulse();
     if (gap === null) await this.#judgeWallets(gap);
-    else if (!(await this.#bridges(gap))) return;
+    else if (!(await this.#endPause(gap))) return;
     await ledger.alerts.close('record_restored', WHOLE);
   }
 
   /**
-   * Ends the pause after a restore; true once it has ended. As in a proof of death, only nodes count that
-   * have finalized a height above the last valid one of every earlier attempt. Their listings contain each
-   * payment by a lost row.
+   * Ends the pause after a restore if it can, and returns whether it has ended. As in a proof that an attempt is
+   * dead, only nodes count that have finalized a height above the last valid one of every earlier attempt: their
+   * listings contain each payment whose row was lost.
    */
-  async #bridges(gap: Gap): Promise<boolean> {
+  async #endPause(gap: RestoreGap): Promise<boolean> {
     const { ledger } = this.#deps;
     this.#spends.forget();
     await ledger.alerts.raise(restoredAlarm(gap, await ledger.lostNonces.list()));
@@ -93,20 +94,20 @@ export class WalletWatch {
     if (end !== null && end !== stored) await ledger.continuity.quarantine(end, stored);
     const judgedTo = await this.#judgeWallets(gap);
     if (end === null || end !== stored || judgedTo === null || judgedTo <= end) return false;
-    if (!gap.noncesSettled && !(await this.#noncesSettled(end))) return false;
-    await ledger.continuity.heal(end);
+    if (!gap.noncesSettled && !(await this.#areNoncesSettled(end))) return false;
+    await ledger.continuity.endGap(end);
     return true;
   }
 
   /**
-   * True if no durable nonce prolongs the pause. A lost attempt may have landed with a nonce that was just
-   * used up, so the pause is extended until that transaction is listed.
+   * True if no durable nonce prolongs the pause. A lost attempt can have used up its nonce and landed just now, so
+   * the pause is first extended until that transaction is listed.
    */
-  async #noncesSettled(end: bigint): Promise<boolean> {
+  async #areNoncesSettled(end: bigint): Promise<boolean> {
     const { ledger, hotWallet } = this.#deps;
     const wallets = await ledger.walletHistory.wallets(hotWallet);
-    const found = await settleRestoredNonces(this.#deps, wallets, end);
-    if (found !== 'gone') return found === 'none';
+    const outcome = await settleRestoredNonces(this.#deps, wallets, end);
+    if (outcome !== 'gone') return outcome === 'none';
     const later = await this.#quarantineEnd(null);
     if (later !== null) await ledger.continuity.quarantine(later, end, true);
     return false;
@@ -119,7 +120,7 @@ export class WalletWatch {
   }
 
   /** Finalized height up to which a quorum listed the signatures of every wallet; null if one wallet lacks a quorum. */
-  async #judgeWallets(gap: Gap | null): Promise<bigint | null> {
+  async #judgeWallets(gap: RestoreGap | null): Promise<bigint | null> {
     const { ledger, hotWallet } = this.#deps;
     const heights: (bigint | null)[] = [];
     for (const wallet of await ledger.walletHistory.wallets(hotWallet))
@@ -128,67 +129,73 @@ export class WalletWatch {
     return reached(listed, heights.length);
   }
 
-  async #judgeWallet(wallet: string, gap: Gap | null, scope = EVERYTHING): Promise<bigint | null> {
+  async #judgeWallet(wallet: string, gap: RestoreGap | null, scope = EVERYTHING): Promise<bigint | null> {
     const { ledger, chain } = this.#deps;
     const { quorum } = chain.pool;
-    const known = await ledger.walletHistory.judgedTo(wallet);
-    if (known === null && gap === null) return this.#begin(wallet);
-    // A database restored from before the wallet's first check lacks its earlier payments, so all of its
-    // history is judged.
-    const from = known ?? BEFORE_ANY_SLOT;
+    const judgedBefore = await ledger.walletHistory.judgedTo(wallet);
+    if (judgedBefore === null && gap === null) return this.#begin(wallet);
+    // If the database was restored from before the wallet's first check, the wallet's earlier payments are missing,
+    // so its whole history is judged.
+    const from = judgedBefore ?? BEFORE_ANY_SLOT;
     await this.#spends.judgeScanned(wallet, scope);
     const isHarmless = (signature: string) => this.#spends.isHarmless(wallet, signature);
     const listings = await this.#lists.ofMost(chain.pool, wallet, from, isHarmless);
-    const { unproven, next } = await this.#spends.judge(wallet, unionOf(listings), scope);
-    const { proved, unproved } = await this.#proved(listings, unproven);
-    await this.#reportUnproved(wallet, unproved, unproven);
-    if (proved.length < Math.max(1, Math.min(quorum, proved.length + unproved.length)))
-      throw unreadable(wallet, unproven);
-    const coverage = proved.map(({ coveredTo }) => coveredTo);
-    const covered = (reached(coverage, quorum) ?? from) - LISTED_LATE;
+    const { unprovenSignatures, next } = await this.#spends.judge(wallet, unionOf(listings), scope);
+    const { provedListings, unprovedListings } = await this.#splitListings(listings, unprovenSignatures);
+    await this.#reportUnproved(wallet, unprovedListings, unprovenSignatures);
+    if (
+      provedListings.length < Math.max(1, Math.min(quorum, provedListings.length + unprovedListings.length))
+    )
+      throw unprovenTransaction(wallet, unprovenSignatures);
+    const coverage = provedListings.map(({ coveredTo }) => coveredTo);
+    const covered = (reached(coverage, quorum) ?? from) - MAX_LISTING_LAG;
     const judgedTo = next !== undefined && next.slot <= covered ? next.slot - 1n : covered;
     if (judgedTo > from) await this.#advance(wallet, judgedTo);
-    if (next !== undefined || proved.some(({ finalized }) => finalized === null)) throw notThrough(wallet);
-    return heightOf(quorum, proved);
+    if (next !== undefined || provedListings.some(({ finalized }) => finalized === null))
+      throw historyContinues(wallet);
+    return heightOf(quorum, provedListings);
   }
 
   /**
-   * The listings without unproved transactions, and those with one. A listing is dropped, and its node distrusted, if
-   * a quorum returns the slot's block without the listed transaction.
+   * Splits the listings into those without unproven transactions and the others. A listing is dropped, and its node
+   * distrusted, if a quorum returns the block of a listed slot without the listed transaction.
    */
-  async #proved(listings: readonly WalletListing[], unproven: ReadonlySet<string>) {
+  async #splitListings(listings: readonly WalletListing[], unprovenSignatures: ReadonlySet<string>) {
     const { pool } = this.#deps.chain;
-    const [proved, unproved]: [WalletListing[], WalletListing[]] = [[], []];
+    const [provedListings, unprovedListings]: [WalletListing[], WalletListing[]] = [[], []];
     for (const listing of listings) {
-      const entry = listing.entries.find(({ signature }) => unproven.has(signature));
-      if (entry === undefined) proved.push(listing);
-      else if (!(await isInvented(pool, entry))) unproved.push(listing);
+      const entry = listing.entries.find(({ signature }) => unprovenSignatures.has(signature));
+      if (entry === undefined) provedListings.push(listing);
+      else if (!(await isInvented(pool, entry))) unprovedListings.push(listing);
       else {
         const reason = `lists ${entry.signature} in slot ${entry.slot}, but a quorum returns that block without it`;
         pool.distrust(listing.node, reason);
       }
     }
-    return { proved, unproved };
+    return { provedListings, unprovedListings };
   }
 
   /** Keeps the alert about the wallet open while a node lists a transaction that too few nodes confirm. */
   async #reportUnproved(
     wallet: string,
-    unproved: readonly WalletListing[],
-    unproven: ReadonlySet<string>,
+    unprovedListings: readonly WalletListing[],
+    unprovenSignatures: ReadonlySet<string>,
   ): Promise<void> {
     const { alerts } = this.#deps.ledger;
-    const nodes = unproved.map(({ node }) => node);
+    const nodes = unprovedListings.map(({ node }) => node);
     if (nodes.length > 0) {
-      await alerts.raise(unprovedListingAlarm(wallet, nodes, unproven));
-      this.#proven.delete(wallet);
-    } else if (!this.#proven.has(wallet)) {
+      await alerts.raise(unprovedListingAlarm(wallet, nodes, unprovenSignatures));
+      this.#walletsWithoutAlert.delete(wallet);
+    } else if (!this.#walletsWithoutAlert.has(wallet)) {
       await alerts.close('listing_unproved', wallet);
-      this.#proven.add(wallet);
+      this.#walletsWithoutAlert.add(wallet);
     }
   }
 
-  /** Begins with a wallet that this unrestored database has never paid from: its earlier history is not judged. */
+  /**
+   * Begins the history of a wallet at the current slot. Only for a database that was never restored: it has no
+   * payment of this wallet, so earlier transactions are not judged.
+   */
   async #begin(wallet: string): Promise<bigint | null> {
     const { pool } = this.#deps.chain;
     const progress = await progressOf(pool);
@@ -212,12 +219,15 @@ function heightOf(quorum: number, listings: readonly WalletListing[]): bigint | 
   return reached(heights, quorum);
 }
 
-function unreadable(wallet: string, unproven: ReadonlySet<string>): DomainError {
-  const [signature] = unproven;
-  const message = `no node returns the transaction ${signature}, which is in the history of ${wallet}`;
+function unprovenTransaction(wallet: string, unprovenSignatures: ReadonlySet<string>): DomainError {
+  const [signature] = unprovenSignatures;
+  const message = `too few nodes confirm transaction ${signature}, which is in the history of wallet ${wallet}`;
   return new DomainError('NodeFault', message);
 }
 
-function notThrough(wallet: string): DomainError {
-  return new DomainError('Unavailable', `the history of ${wallet} is long: the next check continues it`);
+function historyContinues(wallet: string): DomainError {
+  return new DomainError(
+    'Unavailable',
+    `the history of wallet ${wallet} exceeds one check: the next check continues it`,
+  );
 }

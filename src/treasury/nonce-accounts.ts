@@ -21,19 +21,19 @@ export interface NonceKindsDeps {
   readonly hotWallet: string;
 }
 
-/** The lifetime of the next attempt, or why none is needed. */
-type NextLifetime = { readonly kind: 'wanted'; readonly lifetime: Lifetime } | Refusal;
+/** The lifetime of the next attempt, or why no attempt is needed. */
+type NextLifetime = { readonly kind: 'needed'; readonly lifetime: Lifetime } | Refusal;
 
-const ALREADY_MADE: Refusal = {
+const ACCOUNT_EXISTS: Refusal = {
   kind: 'needless',
-  reason: { code: 'already_made', message: 'the nonce account exists' },
+  reason: { code: 'already_made', message: 'the nonce account exists already' },
 };
-const USED_UP: Refusal = {
+const NONCE_USED_UP: Refusal = {
   kind: 'needless',
-  reason: { code: 'used_up', message: 'no transaction that carries this nonce can land any more' },
+  reason: { code: 'used_up', message: 'the nonce is used up: no transaction that uses it can land any more' },
 };
 
-/** Kinds that create a nonce account, or use up the nonce of an attempt that must not land. The judges prove both. */
+/** The kinds that create a nonce account, or use up the nonce of an attempt that must not land. */
 export function nonceKinds(
   deps: NonceKindsDeps,
 ): Readonly<Record<typeof NONCE_CREATE | typeof NONCE_ADVANCE, Kind>> {
@@ -41,12 +41,12 @@ export function nonceKinds(
     [NONCE_CREATE]: nonceKind(
       deps,
       ({ subjectId }) => subjectId,
-      (account) => creation(deps, account),
+      (account) => creationLifetime(deps, account),
     ),
     [NONCE_ADVANCE]: nonceKind(
       deps,
       ({ subjectId }) => readAdvanceSubject(subjectId).address,
-      (account, { subjectId }) => advance(deps, account, readAdvanceSubject(subjectId)),
+      (account, { subjectId }) => advanceLifetime(deps, account, readAdvanceSubject(subjectId)),
     ),
   };
 }
@@ -63,10 +63,12 @@ function nonceKind(
     return account;
   }
   return {
-    compose: async (settlement, place) => {
+    compose: async (settlement, attemptPosition) => {
       const account = await accountOf(settlement);
       const next = await lifetimeOf(account, settlement);
-      return next.kind === 'wanted' ? compose(deps, settlement, account, next.lifetime, place) : next;
+      return next.kind === 'needed'
+        ? compose(deps, settlement, account, next.lifetime, attemptPosition)
+        : next;
     },
     tasks: async (settlement, { message, feeLamports, rentLamports, signature }) => {
       if (signature !== null) return [];
@@ -74,40 +76,40 @@ function nonceKind(
       const terms = { seed, rentLamports: rentLamports.toString(), maxFeeLamports: feeLamports.toString() };
       return [{ kind: settlement.kind, key: 'hot', message, terms }];
     },
-    afterwards: async ({ state }) => {
+    afterAttemptEnd: async ({ state }) => {
       if (state === 'landed') await proveNonces(deps);
     },
-    isServed: async (settlement) =>
+    hasKey: async (settlement) =>
       (await deps.ledger.nonces.get(addressOf(settlement)))?.authority === deps.hotWallet,
   };
 }
 
-async function creation(deps: NonceKindsDeps, { address }: NonceAccountRow): Promise<NextLifetime> {
+async function creationLifetime(deps: NonceKindsDeps, { address }: NonceAccountRow): Promise<NextLifetime> {
   if ((await agreedNonce(deps.chain, address)).nonce === null)
-    return { kind: 'wanted', lifetime: { kind: 'blockhash', ...(await deps.chain.latestBlockhash()) } };
+    return { kind: 'needed', lifetime: { kind: 'blockhash', ...(await deps.chain.latestBlockhash()) } };
   await proveNonces(deps);
-  return ALREADY_MADE;
+  return ACCOUNT_EXISTS;
 }
 
-/** An advance is wanted if a live attempt uses the nonce, or an attempt lost in a restore may use it. */
-async function advance(
+/** An advance is needed only if a live attempt uses the nonce, or if an attempt that a restore lost may use it. */
+async function advanceLifetime(
   { ledger, chain }: NonceKindsDeps,
   { address, state, nonce, slot }: NonceAccountRow,
   subject: UsedUp,
 ): Promise<NextLifetime> {
   const lifetime = { kind: 'nonce', account: address, nonce: subject.nonce } as const;
   if (state === 'leased' && nonce === subject.nonce && slot !== null)
-    return { kind: 'wanted', lifetime: { ...lifetime, slot } };
+    return { kind: 'needed', lifetime: { ...lifetime, slot } };
   const lost = await ledger.lostNonces.get(address);
-  if (lost?.nonce !== subject.nonce) return USED_UP;
+  if (lost?.nonce !== subject.nonce) return NONCE_USED_UP;
   const agreed = await agreedNonce(chain, address);
   if (agreed.slot < lost.slot) throw noQuorum(address);
   return agreed.nonce === subject.nonce
-    ? { kind: 'wanted', lifetime: { ...lifetime, slot: lost.slot } }
-    : USED_UP;
+    ? { kind: 'needed', lifetime: { ...lifetime, slot: lost.slot } }
+    : NONCE_USED_UP;
 }
 
-/** State of the account as agreed by a quorum, so that one node ends no settlement. Throws NoHealthyNode. */
+/** State of the account on which a quorum agrees, so that one wrong node ends no settlement. Throws NoHealthyNode. */
 async function agreedNonce({ pool }: Chain, address: string): Promise<AgreedNonce> {
   const [agreed = null] = await agreedNonces(pool, [address]);
   if (agreed === null) throw noQuorum(address);

@@ -2,21 +2,31 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { LostNonceRow } from '../ledger/settlements/nonces.ts';
 import type { Chain } from '../solana/chain.ts';
 import { nonceAddress, nonceSeed } from '../solana/nonces/account.ts';
-import { agreedNonces, isGone, mayBeLost, surveyNonces } from '../solana/nonces/survey.ts';
+import {
+  agreedNonces,
+  isNonceUsedUp,
+  mayBeUsedByLostAttempt,
+  surveyNonces,
+} from '../solana/nonces/survey.ts';
 
 interface RestoredNoncesDeps {
   readonly ledger: Ledger;
   readonly chain: Chain;
 }
 
-/** Positions checked above the highest known one, for accounts lost in a restore; repeated after each find. */
+/**
+ * Number of positions above the highest known one that are checked for accounts which a restore lost. Each account
+ * that is found extends the range.
+ */
 const POSITIONS_AHEAD = 300;
 
 /**
- * Durable nonces after a database restore. A lost attempt with a nonce never expires: the attempt or an
- * advance must use the nonce up before the pause ends. `restartOrphans` starts the advances.
- * `none`: no nonce of `wallets` was suspected. `gone`: each suspected nonce is used up. `waiting`: one may still be
- * valid. `end` is the block height that ends the pause: only nodes that finalized a higher one count.
+ * Settles the durable nonces after a database restore. A lost attempt with a nonce never expires, so its nonce must
+ * be used up before the pause ends, by the attempt itself or by an advance. `restartOrphans` starts the advances.
+ *
+ * Returns `none` if no nonce of `wallets` was suspected, `gone` if each suspected nonce is used up, and `waiting` if
+ * one may still be valid. `end` is the block height that ends the pause: only nodes that have finalized a higher
+ * block count.
  * Source: docs/decisions/0010-wallet-history.md.
  */
 export async function settleRestoredNonces(
@@ -40,10 +50,10 @@ async function areGone({ pool }: Chain, suspected: readonly LostNonceRow[], end:
     pool,
     suspected.map(({ address }) => address),
   );
-  return suspected.every(({ nonce }, index) => isGone(nonce, end, survey[index] ?? [], pool.quorum));
+  return suspected.every(({ nonce }, index) => isNonceUsedUp(nonce, end, survey[index] ?? [], pool.quorum));
 }
 
-/** Every nonce that a lost attempt may use. Null if too few nodes report any account. */
+/** Every nonce that a lost attempt may use. Null if too few nodes report one of the accounts. */
 async function findSuspects(
   { ledger, chain }: RestoredNoncesDeps,
   end: bigint,
@@ -56,13 +66,16 @@ async function findSuspects(
     const agreed = survey[index] ?? null;
     if (agreed === null) return null;
     const { nonce, slot } = agreed;
-    if (nonce !== null && mayBeLost(agreed, state === 'leased' ? recorded : null))
+    if (nonce !== null && mayBeUsedByLostAttempt(agreed, state === 'leased' ? recorded : null))
       suspects.push({ address, nonce, slot });
   }
   return suspects;
 }
 
-/** Adds the wallet's nonce accounts that the restore has lost. False if too few nodes report any account. */
+/**
+ * Stores the wallet's nonce accounts that the restore lost. Returns false if too few nodes report one of the
+ * accounts.
+ */
 async function adoptAccounts(deps: RestoredNoncesDeps, authority: string, end: bigint): Promise<boolean> {
   const { ledger, chain } = deps;
   const own = (await ledger.nonces.list()).filter((account) => account.authority === authority);
@@ -73,14 +86,14 @@ async function adoptAccounts(deps: RestoredNoncesDeps, authority: string, end: b
   });
   const addresses = accounts.map(({ address }) => address);
   const survey = await agreedNonces(chain.pool, addresses, end);
-  let found = false;
+  let hasFound = false;
   for (const [index, account] of accounts.entries()) {
     const agreed = survey[index] ?? null;
     if (agreed === null) return false;
     const { nonce, slot } = agreed;
     if (nonce === null) continue;
-    found = true;
+    hasFound = true;
     await ledger.nonces.adopt(account, { nonce, slot });
   }
-  return found ? adoptAccounts(deps, authority, end) : true;
+  return hasFound ? adoptAccounts(deps, authority, end) : true;
 }

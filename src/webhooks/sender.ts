@@ -4,13 +4,13 @@ import { callbackify } from 'node:util';
 import { Agent, request } from '../shims/undici.ts';
 import { faultOfUrl, isPublicAddress } from './public-address.ts';
 
-/** A request that could not be sent through no fault of the receiver: our resolver, network, clock or keys failed. */
+/** A fault of this machine (its resolver, network, clock or keys), not of the receiver, which stopped a request. */
 export class OwnFault extends Error {
   override readonly name = 'OwnFault';
 }
 
-/** Error codes for faults of this machine. An unknown host name or a refused connection is the receiver's. */
-const OURS: ReadonlySet<unknown> = new Set([
+/** Error codes for faults of this machine. An unknown host name or a refused connection is the receiver's fault. */
+const OWN_FAULT_CODES: ReadonlySet<unknown> = new Set([
   'EAI_AGAIN',
   'EAI_FAIL',
   'EAI_MEMORY',
@@ -25,14 +25,14 @@ const OURS: ReadonlySet<unknown> = new Set([
   'ENOBUFS',
 ]);
 
-/** True for our own fault; for several addresses, only if all failed by our own fault. */
+/** An AggregateError has one error for each address: it is our own fault only if all of them are. */
 function isOwnFault(error: unknown): boolean {
   if (error instanceof OwnFault) return true;
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isOwnFault);
-  return error instanceof Error && 'code' in error && OURS.has(error.code);
+  return error instanceof Error && 'code' in error && OWN_FAULT_CODES.has(error.code);
 }
 
-/** All addresses of a name, as `dns.lookup` returns them. */
+/** Returns all addresses of a host name, as `dns.lookup` does. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 export interface SenderOptions {
@@ -42,27 +42,27 @@ export interface SenderOptions {
   readonly timeoutMs?: number;
   /** @default the system's resolver */
   readonly resolve?: Resolve;
-  /** Which addresses may be reached. @default all with `allowPrivate`, else public ones */
+  /** True for an address that requests may be sent to. @default all with `allowPrivate`, else public addresses */
   readonly mayReach?: (address: string) => boolean;
 }
 
 export interface DeliveryResponse {
   readonly status: number;
-  /** The Retry-After header (seconds) in milliseconds, or null. */
+  /** The header Retry-After, converted from seconds; null if it is absent or is not a number. */
   readonly retryAfterMs: number | null;
   readonly date: Date | null;
 }
 
 const TIMEOUT_MS = 15_000;
 /** Share of the timeout for name resolution. A slower resolver is our own fault. */
-const RESOLVED_WITHIN = 2 / 3;
-/** Response bodies are only drained, so that the connection can be reused. A longer one closes it. */
-const DRAINED_BYTES = 16 * 1024;
+const RESOLVER_SHARE = 2 / 3;
+/** Response bodies are read only so that the connection can be reused. A longer body closes the connection. */
+const MAX_DRAINED_BYTES = 16 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 
 /**
- * Posts to URLs chosen by others. A name is resolved once, every address is checked, and only those are used,
- * which prevents DNS rebinding. Redirects are not followed.
+ * Posts to untrusted URLs. A host name is resolved once for each connection, and the connection uses only the addresses
+ * that were checked, which prevents DNS rebinding. Redirects are not followed.
  */
 export class WebhookSender {
   readonly #allowPrivate: boolean;
@@ -72,7 +72,7 @@ export class WebhookSender {
   constructor(options: SenderOptions = {}) {
     const { allowPrivate = false, timeoutMs = TIMEOUT_MS, resolve = resolveBySystem } = options;
     const { mayReach = allowPrivate ? () => true : isPublicAddress } = options;
-    const inTime = withinTime(oneAtATime(resolve), timeoutMs * RESOLVED_WITHIN);
+    const resolveInTime = withTimeout(shareLookups(resolve), timeoutMs * RESOLVER_SHARE);
     this.#allowPrivate = allowPrivate;
     this.#timeoutMs = timeoutMs;
     this.#agent = new Agent({
@@ -81,14 +81,16 @@ export class WebhookSender {
       autoSelectFamily: true,
       connect: {
         lookup: (hostname, _options, done) =>
-          callbackify(() => judged(hostname, inTime, mayReach))((error, found) => done(error, found)),
+          callbackify(() => resolveAllowed(hostname, resolveInTime, mayReach))((error, found) =>
+            done(error, found),
+          ),
       },
     });
   }
 
   /**
-   * Returns the answer, whatever its status. Throws an Error with one sentence if there is none, and {@link
-   * OwnFault} for a fault of our own.
+   * Returns the response, whatever its status. Without a response, throws an Error with one sentence, or an
+   * {@link OwnFault} if this machine is at fault.
    */
   async post(
     url: string,
@@ -106,14 +108,14 @@ export class WebhookSender {
         dispatcher: this.#agent,
         signal: deadline,
       });
-      await answer.body.dump({ limit: DRAINED_BYTES, signal: deadline }).catch(() => undefined);
+      await answer.body.dump({ limit: MAX_DRAINED_BYTES, signal: deadline }).catch(() => undefined);
       return {
         status: answer.statusCode,
-        retryAfterMs: retryAfterOf(answer.headers['retry-after']),
+        retryAfterMs: retryAfterMsOf(answer.headers['retry-after']),
         date: dateOf(answer.headers.date),
       };
     } catch (error) {
-      if (deadline.aborted) throw new Error(`no answer in ${this.#timeoutMs} ms`, { cause: error });
+      if (deadline.aborted) throw new Error(`no response within ${this.#timeoutMs} ms`, { cause: error });
       const sentence = sentenceOf(error);
       throw isOwnFault(error)
         ? new OwnFault(sentence, { cause: error })
@@ -126,8 +128,8 @@ export class WebhookSender {
   }
 }
 
-/** The addresses of a name, at least one. Throws if any of them is not allowed. */
-async function judged(
+/** Returns the addresses of a name, at least one. Throws if any of them is not allowed. */
+async function resolveAllowed(
   hostname: string,
   resolve: Resolve,
   mayReach: (address: string) => boolean,
@@ -144,10 +146,10 @@ function resolveBySystem(hostname: string): Promise<readonly LookupAddress[]> {
 }
 
 /**
- * Concurrent lookups of a name share one request. A silent name server would block both resolver threads, and
- * then no other endpoint or Solana node could be resolved.
+ * Concurrent lookups of a name share one request. Otherwise a silent name server could block all resolver threads, and
+ * no other endpoint or Solana node could be resolved.
  */
-function oneAtATime(resolve: Resolve): Resolve {
+function shareLookups(resolve: Resolve): Resolve {
   const pending = new Map<string, ReturnType<Resolve>>();
   return (hostname) => {
     const answer = pending.get(hostname) ?? resolve(hostname).finally(() => pending.delete(hostname));
@@ -156,15 +158,15 @@ function oneAtATime(resolve: Resolve): Resolve {
   };
 }
 
-/** Limits the wait for the resolver, which cannot be cancelled. Throws OwnFault. */
-function withinTime(resolve: Resolve, withinMs: number): Resolve {
+/** Limits the wait for the resolver, whose lookups cannot be cancelled. Throws OwnFault at the timeout. */
+function withTimeout(resolve: Resolve, timeoutMs: number): Resolve {
   return async (hostname) => {
     let timer: NodeJS.Timeout | undefined;
-    const silence = new Promise<never>((_, reject) => {
-      const fault = new OwnFault(`no DNS resolver returned an address of ${hostname} within ${withinMs} ms`);
-      timer = setTimeout(() => reject(fault), withinMs);
+    const timeout = new Promise<never>((_, reject) => {
+      const fault = new OwnFault(`no DNS resolver returned an address of ${hostname} within ${timeoutMs} ms`);
+      timer = setTimeout(() => reject(fault), timeoutMs);
     });
-    return Promise.race([resolve(hostname), silence]).finally(() => clearTimeout(timer));
+    return Promise.race([resolve(hostname), timeout]).finally(() => clearTimeout(timer));
   };
 }
 
@@ -173,12 +175,12 @@ function dateOf(header: string | string[] | undefined): Date | null {
   return Number.isNaN(time) ? null : new Date(time);
 }
 
-function retryAfterOf(header: string | string[] | undefined): number | null {
+function retryAfterMsOf(header: string | string[] | undefined): number | null {
   const seconds = typeof header === 'string' && /^\d{1,9}$/.test(header) ? Number(header) : Number.NaN;
   return Number.isNaN(seconds) ? null : seconds * 1_000;
 }
 
-/** Contains no internal address: alerts quote it, and every endpoint receives alerts. */
+/** The text has no internal address, because alerts quote it and every endpoint receives alerts. */
 function sentenceOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return sentenceOf(error.errors[0]);
   if (!(error instanceof Error)) return String(error);

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { type ExplorerSettings, explorerLink } from '../domain/explorer.ts';
 
-/** Standard Webhooks headers for one try: `webhook-id` is the event's id, and each secret makes one signature. */
+/** Standard Webhooks headers of one try, with one signature for each secret. */
 export function signedHeaders(
   eventId: string,
   at: Date,
@@ -15,7 +15,7 @@ export function signedHeaders(
   };
 }
 
-/** Adds the explorer link to a deposit event. It depends on settings, so it is made at delivery. */
+/** Adds the explorer link to a deposit event. The link depends on settings, so it is not stored with the event. */
 export function withLinks(body: string, explorer: ExplorerSettings): string {
   const event = JSON.parse(body) as {
     readonly type: string;

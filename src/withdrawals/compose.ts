@@ -12,14 +12,14 @@ import type { FeePlan, FeePlanner } from '../solana/tx/fees.ts';
 import { messageHashOf } from '../solana/tx/message.ts';
 import type { TransferDraft } from '../solana/tx/transfer.ts';
 import { type Payee, type PayeeRules, readPayee } from './payee.ts';
-import { failureRefusal, nativeRefusal, refusalOf, tokenShortage, wouldFail } from './refusals.ts';
+import { failureRefusal, nativeRefusal, refusalOf, simulationFailure, tokenShortage } from './refusals.ts';
 
 export interface ComposerDeps {
   readonly chain: Chain;
   readonly fees: FeePlanner;
   readonly lifetimes: Lifetimes;
   readonly rules: PayeeRules;
-  /** Limits of the signer: a message that it would refuse is never written. */
+  /** Limits of the signer, so that no message is stored that the signer would refuse. */
   readonly bounds: SigningBounds;
 }
 
@@ -31,8 +31,8 @@ export class Composer {
     this.#deps = deps;
   }
 
-  compose(row: WithdrawalRow, place: AttemptPosition): Promise<Composition> {
-    return this.#compose(row, place).catch(refusalOf);
+  compose(row: WithdrawalRow, position: AttemptPosition): Promise<Composition> {
+    return this.#compose(row, position).catch(refusalOf);
   }
 
   async #compose(
@@ -45,18 +45,18 @@ export class Composer {
     const shortage = tokenShortage(row, payee);
     if (shortage !== null) return shortage;
     const rentMinimum = await chain.rentMinimum(0);
-    // The simulation of such an amount fails too, but does not show that the failure is permanent.
+    // Check the amount first: its simulation would fail too, but would not show that the failure is permanent.
     const amountRefusal = nativeRefusal(row, payee, 0n, rentMinimum);
     if (amountRefusal?.kind === 'rejected') return amountRefusal;
     const lifetime = await lifetimes.next(salt);
     if (lifetime.kind === 'held') return lifetime;
     const draft = this.#draft(row, payee, lifetime);
     const basis = { ...payee.basis, ...(minUnits === undefined ? {} : { minUnits }) };
-    const plan = await fees.plan(draft, lastPrice, salt, basis).catch(wouldFail);
-    const failed = plan instanceof TransferWouldFail;
-    const refusal = nativeRefusal(row, payee, failed ? 0n : plan.feeLamports, rentMinimum);
+    const plan = await fees.plan(draft, lastPrice, salt, basis).catch(simulationFailure);
+    const isFailing = plan instanceof TransferWouldFail;
+    const refusal = nativeRefusal(row, payee, isFailing ? 0n : plan.feeLamports, rentMinimum);
     if (refusal !== null) return refusal;
-    if (failed) return failureRefusal(plan);
+    if (isFailing) return failureRefusal(plan);
     const reservation = reservationFor(row, rules.hotWallet, payee, plan.feeLamports, rentMinimum);
     return {
       kind: 'composed',

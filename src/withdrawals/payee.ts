@@ -6,37 +6,39 @@ import type { WithdrawalRow } from '../ledger/withdrawals/withdrawals.ts';
 import type { Refusal } from '../settlement/kind.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { AccountView } from '../solana/rpc/agreed-accounts.ts';
-import { lowestSlot, type ShownAccount } from '../solana/rpc/agreed-accounts.ts';
+import { type AccountAnswer, lowestSlot } from '../solana/rpc/agreed-accounts.ts';
 import { classifyDestination, type Destination } from '../solana/tokens/addresses.ts';
 import type { DraftBasis } from '../solana/tx/compute-limit.ts';
 import { type ListedMint, readTokenSide, type TokenSide } from './token-side.ts';
 
-/** Both sides of a payable withdrawal, read at finalized slot `slot` or later. */
+/** What is needed to compose a payable withdrawal, read at finalized slot `slot` or later. */
 export interface Payee {
   readonly kind: 'payable';
   readonly slot: bigint;
   readonly basis: DraftBasis;
   readonly hotLamports: bigint;
-  /** The destination is off the ed25519 curve: a program signs for it. */
+  /** True if the destination is off the ed25519 curve, so that a program signs for it. */
   readonly isVault: boolean;
   readonly token: TokenSide | null;
 }
 
 export interface PayeeRules {
   readonly hotWallet: string;
-  /** Our use of an address: an earlier hot wallet, a nonce account or a deposit address. Default: none. */
+  /** How Sluice uses an address: as an earlier hot wallet, a nonce account or a deposit address. Default: no use. */
   readonly kindOf?: (address: string) => Promise<WatchKind | undefined>;
   /** The listed asset of a mint. Default: no mint is listed. */
   readonly listed?: (mint: string) => Promise<ListedMint | undefined>;
-  /** Ask the customer also if the wallet is in use (docs/interface.md, Withdrawal rules 3). */
+  /**
+   * True if the customer must also confirm a wallet that exists on chain already (docs/interface.md, Withdrawal rules 3).
+   */
   readonly confirmUsedWallet: boolean;
-  /** Ask the customer about a vault instead of rejecting it. Default false. */
+  /** True if a vault needs a confirmation by the customer instead of being rejected. Default: false. */
   readonly allowVaults?: boolean;
   readonly tokenPolicy: TokenPolicy;
 }
 
 /**
- * Checks whether the withdrawal may be paid now, at the request and before signing; reads the chain each
+ * Checks whether the withdrawal can be paid now. Called for the request and before signing; reads the chain each
  * time. A quorum agrees on every input except balances.
  */
 export async function readPayee(
@@ -45,7 +47,7 @@ export async function readPayee(
   row: WithdrawalRow,
 ): Promise<Payee | Refusal> {
   const isToken = row.asset !== SOL;
-  const [own, listed] = await Promise.all([
+  const [ownUse, listed] = await Promise.all([
     row.destination === rules.hotWallet ? ('hot' as const) : rules.kindOf?.(row.destination),
     isToken ? rules.listed?.(row.asset) : undefined,
   ]);
@@ -56,25 +58,25 @@ export async function readPayee(
       isToken ? view.account(row.asset) : null,
     ]);
     const { allowVaults = false } = rules;
-    const payTo = classifyDestination(row.destination, destination.account, { own, allowVaults });
+    const payTo = classifyDestination(row.destination, destination.account, { own: ownUse, allowVaults });
     const refusal = destinationRefusal(rules, row, payTo);
     if (refusal !== null) return refusal;
     const isVault = payTo.kind === 'vault';
     const token = mint && (await readTokenSide({ chain, view, rules, row, isVault, listed }, mint));
     if (token !== null && 'reason' in token) return token;
-    return payable([destination, hot, mint], token, hot, isVault);
+    return payeeOf([destination, hot, mint], token, hot, isVault);
   };
-  const known = [row.destination, rules.hotWallet, ...(isToken ? [row.asset] : [])];
-  return chain.agreedReading(known, read, relied);
+  const knownAddresses = [row.destination, rules.hotWallet, ...(isToken ? [row.asset] : [])];
+  return chain.agreedReading(knownAddresses, read, quorumInputs);
 }
 
-function payable(
-  shown: readonly (ShownAccount | null)[],
+function payeeOf(
+  accounts: readonly (AccountAnswer | null)[],
   token: Exclude<Awaited<ReturnType<typeof readTokenSide>>, Refusal> | null,
-  hot: ShownAccount,
+  hot: AccountAnswer,
   isVault: boolean,
 ): Payee {
-  const slot = lowestSlot(shown.filter((one) => one !== null));
+  const slot = lowestSlot(accounts.filter((account) => account !== null));
   const [oldest, newest] =
     token === null || token.slot > slot ? [slot, token?.slot ?? slot] : [token.slot, slot];
   return {
@@ -88,7 +90,7 @@ function payable(
 }
 
 /** Inputs that need a quorum. Balances and slots only decide when to pay, and never reject. */
-function relied(payee: Payee | Refusal): unknown {
+function quorumInputs(payee: Payee | Refusal): unknown {
   if (payee.kind !== 'payable') return payee;
   const { isVault, basis, token } = payee;
   if (token === null) return { isVault };
@@ -100,24 +102,27 @@ function destinationRefusal(rules: PayeeRules, row: WithdrawalRow, destination: 
   if (destination.kind === 'rejected') return { kind: 'rejected', reason: destination.reason };
   if (row.confirmedByCustomer) return null;
   if (destination.kind === 'empty' && !row.acceptEmptyWallet) {
-    return wait(
+    return awaitConfirmation(
       'empty_wallet',
-      'the destination holds nothing yet: the customer must confirm that the address is right',
+      'the destination is an empty wallet: the customer must confirm that the address is right',
     );
   }
   if (destination.kind === 'vault') {
-    return wait(
+    return awaitConfirmation(
       'vault',
-      'a program signs for the destination, as for a multisig vault: the customer must confirm that the address is right',
+      'the destination is an address for which a program signs, such as a multisig vault: the customer must confirm that the address is right',
     );
   }
   if (destination.kind === 'wallet' && rules.confirmUsedWallet) {
-    return wait('used_wallet', 'the destination is in use: policy wants the customer to confirm it');
+    return awaitConfirmation(
+      'used_wallet',
+      'the destination wallet exists on chain already: SLUICE_CONFIRM_USED_WALLET requires the customer to confirm it',
+    );
   }
   return null;
 }
 
-function wait(code: string, message: string): Refusal {
+function awaitConfirmation(code: string, message: string): Refusal {
   const reason: StatusReason = { code, message };
   return { kind: 'awaiting_confirmation', reason };
 }

@@ -6,7 +6,10 @@ import { TransferWouldFail } from '../solana/tx/compute-limit.ts';
 import { describeFailure } from '../solana/tx/failure-causes.ts';
 import type { Payee } from './payee.ts';
 
-/** Permanent errors about the customer's request or the token, agreed by a quorum. */
+/**
+ * Permanent errors about the request of the customer or about the token, with their reason codes. A quorum agrees on
+ * the facts.
+ */
 const REJECTIONS: Partial<Record<ErrorCode, string>> = {
   AssetRejected: 'asset_rejected',
   DestinationRejected: 'destination_rejected',
@@ -14,8 +17,8 @@ const REJECTIONS: Partial<Record<ErrorCode, string>> = {
 };
 
 /**
- * Maps a permanent error to a refusal; rethrows others. Permanent errors that are not {@link REJECTIONS},
- * such as SigningRefused, are our own faults: the withdrawal is held until composing works.
+ * Returns the refusal for a permanent error; rethrows any other error. Permanent errors that are not in {@link
+ * REJECTIONS}, such as SigningRefused, are our own faults: the withdrawal is held until it can be composed.
  */
 export function refusalOf(error: unknown): Refusal {
   if (!isDomainError(error) || error.retryable) throw error;
@@ -27,24 +30,31 @@ export function refusalOf(error: unknown): Refusal {
   return { kind: 'held', reason: { code: 'cannot_prepare', message } };
 }
 
-/** Checks the finalized balance first: the simulation of a transfer without the tokens finds no compute-unit limit. */
+/**
+ * Checks the finalized token balance. This comes before the simulation, which finds no compute-unit limit without the
+ * tokens.
+ */
 export function tokenShortage({ asset, amount }: WithdrawalRow, { token }: Payee): Refusal | null {
   if (token === null || token.hotAmount >= amount) return null;
   return awaitFunds(
-    `the hot wallet has ${token.hotAmount} of ${amount} base units of ${asset} that are needed`,
+    `the hot wallet has ${token.hotAmount} base units of ${asset}, but the withdrawal needs ${amount}`,
   );
 }
 
 /** Returns the error of a simulated transfer that failed; rethrows any other error. */
-export function wouldFail(error: unknown): TransferWouldFail {
+export function simulationFailure(error: unknown): TransferWouldFail {
   if (error instanceof TransferWouldFail) return error;
   throw error;
 }
 
-/** A program's failure is permanent. Money that only the newest block lacks has just left: finality decides. */
-export function failureRefusal({ kind, error, tried }: TransferWouldFail): Refusal {
-  const message = describeFailure(error, tried);
-  if (kind === 'short') return awaitFunds(`the hot wallet lacks the money in the newest block: ${message}`);
+/**
+ * Refusal for a simulated transfer that failed. A failure of a program is permanent. If the money is missing only in
+ * the newest block, the withdrawal waits for finality.
+ */
+export function failureRefusal({ kind, error, simulatedMessage }: TransferWouldFail): Refusal {
+  const message = describeFailure(error, simulatedMessage);
+  if (kind === 'short')
+    return awaitFunds(`in the newest block, the hot wallet does not have enough funds: ${message}`);
   return { kind: 'rejected', reason: { code: 'would_fail', message } };
 }
 
@@ -52,14 +62,13 @@ function awaitFunds(message: string, code = 'insufficient_funds'): Refusal {
   return { kind: 'awaiting_funds', reason: { code, message } };
 }
 
-/** Applies {@link checkNativeSides} to a withdrawal. */
 export function nativeRefusal(
   row: WithdrawalRow,
   payee: Payee,
   feeLamports: bigint,
   rentMinimumLamports: bigint,
 ): Refusal | null {
-  return checkNativeSides({
+  return checkNativeBalances({
     hotLamports: payee.hotLamports,
     amountLamports: payee.token === null ? row.amount : 0n,
     feeLamports,
@@ -68,8 +77,11 @@ export function nativeRefusal(
   });
 }
 
-/** Both sides of a transfer in lamports, from finalized accounts. `amountLamports` is 0 for a token withdrawal. */
-export interface NativeSides {
+/**
+ * Input of {@link checkNativeBalances}, in lamports, from finalized accounts. `amountLamports` is 0 for a token
+ * withdrawal.
+ */
+export interface NativeBalances {
   /** The finalized balance. Amounts reserved by other withdrawals are subtracted when the money is reserved. */
   readonly hotLamports: bigint;
   readonly amountLamports: bigint;
@@ -82,25 +94,26 @@ export interface NativeSides {
 }
 
 /**
- * Checks that each side keeps either nothing or the rent minimum; the chain rejects other transactions after charging
- * the fee. The fee payer keeps exactly the fee, or at least fee + rent minimum (docs/interface.md, Limits). Rejects an
- * amount that can never be paid; otherwise the withdrawal waits until the hot wallet is funded.
+ * Checks that hot wallet and destination have either nothing or at least the rent minimum afterwards: the chain
+ * rejects any other transfer, after charging the fee. The fee payer must have exactly the fee, or at least the fee
+ * plus the rent minimum (docs/interface.md, Limits). An amount that can never be paid is rejected; otherwise the
+ * withdrawal waits until the hot wallet is funded.
  */
-export function checkNativeSides(sides: NativeSides): Refusal | null {
-  const { hotLamports, amountLamports, rentMinimumLamports: minimum } = sides;
+export function checkNativeBalances(balances: NativeBalances): Refusal | null {
+  const { hotLamports, amountLamports, rentMinimumLamports: minimum } = balances;
   if (amountLamports !== 0n && amountLamports < minimum) {
     const message = `the amount of ${formatLamports(amountLamports)} SOL is below the chain's minimum of ${formatLamports(minimum)}`;
     return { kind: 'rejected', reason: { code: 'amount_below_minimum', message } };
   }
-  const needed = amountLamports + sides.feeLamports + sides.rentLamports;
-  const left = hotLamports - needed;
-  if (left < 0n)
+  const needed = amountLamports + balances.feeLamports + balances.rentLamports;
+  const remaining = hotLamports - needed;
+  if (remaining < 0n)
     return awaitFunds(
-      `the hot wallet has ${formatLamports(hotLamports)} of ${formatLamports(needed)} SOL that are needed`,
+      `the hot wallet has ${formatLamports(hotLamports)} SOL, but the withdrawal needs ${formatLamports(needed)} SOL`,
     );
-  if (left === 0n || left >= minimum) return null;
+  if (remaining === 0n || remaining >= minimum) return null;
   return awaitFunds(
-    `the hot wallet would keep ${formatLamports(left)} SOL, less than the chain's minimum of ${formatLamports(minimum)}`,
+    `the hot wallet would keep ${formatLamports(remaining)} SOL, less than the chain's minimum of ${formatLamports(minimum)}`,
     'hot_wallet_below_minimum',
   );
 }

@@ -6,7 +6,7 @@ import type { WithdrawalRow } from '../ledger/withdrawals/withdrawals.ts';
 import type { Refusal } from '../settlement/kind.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { AccountView } from '../solana/rpc/agreed-accounts.ts';
-import { lowestSlot, type ShownAccount } from '../solana/rpc/agreed-accounts.ts';
+import { type AccountAnswer, lowestSlot } from '../solana/rpc/agreed-accounts.ts';
 import { ataRent, deriveAta } from '../solana/tokens/ata.ts';
 import { resolveHookAccounts } from '../solana/tokens/hooks.ts';
 import { type MintInfo, readMint, transferFee } from '../solana/tokens/mint.ts';
@@ -14,6 +14,7 @@ import { readTokenAccount, type TokenAccountInfo } from '../solana/tokens/token-
 import { tokenPolicy } from '../solana/tokens/token-policy.ts';
 import type { TokenTransfer } from '../solana/tx/transfer.ts';
 
+/** The token transfer of a withdrawal, and what the hot wallet has and needs for it. */
 export interface TokenSide {
   readonly transfer: TokenTransfer;
   /** Finalized balance of the hot wallet's token account, in base units. */
@@ -22,7 +23,7 @@ export interface TokenSide {
   readonly memoRequired: boolean;
 }
 
-/** A mint at the time its asset was listed. The asset SOL has no program. */
+/** A mint as it was when its asset was listed. The asset SOL has no program. */
 export interface ListedMint {
   readonly program: string | null;
   readonly decimals: number;
@@ -37,73 +38,78 @@ export interface TokenReading {
   readonly listed: ListedMint | undefined;
 }
 
-/** Reads the token side at `slot` or later, or why the token is not paid now. Throws AssetRejected. */
+/** Reads the token side at `slot` or later, or returns why the token cannot be paid now. Throws AssetRejected. */
 export async function readTokenSide(
   reading: TokenReading,
-  shownMint: ShownAccount,
+  mintReading: AccountAnswer,
 ): Promise<{ readonly slot: bigint; readonly ataFunded: boolean; readonly side: TokenSide } | Refusal> {
   const { chain, view, rules, row, isVault } = reading;
-  const mint = usableMint(reading, shownMint);
+  const mint = usableMint(reading, mintReading);
   if ('reason' in mint) return mint;
   const to = deriveAta(row.destination, mint.address, mint.program, isVault);
   const from = deriveAta(rules.hotWallet, mint.address, mint.program);
-  const [toShown, fromShown] = await Promise.all([view.account(to), view.account(from)]);
-  const receiver = readTokenAccount(to, toShown.account);
+  const [receiverReading, sourceReading] = await Promise.all([view.account(to), view.account(from)]);
+  const receiver = readTokenAccount(to, receiverReading.account);
   const verdict = tokenPolicy(mint, receiver, row.destination, rules.tokenPolicy);
   if (!verdict.ok)
     return verdict.mayPass ? hold(verdict.reason) : { kind: 'rejected', reason: verdict.reason };
-  const source = sourceAccount(mint, rules.hotWallet, fromShown);
+  const source = sourceAccount(mint, rules.hotWallet, sourceReading);
   if (source !== null && 'reason' in source) return source;
   const { createAta, memoRequired } = verdict;
   const transfer = await tokenTransfer(reading, mint, createAta);
   if ('reason' in transfer) return transfer;
   return {
-    slot: lowestSlot([toShown, fromShown]),
-    ataFunded: createAta && (toShown.account?.lamports ?? 0n) > 0n,
+    slot: lowestSlot([receiverReading, sourceReading]),
+    ataFunded: createAta && (receiverReading.account?.lamports ?? 0n) > 0n,
     side: {
       transfer,
       hotAmount: source?.amount ?? 0n,
-      rentLamports: createAta ? ataRent(toShown.account, await chain.rentMinimum(mint.ataSize)) : 0n,
+      rentLamports: createAta ? ataRent(receiverReading.account, await chain.rentMinimum(mint.ataSize)) : 0n,
       memoRequired,
     },
   };
 }
 
-/** Holds the withdrawal if a listed mint was closed or created again: it is no longer the customers' asset. */
-function usableMint({ row, listed }: TokenReading, { account }: ShownAccount): MintInfo | Refusal {
+/**
+ * Returns the mint. Holds the withdrawal if a listed mint was closed or created again, because the mint is then no
+ * longer the asset of the customers.
+ */
+function usableMint({ row, listed }: TokenReading, { account }: AccountAnswer): MintInfo | Refusal {
   if (listed === undefined) return readMint(row.asset, account);
   try {
     const mint = readMint(row.asset, account);
     if (mint.program === listed.program && mint.decimals === listed.decimals) return mint;
-    const now = `it has ${mint.decimals} decimals under program ${mint.program}`;
-    return mintChanged(row.asset, listed, now);
+    return mintChanged(row.asset, listed, `it has ${mint.decimals} decimals under program ${mint.program}`);
   } catch (error) {
     if (isDomainError(error, 'AssetRejected')) return mintChanged(row.asset, listed, error.message);
     throw error;
   }
 }
 
-function mintChanged(mint: string, { program, decimals }: ListedMint, now: string): Refusal {
+function mintChanged(mint: string, { program, decimals }: ListedMint, change: string): Refusal {
   const before = `the mint ${mint} was listed with ${decimals} decimals under program ${program}`;
-  return holdFor('mint_changed', `${before}, and the chain shows another one: ${now}`);
+  return holdFor('mint_changed', `${before}, but has changed on chain: ${change}`);
 }
 
-/** The hot wallet's own account. Its faults hold the withdrawal, never reject it. */
+/**
+ * The hot wallet's own account, null if there is none. A fault of the account holds the withdrawal but never rejects
+ * it.
+ */
 function sourceAccount(
   { address }: MintInfo,
   hotWallet: string,
-  shown: ShownAccount,
+  reading: AccountAnswer,
 ): TokenAccountInfo | null | Refusal {
-  const name = `the hot wallet's token account ${shown.address} of ${address}`;
+  const name = `the hot wallet's token account ${reading.address} for mint ${address}`;
   try {
-    const source = readTokenAccount(shown.address, shown.account);
+    const source = readTokenAccount(reading.address, reading.account);
     if (source === null) return null;
     if (source.owner !== hotWallet || source.mint !== address)
-      return holdFor('cannot_prepare', `${name} belongs to ${source.owner} and holds ${source.mint}`);
+      return holdFor('cannot_prepare', `${name} has owner ${source.owner} and mint ${source.mint}`);
     if (!source.frozen) return source;
     return holdFor(
       'hot_account_frozen',
-      `the issuer of ${address} has frozen ${shown.address}, the hot wallet's token account`,
+      `the issuer of ${address} has frozen ${reading.address}, the hot wallet's token account`,
     );
   } catch (error) {
     if (!isDomainError(error, 'AssetRejected')) throw error;
@@ -119,13 +125,16 @@ async function tokenTransfer(
   const { amount, destination } = row;
   const { address, program, decimals } = mint;
   const expectedFee = mint.transferFee === null ? null : transferFee(mint, amount, await chain.epoch());
-  const hooked = { source: rules.hotWallet, destination, amount, createAta, toVault: isVault };
-  const hookAccounts = await resolveHookAccounts(view, mint, hooked).catch(hookFault);
+  const hookTransfer = { source: rules.hotWallet, destination, amount, createAta, toVault: isVault };
+  const hookAccounts = await resolveHookAccounts(view, mint, hookTransfer).catch(hookFault);
   if ('reason' in hookAccounts) return hookAccounts;
   return { mint: address, program, decimals, createAta, expectedFee, hookAccounts };
 }
 
-/** Held, not rejected: the issuer can change the hook's account list, and a listed account may still be created. */
+/**
+ * Holds the withdrawal but does not reject it: the issuer can change the account list of the hook, and a listed
+ * account can still be created.
+ */
 function hookFault(error: unknown): Refusal {
   if (!isDomainError(error, 'AssetRejected')) throw error;
   return holdFor('cannot_prepare', error.message);

@@ -25,7 +25,7 @@ import {
 import { TIMEOUTS } from '../domain/timeouts.ts';
 import type { Patience } from '../domain/webhook.ts';
 
-/** Permanent errors fail at once; all others are retried without limit. */
+/** A permanent error fails the activity at once; any other error is retried without limit. */
 const retry = {
   initialInterval: '500 milliseconds',
   backoffCoefficient: 2,
@@ -33,57 +33,63 @@ const retry = {
   nonRetryableErrorTypes: [...NON_RETRYABLE_CODES],
 } satisfies RetryPolicy;
 
-/** One short PostgreSQL transaction in the worker of the workflow task: one history event instead of six. */
-const RECORD: LocalActivityOptions = {
+/** A short PostgreSQL transaction. As a local activity it adds one history event instead of six. */
+const RECORD_OPTIONS: LocalActivityOptions = {
   startToCloseTimeout: TIMEOUTS.recordMs,
   localRetryThreshold: '5 seconds',
   retry,
 };
 
 /** Reads the chain, then commits one PostgreSQL transaction. */
-const PREPARE: ActivityOptions = {
+const PREPARE_OPTIONS: ActivityOptions = {
   startToCloseTimeout: TIMEOUTS.prepareMs,
   retry,
 };
 
-/** From preparation to `confirmed`, or to a short deadline, because a caller waits. */
-const QUICK: LocalActivityOptions = {
+/** Prepares an attempt and waits for `confirmed` or a short deadline, because a caller waits for the result. */
+const QUICK_OPTIONS: LocalActivityOptions = {
   startToCloseTimeout: TIMEOUTS.quickMs,
   localRetryThreshold: '5 seconds',
   retry: { ...retry, initialInterval: '100 milliseconds' },
 };
 
-/** Waits for one signature, however slow the signer. After a worker's death another one continues. */
-const SIGN: ActivityOptions = {
+/** Waits for one signature, even from a slow signer. If the worker stops, another worker asks again. */
+const SIGN_OPTIONS: ActivityOptions = {
   taskQueue: SIGNER_TASK_QUEUE,
   startToCloseTimeout: '1 day',
   heartbeatTimeout: TIMEOUTS.heartbeatMs,
   retry,
 };
 
-/** Waits for a block or a proof of death, without limit. A silent worker is replaced after the heartbeat timeout. */
-const LAND: ActivityOptions = {
+/**
+ * Waits until the attempt is in a finalized block or can no longer land. Another worker continues after a missed
+ * heartbeat.
+ */
+const LAND_OPTIONS: ActivityOptions = {
   taskQueue: LANDING_TASK_QUEUE,
   startToCloseTimeout: '30 days',
   heartbeatTimeout: TIMEOUTS.heartbeatMs,
   retry,
 };
 
-const LANDING = 'send until it lands or is proved dead';
-const READING_AGAIN = 'read earlier blocks or the history of an address';
+const LANDING_SUMMARY = 'send the transaction until it lands or is proved dead';
+const BACKFILL_SUMMARY = 'read earlier blocks or the history of an address';
 
-/** {@link LAND} on workers of quick settlements: buyers' payments take no slot from withdrawals. */
-const LAND_QUICK: ActivityOptions = { ...LAND, taskQueue: QUICK_TASK_QUEUE };
+/**
+ * Like {@link LAND_OPTIONS}, on the task queue of quick settlements, so that x402 payments take no slot from
+ * withdrawals.
+ */
+const LAND_QUICK_OPTIONS: ActivityOptions = { ...LAND_OPTIONS, taskQueue: QUICK_TASK_QUEUE };
 
 /** Requests the paid resource from the upstream until it answers. */
-const SERVE: ActivityOptions = {
+const SERVE_OPTIONS: ActivityOptions = {
   taskQueue: QUICK_TASK_QUEUE,
   startToCloseTimeout: TIMEOUTS.serveMs,
   retry: { ...retry, maximumInterval: '1 minute' },
 };
 
-/** Reads blocks without a time limit. On cancellation it commits the current work, and the workflow waits for that. */
-const SCAN: ActivityOptions = {
+/** Reads blocks. When it is cancelled, the activity first commits its current work, and the workflow waits for that. */
+const SCAN_OPTIONS: ActivityOptions = {
   taskQueue: WATCH_TASK_QUEUE,
   startToCloseTimeout: '1 day',
   heartbeatTimeout: TIMEOUTS.heartbeatMs,
@@ -91,21 +97,21 @@ const SCAN: ActivityOptions = {
   retry,
 };
 
-/** Measures how far the scan is behind. Errors of nodes or PostgreSQL are part of the result. */
-const PLAN: ActivityOptions = {
+/** Measures how far the scan is behind. */
+const PLAN_OPTIONS: ActivityOptions = {
   taskQueue: WATCH_TASK_QUEUE,
   startToCloseTimeout: '2 minutes',
   retry,
 };
 
-/** Reads earlier blocks or histories, possibly for hours: its own task queue, so that nothing waits for it. */
-const AUDIT: ActivityOptions = { ...SCAN, taskQueue: AUDIT_TASK_QUEUE };
+/** Reads earlier blocks or histories, possibly for hours, on a separate task queue, so that no other activity waits. */
+const AUDIT_OPTIONS: ActivityOptions = { ...SCAN_OPTIONS, taskQueue: AUDIT_TASK_QUEUE };
 
-/** Reads blocks that nodes may have pruned. Gives up in the end, because nothing depends on it. */
-const BACKFILL: ActivityOptions = { ...AUDIT, scheduleToCloseTimeout: '1 day' };
+/** Reads blocks that nodes may have pruned. Stops after a day, because no other work depends on the result. */
+const BACKFILL_OPTIONS: ActivityOptions = { ...AUDIT_OPTIONS, scheduleToCloseTimeout: '1 day' };
 
-/** One round of a schedule. Gives up in time for the next round. */
-const WATCH: ActivityOptions = {
+/** One round of a schedule. Stops after five minutes, because the next round repeats the work. */
+const WATCH_OPTIONS: ActivityOptions = {
   taskQueue: WATCH_TASK_QUEUE,
   startToCloseTimeout: '2 minutes',
   scheduleToCloseTimeout: '5 minutes',
@@ -114,51 +120,75 @@ const WATCH: ActivityOptions = {
 
 type SettlementSteps = WithdrawalActivities & SettlementActivities & X402Activities & QuickActivities;
 
-/** Proxies of `Activities` with these options; the summary is shown in the Temporal Web UI. */
-const record = <Activities>(summary: string) => proxyLocalActivities<Activities>({ ...RECORD, summary });
-const run = <Activities>(options: ActivityOptions, summary: string) =>
+/** A proxy of `Activities`. The Temporal Web UI displays the summary. */
+const databaseStep = <Activities>(summary: string) =>
+  proxyLocalActivities<Activities>({ ...RECORD_OPTIONS, summary });
+const activityStep = <Activities>(options: ActivityOptions, summary: string) =>
   proxyActivities<Activities>({ ...options, summary });
 
-export const { admit } = record<SettlementSteps>('reserve the id, find earlier attempts');
-export const { confirm } = record<SettlementSteps>("store the customer's confirmation");
-export const { cancel } = record<SettlementSteps>('cancel unless an attempt was prepared');
-export const { hold, holdSettlement } = record<SettlementSteps>('hold the settlement');
-export const { findSettlement } = record<SettlementSteps>('find earlier attempts');
-export const { storeSignature } = record<SettlementSteps>('store a signature');
-export const { isOwed } = record<SettlementSteps>('check whether the buyer was served');
-export const { prepareAttempt, prepareSettlement } = run<SettlementSteps>(
-  PREPARE,
-  'check the terms, compose the transaction, reserve funds',
+export const { admit } = databaseStep<SettlementSteps>('reserve the id and find earlier attempts');
+export const { confirm } = databaseStep<SettlementSteps>("store the customer's confirmation");
+export const { cancel } = databaseStep<SettlementSteps>('cancel unless an attempt can still land');
+export const { hold, holdSettlement } = databaseStep<SettlementSteps>('hold the settlement');
+export const { findSettlement } = databaseStep<SettlementSteps>('find earlier attempts');
+export const { storeSignature } = databaseStep<SettlementSteps>('store a signature');
+export const { isOwed } = databaseStep<SettlementSteps>('check whether the buyer was served');
+export const { prepareAttempt, prepareSettlement } = activityStep<SettlementSteps>(
+  PREPARE_OPTIONS,
+  'check the terms, compose the transaction and reserve funds',
 );
-export const { awaitSignatures } = run<SettlementSteps>(PREPARE, 'wait for external signatures');
-export const { signTransaction } = run<SignerActivities>(SIGN, 'sign the transaction');
-export const { landAttempt } = run<SettlementSteps>(LAND, LANDING);
-export const { landPayment } = run<SettlementSteps>(LAND_QUICK, LANDING);
-export const { serveOwed } = run<SettlementSteps>(SERVE, 'request the paid resource from the upstream');
+export const { awaitSignatures } = activityStep<SettlementSteps>(
+  PREPARE_OPTIONS,
+  'wait for external signatures',
+);
+export const { signTransaction } = activityStep<SignerActivities>(SIGN_OPTIONS, 'sign the transaction');
+export const { landAttempt } = activityStep<SettlementSteps>(LAND_OPTIONS, LANDING_SUMMARY);
+export const { landPayment } = activityStep<SettlementSteps>(LAND_QUICK_OPTIONS, LANDING_SUMMARY);
+export const { serveOwed } = activityStep<SettlementSteps>(
+  SERVE_OPTIONS,
+  'request the paid resource from the upstream',
+);
 export const { settleQuickly } = proxyLocalActivities<SettlementSteps>({
-  ...QUICK,
-  summary: 'settle until it is confirmed',
+  ...QUICK_OPTIONS,
+  summary: 'send the payment and wait until it is confirmed',
 });
 
-export const { recordBackfillGivenUp } = record<DepositActivities>('end the stored backfill');
-export const { planCatchUp } = run<DepositActivities>(PLAN, 'measure how far the scan is behind');
-export const { scanRange } = run<DepositActivities>(SCAN, 'read a range of blocks');
-export const { joinRanges } = run<DepositActivities>(SCAN, 'commit the ranges that were read');
-export const { scanTail } = run<DepositActivities>(SCAN, 'follow the chain');
-export const { reconcilePage } = run<DepositActivities>(SCAN, 'compare balances with the database');
-export const { backfill } = run<DepositActivities>(BACKFILL, READING_AGAIN);
-export const { backfill: backfillImport } = run<DepositActivities>(AUDIT, READING_AGAIN);
+export const { recordBackfillGivenUp } = databaseStep<DepositActivities>(
+  'record that the backfill has given up',
+);
+export const { planCatchUp } = activityStep<DepositActivities>(
+  PLAN_OPTIONS,
+  'measure how far the scan is behind',
+);
+export const { scanRange } = activityStep<DepositActivities>(SCAN_OPTIONS, 'read a range of blocks');
+export const { joinRanges } = activityStep<DepositActivities>(
+  SCAN_OPTIONS,
+  'commit the ranges that were read',
+);
+export const { scanTail } = activityStep<DepositActivities>(SCAN_OPTIONS, 'follow the chain');
+export const { reconcilePage } = activityStep<DepositActivities>(
+  SCAN_OPTIONS,
+  'compare balances with the database',
+);
+export const { backfill } = activityStep<DepositActivities>(BACKFILL_OPTIONS, BACKFILL_SUMMARY);
+export const { backfill: backfillImport } = activityStep<DepositActivities>(AUDIT_OPTIONS, BACKFILL_SUMMARY);
 
-export const { restartOrphans } = run<WatchActivities>(WATCH, 'start settlements that have no run');
-export const { buryRefused } = run<WatchActivities>(WATCH, 'prove unsigned attempts dead');
-export const { startDueAudits } = run<WatchActivities>(WATCH, 'start audits that are due');
-export const { watchWallet } = run<WatchActivities>(WATCH, 'compare wallet signatures with the database');
+export const { restartOrphans } = activityStep<WatchActivities>(
+  WATCH_OPTIONS,
+  'start settlements that have no workflow run',
+);
+export const { buryRefused } = activityStep<WatchActivities>(WATCH_OPTIONS, 'prove unsigned attempts dead');
+export const { startDueAudits } = activityStep<WatchActivities>(WATCH_OPTIONS, 'start audits that are due');
+export const { watchWallet } = activityStep<WatchActivities>(
+  WATCH_OPTIONS,
+  'compare wallet signatures with the database',
+);
 
-export const { nextDelivery } = record<DeliverySteps>('find the next event');
-export const { giveUpDelivery } = record<DeliverySteps>('store the event as a dead letter');
+export const { nextDelivery } = databaseStep<DeliverySteps>('find the next event');
+export const { giveUpDelivery } = databaseStep<DeliverySteps>('store the event as a dead letter');
 
-/** One try. The sender's deadline ends it before another worker may begin the next. PostgreSQL counts tries. */
-export function deliverTo({ firstRetryMs, longestRetryMs }: Patience) {
+/** One try per activity attempt. The sender's deadline is below the timeout, so that two tries never overlap. */
+export function deliverActivity({ firstRetryMs, longestRetryMs }: Patience) {
   return proxyActivities<WebhookActivities>({
     summary: 'send the event to the endpoint',
     taskQueue: WEBHOOK_TASK_QUEUE,

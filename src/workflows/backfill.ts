@@ -4,22 +4,24 @@ import * as act from './activity-proxies.ts';
 import { backfillCard } from './details.ts';
 
 /**
- * Reads committed blocks again, or compares the history of one address with its recorded deposits, independently of the
- * deposit scan. Fails if nodes do not answer an operator's order for a day. Progress and result are in PostgreSQL.
+ * Reads committed blocks again, or compares the history of one address with its recorded deposits. Runs independently
+ * of the deposit scan. A backfill that an operator started fails after a day. PostgreSQL stores progress and result.
  */
-export async function backfill(order: BackfillOrder): Promise<BackfillResult> {
-  setCurrentDetails('reading; `sluice backfill list` shows the progress of an operator’s order');
+export async function backfill(command: BackfillOrder): Promise<BackfillResult> {
+  setCurrentDetails(
+    'reading; `sluice backfill list` prints the progress of a backfill that an operator started',
+  );
   try {
-    const result = await (isOfImport(order) ? act.backfillImport : act.backfill)(order);
+    const result = await (isOfImport(command) ? act.backfillImport : act.backfill)(command);
     setCurrentDetails(backfillCard(result));
     return result;
   } catch (error) {
-    if (!isOfImport(order))
-      await CancellationScope.nonCancellable(() => act.recordBackfillGivenUp(order, reasonOf(error)));
+    if (!isOfImport(command))
+      await CancellationScope.nonCancellable(() => act.recordBackfillGivenUp(command, reasonOf(error)));
     throw error;
   }
 }
 
 function reasonOf(error: unknown): string {
-  return (isCancellation(error) ? undefined : rootCause(error)) ?? 'its run was cancelled';
+  return (isCancellation(error) ? undefined : rootCause(error)) ?? 'the workflow run was cancelled';
 }

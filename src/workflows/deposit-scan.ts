@@ -4,62 +4,63 @@ import * as act from './activity-proxies.ts';
 import { scanCard } from './details.ts';
 
 const TAIL_SECONDS = 60;
-/** Ranges in progress at once, over all workers: read, or waiting for an earlier one. */
-const AHEAD = 16;
+/** Ranges that all workers together read, or have read but cannot join before an earlier range. */
+const MAX_RANGES_IN_PROGRESS = 16;
 
 /**
- * Scans a cluster for deposits without end. PostgreSQL has the cursor, the status and the pauses. So a lost, terminated
- * or duplicate run loses no deposit, credits none twice, and reads nothing while paused. Runs under the id
- * `deposit-scan/<cluster>`.
+ * Scans the blocks of a cluster for deposits. Never completes. Runs under the id `deposit-scan/<cluster>`. PostgreSQL
+ * stores the cursor, the status and the pauses. So a lost, terminated or duplicate run loses no deposit, credits none
+ * twice, and reads nothing while the scan is paused.
  */
 export async function depositScan(): Promise<void> {
-  while (!workflowInfo().continueAsNewSuggested) await readOn();
+  while (!workflowInfo().continueAsNewSuggested) await scanStep();
   await continueAsNew<typeof depositScan>();
 }
 
-/** Catches up in ranges, or follows the tail, which also reports why a catch-up fails. */
-async function readOn(): Promise<void> {
+/** Catches up in parallel ranges, or follows the chain. After a failed catch-up, the tail scan reports the cause. */
+async function scanStep(): Promise<void> {
   if (await catchUp()) return;
-  show(await act.scanTail({ seconds: TAIL_SECONDS }));
+  showStatus(await act.scanTail({ seconds: TAIL_SECONDS }));
 }
 
-/** True if every range was joined. Joins ranges that an earlier catch-up has staged first. */
+/** Joins ranges that an earlier catch-up has staged, then reads new ranges. Returns true if every range was joined. */
 async function catchUp(): Promise<boolean> {
   const { behind, ranges } = await act.planCatchUp();
   if (!behind) return false;
-  const { joined } = await join();
+  const { joined } = await joinReadRanges();
   return ranges.length === 0 ? joined > 0 : readRanges(ranges);
 }
 
-/** Joins each range after those before it. The tail scan takes over at a range that is not read completely. */
+/** Joins each range after the ranges before it. Returns false at a range that is not read completely. */
 async function readRanges(ranges: readonly CatchUpRange[]): Promise<boolean> {
   const ends: Promise<RangeEnd>[] = [];
   for (const [index, { to }] of ranges.entries()) {
-    for (const range of ranges.slice(ends.length, index + AHEAD)) ends.push(read(range));
+    for (const range of ranges.slice(ends.length, index + MAX_RANGES_IN_PROGRESS))
+      ends.push(startRead(range));
     const end = await ends[index];
-    const { status } = await join();
-    const reached = BigInt(status?.cursor?.slot ?? '0') >= BigInt(to);
-    if (end?.complete === true && reached) continue;
+    const { status } = await joinReadRanges();
+    const isReached = BigInt(status?.cursor?.slot ?? '0') >= BigInt(to);
+    if (end?.complete === true && isReached) continue;
     await Promise.all(ends);
     return false;
   }
   return true;
 }
 
-function read(range: CatchUpRange): Promise<RangeEnd> {
+function startRead(range: CatchUpRange): Promise<RangeEnd> {
   const end = act.scanRange(range);
-  // The rejection is handled where the promise is awaited later.
+  // A rejection is handled where the promise is awaited, so it must not count as unhandled before that.
   end.catch(() => undefined);
   return end;
 }
 
-async function join(): Promise<JoinEnd> {
+async function joinReadRanges(): Promise<JoinEnd> {
   const end = await act.joinRanges();
-  show(end.status);
+  showStatus(end.status);
   return end;
 }
 
-/** Null if the activity could not read it. `sluice scan status` shows the status of the moment. */
-function show(status: ScanStatus | null): void {
+/** Displays the status in the current details; null leaves them unchanged. */
+function showStatus(status: ScanStatus | null): void {
   if (status !== null) setCurrentDetails(scanCard(status));
 }

@@ -8,8 +8,8 @@ import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { SettlementView } from './messages.ts';
 
 /**
- * Current details in the Temporal Web UI, as markdown. Its frame shows three lines, and a signature fills
- * one: state and signature come first.
+ * Current details of a settlement in the Temporal Web UI, as markdown. The Web UI displays only three lines without
+ * scrolling, so state and signature come first.
  */
 export function progressCard(kind: string, purpose: string, view: SettlementView): string {
   const { reason, signature } = view;
@@ -29,13 +29,13 @@ export function purposeOf(terms: WithdrawalTerms): string {
 
 export function scanCard(status: ScanStatus): string {
   const { cursor, lag, blocksPerSecond, at } = status;
-  const by = status.state === 'paused' ? ` by ${status.actor}` : '';
-  const still = 'reason' in status ? `${by} since ${status.since}: ${status.reason}` : '';
-  const pace = blocksPerSecond === null ? [] : [`${blocksPerSecond.toFixed(1)} blocks/s`];
-  const behind = lag === null ? [] : [`${lag} behind`];
-  const place =
-    cursor === null ? 'before its first block' : [`at slot ${cursor.slot}`, ...behind, ...pace].join(', ');
-  const lines = [`**${status.state}**${still}`, place, ...(at === null ? [] : [`reported at ${at}`])];
+  const actor = status.state === 'paused' ? ` by ${status.actor}` : '';
+  const pauseText = 'reason' in status ? `${actor} since ${status.since}: ${status.reason}` : '';
+  const speed = blocksPerSecond === null ? [] : [`${blocksPerSecond.toFixed(1)} blocks/s`];
+  const lagText = lag === null ? [] : [`${lag} slots behind`];
+  const position =
+    cursor === null ? 'no block read yet' : [`at slot ${cursor.slot}`, ...lagText, ...speed].join(', ');
+  const lines = [`**${status.state}**${pauseText}`, position, ...(at === null ? [] : [`reported at ${at}`])];
   return lines.join(LINE_BREAK);
 }
 
@@ -44,8 +44,8 @@ export function reconciliationCard(report: ReconciliationReport): string {
   const verdict = differences === 0 ? 'chain and database agree' : `**${differences} differences**`;
   const lines = [
     `${wallets} wallets with ${accounts} accounts compared: ${verdict}`,
-    ...(unread === 0 ? [] : [`${unread} wallets not read`]),
-    ...(complete ? [] : ['the scan is behind: the next round continues']),
+    ...(unread === 0 ? [] : [`${unread} wallets could not be compared`]),
+    ...(complete ? [] : ['stopped because the scan is behind; the next round continues']),
   ];
   return lines.join(LINE_BREAK);
 }
@@ -53,32 +53,34 @@ export function reconciliationCard(report: ReconciliationReport): string {
 export function backfillCard(result: BackfillResult): string {
   if (!('transactions' in result)) {
     const { blocks, found, unread } = result;
-    const missing = counted(found, 'missing deposit');
+    const missing = countText(found, 'missing deposit');
     const lines = [
-      `${counted(blocks, 'block')} read again: ${missing} found and recorded; see alerts \`deposit_missed\``,
+      `${countText(blocks, 'block')} read again, ${missing} found and recorded; see the alerts \`deposit_missed\``,
       ...(unread.length === 0 ? [] : [`**not complete**: of closed gaps ${unreadText(unread)}`]),
     ];
     return lines.join(LINE_BREAK);
   }
   const { transactions, unread } = result;
   const lines = [
-    `${counted(transactions, 'transaction')} read: ${verdictOf(result)}`,
+    `${countText(transactions, 'transaction')} read: ${verdictOf(result)}`,
     ...(unread === 0
       ? []
-      : [`**not complete**, nodes did not return all (${unread} unread): see alert \`audit_incomplete\``]),
+      : [
+          `**not complete**: nodes did not return the whole history (${unread} unread); see the alert \`audit_incomplete\``,
+        ]),
   ];
   return lines.join(LINE_BREAK);
 }
 
 function verdictOf({ found, remaining }: AuditReport): string {
   if (found === 0) return 'chain and database agree';
-  if (remaining > 0) return `**${counted(remaining, 'difference')} not repaired**`;
-  return `${counted(found, 'difference')} found and repaired`;
+  if (remaining > 0) return `**${countText(remaining, 'difference')} not repaired**`;
+  return `${countText(found, 'difference')} found and repaired`;
 }
 
-function counted(count: number, noun: string): string {
+function countText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Markdown line break: the Web UI joins other lines and gives a new paragraph an extra line. */
+/** Markdown line break. The Web UI joins plain lines and adds space between paragraphs. */
 export const LINE_BREAK = '  \n';

@@ -4,11 +4,11 @@ import { reconcilePage } from './activity-proxies.ts';
 import { reconciliationCard } from './details.ts';
 
 /**
- * Hourly schedule: compares the balances of all our wallets with the recorded movements, page by page, from
- * the stored position. `done` is the result of the run before.
+ * Compares the balances of all watched wallets with the recorded movements, page by page, from the stored position. An
+ * hourly schedule starts it. `earlierTotal`: the result of the run that continued as new.
  */
-export async function reconciliation(done = NOTHING_RECONCILED): Promise<ReconciliationReport> {
-  for (let total = done; ; ) {
+export async function reconciliation(earlierTotal = NOTHING_RECONCILED): Promise<ReconciliationReport> {
+  for (let total = earlierTotal; ; ) {
     const { next, ...page } = await reconcilePage();
     total = bothOf(total, page);
     setCurrentDetails(reconciliationCard(total));

@@ -1,8 +1,8 @@
 import { buryRefused, restartOrphans, startDueAudits } from './activity-proxies.ts';
 
 /**
- * Every minute, by schedule: restarts settlements without a run, proves unsigned attempts dead, starts due
- * audits. If one of them fails, the others still run.
+ * Starts settlements that have no run, proves unsigned attempts dead, and starts due audits. A schedule starts it every
+ * minute. If one of the three activities fails, the others still complete.
  */
 export async function orphans(): Promise<{ readonly restarted: number }> {
   const rounds = [restartOrphans(), buryRefused(), startDueAudits()] as const;

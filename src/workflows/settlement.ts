@@ -14,20 +14,20 @@ import { SettlementProgress } from './settlement-progress.ts';
 import { pinnedIfVersioned } from './versioning.ts';
 
 /**
- * Settles one obligation of a kind without its own workflow, such as the creation of a nonce account. Runs
- * under the settlement's id, `<kind>/<subject>`; every run continues from the attempts in PostgreSQL.
+ * Settles one obligation of a kind that has no workflow of its own, such as the creation of a nonce account. Runs under
+ * the settlement's id, `<kind>/<subject>`. Every run continues from the attempts in PostgreSQL.
  *
  * @throws ApplicationFailure of type NotFound
  */
 export async function settlement({ id }: { readonly id: string }): Promise<SettlementEnd> {
   const progress = new SettlementProgress(id, `settles \`${id}\``);
   setHandler(giveSignature, (signature) => act.storeSignature({ id, ...signature }), {
-    description: 'Stores a signature that was made outside Sluice, for example on an offline machine',
+    description: 'Stores a signature that was made outside Sluice, for example on an offline computer',
   });
   progress.resume(await act.findSettlement({ id }));
   await settle(progress, {
     prepare: async () => {
-      progress.prepared(await act.prepareSettlement({ id, shown: progress.shown }));
+      progress.recordPreparation(await act.prepareSettlement({ id, shown: progress.displayedStatus }));
       return progress.attempt;
     },
     tasksOf: ({ tasks = [] }) => tasks,

@@ -2,8 +2,8 @@ import type { WorkflowDefinitionOptions } from '@temporalio/common';
 import { workflowInfo } from '@temporalio/workflow';
 
 /**
- * Pins a settling run to its worker version. A worker with a build ID but no deployment is unversioned: the
- * server rejects its tasks if they name a behavior, so none is set.
+ * Pins a settlement run to the version of its worker. A worker with a build ID but no deployment is unversioned: the
+ * server rejects its tasks if they name a versioning behavior, so none is set.
  */
 export function pinnedIfVersioned(): WorkflowDefinitionOptions {
   const deployment = workflowInfo().currentDeploymentVersion?.deploymentName ?? '';

@@ -1,6 +1,6 @@
 import { watchWallet } from './activity-proxies.ts';
 
-/** Every minute, by schedule: compares our wallets' signatures with the database, even if nothing is paid. */
+/** Compares the transactions of our wallets with the database. A schedule starts it every minute. */
 export async function walletWatch(): Promise<void> {
   await watchWallet();
 }

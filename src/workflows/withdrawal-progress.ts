@@ -8,8 +8,8 @@ import { SettlementProgress } from './settlement-progress.ts';
 
 export class WithdrawalProgress extends SettlementProgress {
   readonly terms: WithdrawalTerms;
-  /** Number of confirmations. One that arrives while an attempt is prepared must not be missed. */
-  answers = 0;
+  /** Counted, so that a confirmation is not missed if it arrives while an attempt is being prepared. */
+  confirmationCount = 0;
 
   constructor(terms: WithdrawalTerms) {
     super(terms.id, purposeOf(terms), [
@@ -21,30 +21,30 @@ export class WithdrawalProgress extends SettlementProgress {
       description: 'Confirms the destination for the customer',
     });
     setHandler(cancelWithdrawal, () => this.cancel(), {
-      description: 'Cancels the withdrawal unless an attempt was prepared',
+      description: 'Cancels the withdrawal unless an attempt can still land',
     });
   }
 
-  /** Result of the step. Null once a cancel is stored, because PostgreSQL then refuses it, or if history is long. */
+  /** The result of a step; null if the history becomes long, or a cancellation is stored, which makes the step fail. */
   async unlessCancelled<T>(step: Promise<T>): Promise<T | null> {
-    const cancelled = condition(() => this.status === 'cancelled' || this.isLong);
+    const cancelled = condition(() => this.status === 'cancelled' || this.isHistoryLong);
     return Promise.race([step, cancelled.then(() => null)]);
   }
 
-  /** Resolves when the customer has confirmed more than `seen` times or cancels, or once the history is long. */
-  async customerAnswered(seen: number): Promise<void> {
-    await this.ended(() => this.answers > seen);
+  /** Resolves when there are more than `knownConfirmations`, the withdrawal has ended, or the history is long. */
+  async waitForCustomer(knownConfirmations: number): Promise<void> {
+    await this.waitUntil(() => this.confirmationCount > knownConfirmations);
   }
 
   private async confirm(): Promise<SettlementView> {
-    await condition(() => this.admitted);
+    await condition(() => this.isAdmitted);
     await act.confirm({ id: this.terms.id });
-    this.answers += 1;
+    this.confirmationCount += 1;
     return this.view();
   }
 
   private async cancel(): Promise<SettlementView> {
-    await condition(() => this.admitted);
+    await condition(() => this.isAdmitted);
     const { status, reason } = await act.cancel({ id: this.terms.id });
     this.show(status, reason);
     return this.view();

@@ -17,9 +17,9 @@ import { pinnedIfVersioned } from './versioning.ts';
 import { WithdrawalProgress } from './withdrawal-progress.ts';
 
 /**
- * Pays one withdrawal at most once. Ends when it is finalized, rejected, cancelled or failed; continues as new if its
- * history is long. Runs only under the id `withdrawal/<terms.id>`; every run of an id continues from the attempts in
- * PostgreSQL.
+ * Pays one withdrawal at most once. Completes when the withdrawal is finalized, rejected, cancelled or failed;
+ * continues as new if the history is long. Runs only under the id `withdrawal/<terms.id>`. Every run of an id continues
+ * from the attempts in PostgreSQL.
  *
  * @throws ApplicationFailure of type ForeignWorkflowId, InvalidRequest or TermsConflict, all before any effect.
  */
@@ -40,17 +40,17 @@ export async function withdrawal(terms: WithdrawalTerms): Promise<SettlementView
 }
 setWorkflowOptions(pinnedIfVersioned, withdrawal);
 
-/** Prepares the next attempt; waits for the customer, funds or the end of a pause. Null if there is none to pay. */
+/** Prepares the next attempt; null if no attempt can be sent yet. Waits for the customer's confirmation if needed. */
 async function prepareAttempt(progress: WithdrawalProgress): Promise<PreparedAttempt | null> {
-  const { answers, terms, shown } = progress;
+  const { confirmationCount, terms, displayedStatus: shown } = progress;
   const prepared = await progress.unlessCancelled(act.prepareAttempt({ terms, shown }));
   if (prepared === null) return null;
-  progress.prepared(prepared);
-  if (progress.status === 'awaiting_confirmation') await progress.customerAnswered(answers);
+  progress.recordPreparation(prepared);
+  if (progress.status === 'awaiting_confirmation') await progress.waitForCustomer(confirmationCount);
   return progress.attempt;
 }
 
-/** Signing task: the transfer by the terms that the run was started with. */
+/** The signing task for an attempt. Its terms are those that the run was started with. */
 function taskOf({ terms }: WithdrawalProgress, attempt: PreparedAttempt): SigningTask {
   const { id, asset, amount, destination, memo } = terms;
   const { message, maxFeeLamports, maxRentLamports, createsAccount, nonceAccount } = attempt;
@@ -60,7 +60,7 @@ function taskOf({ terms }: WithdrawalProgress, attempt: PreparedAttempt): Signin
   return { kind: WITHDRAWAL, key: 'hot', message, terms: transfer };
 }
 
-/** A start without terms must fail the run: a failed workflow task would be retried without end. */
+/** Fails the run if it has no terms or a foreign workflow id. A failed workflow task would be retried without end. */
 function refuseForeignId(terms: WithdrawalTerms | undefined): void {
   const { workflowId } = workflowInfo();
   if (typeof terms?.id !== 'string') {

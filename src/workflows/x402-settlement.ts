@@ -14,10 +14,10 @@ import { SettlementProgress } from './settlement-progress.ts';
 import { pinnedIfVersioned } from './versioning.ts';
 
 /**
- * Settles an x402 payment whose buyer waits for `confirmed`. The first part is one local activity of about a
- * second, unless fee payer keys are on the signer workers. Serves a final payment that is not served, for
- * example after a crash of the gateway. Runs under the settlement's id, `x402/<network>/<sha256 of the
- * message>`; every run continues from PostgreSQL.
+ * Settles an x402 payment whose buyer waits for `confirmed`. The first part is one local activity of about a second,
+ * unless the fee payer's key is on the signer workers. A finalized payment that the gateway has not served, for example
+ * because it crashed, is served here. Runs under the settlement's id, `x402/<network>/<sha256 of the message>`. Every
+ * run continues from PostgreSQL.
  *
  * @throws ApplicationFailure of type NotFound
  */
@@ -26,18 +26,18 @@ export async function x402Settlement({ id }: { readonly id: string }): Promise<S
   setHandler(
     settlementReached,
     async (commitment) => {
-      await progress.ended(() => progress.status === commitment);
+      await progress.waitUntil(() => progress.status === commitment);
       return progress.view();
     },
     {
       description: 'Waits until the settlement reaches the commitment or ends, or the run continues as new',
     },
   );
-  /** Null if an earlier run has seen the landing. */
+  /** Null if an earlier run has waited for the landing. */
   let owes: boolean | null = null;
   await settle(progress, {
     prepare: async () => {
-      progress.resume(await act.settleQuickly({ id, shown: progress.shown }));
+      progress.resume(await act.settleQuickly({ id, shown: progress.displayedStatus }));
       return isTerminal(progress.status) ? null : progress.attempt;
     },
     tasksOf: ({ tasks = [] }) => tasks,

@@ -8,13 +8,13 @@ import type { PaymentRow } from '../ledger/x402/payments.ts';
 import { adopt } from '../settlement/adopt.ts';
 import type { Composition, Kind } from '../settlement/kind.ts';
 import type { Chain } from '../solana/chain.ts';
-import type { SharedLives } from '../solana/proof/adopted.ts';
+import type { AdoptedLifetimes } from '../solana/proof/adopted.ts';
 import { receivedBy } from './received.ts';
 
 export interface X402KindDeps {
   readonly ledger: Pick<Ledger, 'payments'>;
   readonly chain: Pick<Chain, 'pool'>;
-  readonly lives: SharedLives;
+  readonly lives: AdoptedLifetimes;
   readonly feePayers: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export function x402Kind({ ledger, chain, lives, feePayers }: X402KindDeps): Kin
       const bounds = { maxFeeLamports: feeLamports.toString(), maxComputeUnits: String(computeUnitLimit) };
       return [{ kind: X402, key, message, terms: { ...transfer, ...bounds } }];
     },
-    landed: async ({ settlementId }, spending) => ({
+    landedAmounts: async ({ settlementId }, spending) => ({
       movedLamports: 0n,
       amountReceived: receivedBy(await ledger.payments.get(settlementId), spending),
     }),

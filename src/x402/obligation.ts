@@ -10,7 +10,7 @@ import {
 } from './upstream.ts';
 
 interface ObligationDeps {
-  readonly obligations: Pick<Obligations, 'take' | 'giveBack' | 'served' | 'refused'>;
+  readonly obligations: Pick<Obligations, 'take' | 'release' | 'markServed' | 'markRefused'>;
   readonly upstream: UpstreamAsker;
   /** Owner of the lease, unique for each process and request. */
   readonly holder: string;
@@ -38,7 +38,7 @@ export async function serveOwed(deps: ObligationDeps, payment: PaymentRow): Prom
   const { obligations, upstream, holder, bounds } = deps;
   const { id, isAnswered, answerStatus } = payment;
   if (isAnswered) {
-    await obligations.served(id, answerStatus ?? 200, null);
+    await obligations.markServed(id, answerStatus ?? 200, null);
     return { kind: 'served', answer: null };
   }
   const taken = await obligations.take(id, { holder, ms: bounds.timeoutMs + LEASE_MARGIN_MS });
@@ -46,20 +46,20 @@ export async function serveOwed(deps: ObligationDeps, payment: PaymentRow): Prom
   const { request, again } = taken;
   if (again && !request.isRepeatable) {
     const reason = `the upstream may have got this ${request.method} before, and its route does not allow it twice`;
-    await obligations.refused(id, reason, null);
+    await obligations.markRefused(id, reason, null);
     return { kind: 'refundable', reason, answer: null };
   }
   const answer = await upstream(upstreamRequest(request, id), bounds);
   const reason = answer.kind === 'none' ? answer.reason : `the upstream answered ${answer.status}`;
   if (answer.kind === 'none' || answer.status >= 500) {
-    await obligations.giveBack(id, holder);
+    await obligations.release(id, holder);
     return { kind: 'owed', reason };
   }
   if (answer.status >= 400) {
-    await obligations.refused(id, reason, storable(answer));
+    await obligations.markRefused(id, reason, storable(answer));
     return { kind: 'refundable', reason, answer };
   }
-  await obligations.served(id, answer.status, storable(answer));
+  await obligations.markServed(id, answer.status, storable(answer));
   return { kind: 'served', answer };
 }
 

@@ -3,7 +3,7 @@ import { messageOf } from '../domain/errors.ts';
 import { paymentId } from '../domain/payment.ts';
 import type { AwaitedCommitment, SettlementStatus } from '../domain/settlement.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { PaymentRow, Unmatched } from '../ledger/x402/payments.ts';
+import type { PaymentRow, UnmatchedPayment } from '../ledger/x402/payments.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { RecentBlockhashes } from '../solana/tx/recent-blockhashes.ts';
 import type { Budgets } from './budgets.ts';
@@ -107,8 +107,8 @@ export function idOf({ terms, payment }: Pick<CheckedPayment, 'terms' | 'payment
 export function paymentRow(
   checked: CheckedPayment,
   acceptedSlot: bigint,
-  sale: Pick<Unmatched, 'seller' | 'route' | 'requestHash' | 'caller'>,
-): Omit<Unmatched, 'reason'> {
+  sale: Pick<UnmatchedPayment, 'seller' | 'route' | 'requestHash' | 'caller'>,
+): Omit<UnmatchedPayment, 'reason'> {
   const { payment, terms, dialect, wire } = checked;
   const { network, amount, feePayer: _key, maxTimeoutSeconds: _seconds, ...rest } = terms;
   const { payer, feePayer, feeLamports, computeUnitLimit, computeUnitPriceMicroLamports, signature } =

@@ -216,7 +216,7 @@ describe('the composer', () => {
   it('rejects a memo too large for a packet, and names the largest size allowed', async () => {
     const sized = (memo: string) => withdrawalRow('SOL', { memo, amount: 1_000_000n });
     const answer = await compose(sized('é'.repeat(600)));
-    expect(answer).toMatchObject(refusedFor('invalid_request', 'its memo has 1200 bytes, and at most'));
+    expect(answer).toMatchObject(refusedFor('invalid_request', 'its memo has 1200 bytes, but at most'));
     if (answer.kind === 'composed') throw new Error('it was composed');
     const maxBytes = Number(/at most ([0-9]+) fit/.exec(answer.reason.message)?.[1]);
     expect((await compose(sized('m'.repeat(maxBytes)))).kind).toBe('composed');

@@ -83,10 +83,10 @@ describe('an attempt that the signer refused', () => {
     const settle = vi.spyOn(use.ledger.attempts, 'settle').mockRejectedValue(new Error('no disk is left'));
     await expiry.expireUnsigned();
     settle.mockRestore();
-    const [alert] = await use.ledger.alerts.openAbout(id);
+    const [alert] = await use.ledger.alerts.listOpenAbout(id);
     expect(alert).toMatchObject({ kind: 'evidence_missing', message: expect.stringContaining('no disk') });
     expect(await expiry.expireUnsigned()).toBe(1);
-    expect(await use.ledger.alerts.openAbout(id)).toEqual([]);
+    expect(await use.ledger.alerts.listOpenAbout(id)).toEqual([]);
   });
 
   it('has no alert left from a process that ended, but the alert about a signed attempt stays', async () => {
@@ -96,8 +96,8 @@ describe('an attempt that the signer refused', () => {
       await use.ledger.alerts.raise({ kind: 'evidence_missing', subject, message: 'nodes are silent' });
     fixture.localnet.controls.produceSlots(170);
     expect(await expireUnsigned()).toBe(1);
-    expect(await use.ledger.alerts.openAbout(over.id)).toEqual([]);
-    expect(await use.ledger.alerts.openAbout(judged.id)).toMatchObject([{ kind: 'evidence_missing' }]);
+    expect(await use.ledger.alerts.listOpenAbout(over.id)).toEqual([]);
+    expect(await use.ledger.alerts.listOpenAbout(judged.id)).toMatchObject([{ kind: 'evidence_missing' }]);
     await use.ledger.alerts.close('evidence_missing', judged.id);
   });
 
@@ -105,7 +105,7 @@ describe('an attempt that the signer refused', () => {
     const [first, second] = [await refusedAttempt(), await refusedAttempt()];
     const other = await refusedAttempt();
     await sql`update settlement set kind = 'purchase' where id = ${other.id}`.execute(use.ledger.db);
-    const ids = (await use.ledger.attempts.unsigned(2)).map(({ settlementId }) => settlementId);
+    const ids = (await use.ledger.attempts.listUnsigned(2)).map(({ settlementId }) => settlementId);
     expect(ids).toEqual([first.id, other.id]);
     for (const { id } of [first, second, other]) await closeAttempt(id);
   });
@@ -113,12 +113,12 @@ describe('an attempt that the signer refused', () => {
   it('is examined even when a full batch of older attempts cannot be proved dead', async () => {
     const odd = [await refusedAttempt({ message: 'AQID' }), await refusedAttempt({ message: 'AQIE' })];
     const { id } = await refusedAttempt();
-    fixture.localnet.controls.produceSlots(170);
-    const rounds = createUnsignedExpiry({ ledger: use.ledger, chain: fixture.chain, rowsARound: 2 });
+    room.localnet.controls.produceSlots(170);
+    const rounds = createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, maxRowsPerRound: 2 });
     expect([await rounds.expireUnsigned(), await rounds.expireUnsigned()]).toEqual([0, 1]);
     expect(await statesOf(id)).toEqual(['preparing', 'dead']);
     // The oldest attempts are examined again.
-    const read = vi.spyOn(use.ledger.attempts, 'unsigned');
+    const read = vi.spyOn(use.ledger.attempts, 'listUnsigned');
     await rounds.expireUnsigned();
     const [rows] = await Promise.all(read.mock.results.map(({ value }) => value));
     read.mockRestore();

@@ -2,7 +2,7 @@ import { Keypair, PublicKey, SystemProgram } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
 import { EVERYTHING } from '../../src/domain/settlement.ts';
 import type { WalletSignature } from '../../src/solana/history/pages.ts';
-import { LISTED_LATE } from '../../src/treasury/restore-quarantine.ts';
+import { MAX_LISTING_LAG } from '../../src/treasury/restore-quarantine.ts';
 import { SpendJudge } from '../../src/treasury/unknown-spends.ts';
 import { attempt, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
@@ -52,7 +52,7 @@ function reportSuccess(slot: number, nodes: readonly number[]): void {
 
 /** Attempts of earlier tests are out of the slots that are listed again. */
 async function settled(): Promise<void> {
-  hot.localnet.controls.produceSlots(Number(LISTED_LATE) + 10);
+  hot.localnet.controls.produceSlots(Number(MAX_LISTING_LAG) + 10);
   await hot.look(use.ledger);
 }
 
@@ -99,9 +99,9 @@ it('the check of all failed attempts costs one status call per node, and none on
   const calls = async () => {
     const asked: string[] = [];
     const stop = recordCalls(hot.pool, asked);
-    const { unproven } = await judge.judge(hot.address, entries, EVERYTHING);
+    const { unprovenSignatures } = await judge.judge(hot.address, entries, EVERYTHING);
     stop();
-    expect(unproven.size).toBe(0);
+    expect(unprovenSignatures.size).toBe(0);
     return asked;
   };
   const once = Array.from({ length: NODES }, () => 'getSignatureStatuses');

@@ -132,6 +132,6 @@ it('a mint with other decimals is simulated again, and no cached simulation appl
   await fees.plan({ ...draft, token: { ...token, decimals } }, null, 0n);
   await expect(fees.plan({ ...draft, token: { ...token, decimals: 9 } }, null, 0n)).rejects.toMatchObject({
     code: 'NodeFault',
-    message: expect.stringContaining('the decimals of the mint are other ones'),
+    message: expect.stringContaining('the mint has a different number of decimals'),
   });
 });

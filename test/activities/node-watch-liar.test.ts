@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { watchNodes } from '../../src/platform/roles/nodes.ts';
+import { reportNodeAlerts } from '../../src/platform/roles/nodes.ts';
 import { type Json, useLiar } from '../deposits/lying-proxy.ts';
 import { useScanFixture } from '../deposits/scan-fixture.ts';
 
@@ -17,8 +17,8 @@ describe('a value that one node reports about itself', () => {
     nodes.liar.edit = (asked, _params, answer) => (asked === method ? { ...answer, result } : answer);
     for (let rounds = 0; rounds < 3; rounds += 1) await nodes.pool.probe();
     nodes.pool.distrust(nodes.pool.nodes[0]?.name ?? '', 'showed a transaction that a quorum denies');
-    await watchNodes(fixture.ledger, nodes.pool);
-    const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 10 });
+    await reportNodeAlerts(room.ledger, nodes.pool);
+    const { rows } = await room.ledger.alerts.list({ open: true, limit: 10 });
     expect(rows.map(({ kind }) => kind)).toContain('node_false_word');
   });
 });

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { watchNodes } from '../../src/platform/roles/nodes.ts';
+import { reportNodeAlerts } from '../../src/platform/roles/nodes.ts';
 import { NODE_ALERTS, type NodeWarning } from '../../src/solana/rpc/report.ts';
 import { START } from '../ledger/chain-of-blocks.ts';
 import { useLedger } from '../ledger/support.ts';
@@ -9,7 +9,7 @@ const use = useLedger();
 
 /** One report of a worker that sees these rules broken. */
 function report(...warnings: readonly NodeWarning[]): Promise<void> {
-  return watchNodes(use.ledger, { warnings: () => warnings });
+  return reportNodeAlerts(use.ledger, { warnings: () => warnings });
 }
 
 /** Makes every report so far older than an alert stays open without a new one. */
@@ -65,9 +65,9 @@ describe('the node watch', () => {
         return [];
       },
     };
-    await watchNodes(use.ledger, pool);
+    await reportNodeAlerts(use.ledger, pool);
     await use.ledger.scan.start(START);
-    await watchNodes(use.ledger, pool);
+    await reportNodeAlerts(use.ledger, pool);
     expect(needed).toEqual([null, START.slot]);
   });
 });

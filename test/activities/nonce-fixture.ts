@@ -83,7 +83,7 @@ export class NonceFixture {
 
   /** The settlement that uses up a nonce. */
   async advance(used: UsedUp): Promise<string> {
-    await this.#ledger.nonces.useUp(used);
+    await this.#ledger.nonces.requestAdvance(used);
     return settlementId(NONCE_ADVANCE, advanceSubject(used));
   }
 
@@ -143,7 +143,7 @@ async function activities({ ledger, chain, key }: FixtureParts) {
   const hotWallet = key.publicKey.toBase58();
   const signer = await signerOf(key);
   const fees = new FeePlanner(chain, QUICK_PRICES);
-  const watcher = new LandingWatcher(chain, { pollMs: 20, resendMs: 100, heightMs: 50 });
+  const watcher = new LandingWatcher(chain, { pollMs: 20, resendMs: 100, examineIntervalMs: 50 });
   const composer = new Composer({
     chain,
     fees,
@@ -157,7 +157,7 @@ async function activities({ ledger, chain, key }: FixtureParts) {
   return {
     kinds,
     ...createPreparation({ ledger, kind }),
-    ...createLanding({ ledger, watcher, chain, kinds, restMs: 50 }),
+    ...createLanding({ ledger, watcher, chain, kinds, recheckMs: 50 }),
     ...createSettlementActivities({ ledger, kinds }),
     ...createSignerActivities({ keys: { hot: signer }, bounds: BOUNDS, rules: SIGNING_RULES }),
   };

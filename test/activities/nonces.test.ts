@@ -87,7 +87,9 @@ describe('a withdrawal with a durable nonce', () => {
     await expect.poll(() => lamports(paid.destination), { timeout: 20_000 }).toBe(AMOUNT);
     const landing = fixture.land(signed);
     const status = async () => (await ledger.withdrawals.get(paid.id)).reason?.message;
-    await expect.poll(status, { timeout: 30_000 }).toContain(`its message has landed as ${sent.signature}`);
+    await expect
+      .poll(status, { timeout: 30_000 })
+      .toContain(`the message of the attempt has landed with signature ${sent.signature}`);
     await new WalletWatch({ ledger, chain, hotWallet: HOT }).look();
     expect(await landing).toMatchObject({ kind: 'finalized', signature: sent.signature });
     expect(await ledger.attempts.of(paid.id)).toMatchObject([{ signature: sent.signature, state: 'landed' }]);

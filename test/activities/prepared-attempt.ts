@@ -54,7 +54,7 @@ export function landAttempt(
   const heartbeats: (string | undefined)[] = [];
   const environment = activityEnvironment();
   environment.on('heartbeat', ({ reason }) => heartbeats.push(reason?.code));
-  const landings = createLanding({ ledger, watcher, chain, kinds: landedWithdrawals(ledger), restMs: 50 });
+  const landings = createLanding({ ledger, watcher, chain, kinds: landedWithdrawals(ledger), recheckMs: 50 });
   const work: Promise<unknown> = environment.run((input) => landings.landAttempt(input), request);
   const end = work.catch((error: unknown) => error);
   return { end, heartbeats, stop: () => environment.cancel() };

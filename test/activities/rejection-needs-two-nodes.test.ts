@@ -5,7 +5,7 @@ import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { Composition } from '../../src/settlement/kind.ts';
 import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
 import type { Chain } from '../../src/solana/chain.ts';
-import { ACCOUNT_BYTES } from '../../src/solana/rpc/methods.ts';
+import { MAX_ACCOUNT_BYTES } from '../../src/solana/rpc/methods.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { readMint } from '../../src/solana/tokens/mint.ts';
@@ -90,7 +90,7 @@ async function unitsOf(composition: Composition): Promise<{ readonly used: numbe
   if (composition.kind !== 'composed') throw new Error(`not composed: ${composition.reason.message}`);
   const { message, computeUnitLimit } = composition.attempt;
   const { raw } = assembleTransaction(base64.decode(message), new Uint8Array(64));
-  const { unitsConsumed = null } = (await chain.simulations(raw, 0n, () => true)).alike[0] ?? {};
+  const { unitsConsumed = null } = (await chain.simulations(raw, 0n, () => true)).quorumResults[0] ?? {};
   expect(unitsConsumed).not.toBeNull();
   return { used: Number(unitsConsumed), limit: computeUnitLimit };
 }
@@ -265,16 +265,16 @@ it('an account too long for one answer affects no other request in the same batc
   const narrow = await openNodePool(localnet.rpcUrls, { maxBytes: 100_000 });
   const { accounts } = await quickChain(narrow).accounts([code, HOT]);
   await narrow.close();
-  expect(accounts[0]?.data.length).toBe(ACCOUNT_BYTES);
+  expect(accounts[0]?.data.length).toBe(MAX_ACCOUNT_BYTES);
   expect(accounts[1]?.lamports).toBeGreaterThan(0n);
 });
 
 it('a mint that cannot be read completely is rejected', async () => {
-  const data = new Uint8Array(ACCOUNT_BYTES);
+  const data = new Uint8Array(MAX_ACCOUNT_BYTES);
   const [mint] = (await chain.accounts([localnet.feeMint.address])).accounts;
   if (mint === undefined || mint === null) throw new Error('the mint is planted');
   data.set(mint.data);
   expect(() => readMint(localnet.feeMint.address, { ...mint, data })).toThrow(
-    `${ACCOUNT_BYTES} bytes or more`,
+    `${MAX_ACCOUNT_BYTES} bytes or more`,
   );
 });

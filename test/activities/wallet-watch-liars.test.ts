@@ -184,7 +184,7 @@ it('the watch catches up on more dust than one run reads, and reads each transac
   for (let grain = 1n; grain <= 5n; grain += 1n) await hot.localnet.airdrop(hot.address, grain);
   hot.localnet.controls.produceSlots(4);
   const { ledger } = use;
-  const deps = { ledger, chain: quickChain(hot.pool), hotWallet: hot.address, readAtMost: 2 };
+  const deps = { ledger, chain: quickChain(hot.pool), hotWallet: hot.address, maxReads: 2 };
   const watch = new WalletWatch(deps);
   expect([await codeOf(watch.look()), await codeOf(watch.look()), await codeOf(watch.look())]).toEqual([
     'Unavailable',

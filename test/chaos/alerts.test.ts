@@ -9,13 +9,13 @@ const CHAIN: ChainAmounts = {
 const CORRECTED: Alarm = {
   kind: 'deposit_mismatch',
   subject: 's1',
-  message: 'a, b report 5, the node of the scan reported 9',
+  message: 'nodes a, b report 5, but the node of the scan reported 9',
   details: { account: 'ATA', asset: 'mint', by: ['a', 'b'], onRecord: '9', read: '5' },
 };
 const KEPT: Alarm = {
   kind: 'deposit_mismatch',
   subject: 's1',
-  message: 'block 3, read again, shows 9; the database has 5',
+  message: 'a second read of block 3 returned 9, but the database has 5',
   details: { account: 'ATA', asset: 'mint', state: 'final', onRecord: '5', read: '9' },
 };
 const changed = (alert: Alarm, details: Alarm['details']): Alarm => ({

@@ -105,7 +105,7 @@ test('the CLI does not send a file that is not a manifest, and names the places 
   ]);
   expect(notOne).toMatchObject({
     code: 2,
-    stderr: 'sluice: <file> must be an address manifest, which package.json is not\n',
+    stderr: 'sluice: <file> must be an address manifest, but package.json is not one\n',
   });
   expect(nowhere.code).toBe(2);
   expect(nowhere.stderr).toMatch(/npm run dev.*\.sluice\/dev\.json, which is not in \S*sluice-addresses-/);

@@ -130,7 +130,9 @@ test('withdrawals explain names the next step; get shows the proof of a dead att
   ]);
   expect(blind).toMatchObject({ code: 0, stderr: '' });
   expect(blind.stdout).toContain(`${id}  sending\n  waits for  a block that contains the transaction`);
-  expect(blind.stdout).toContain('  attempt 1  signed  sig\n    verdict  unknown: this API knows no nodes');
+  expect(blind.stdout).toContain(
+    '  attempt 1  signed  sig\n    verdict  unknown: the API has no Solana nodes',
+  );
   expect(jsonOf(blindJson)).toMatchObject({ id, attempt: { verdict: 'unknown', evidence: null } });
 
   await attempts.settle(id, 1, { state: 'dead', proof: { ...deathProof(), ofMessage: deathProof() } });
@@ -140,9 +142,9 @@ test('withdrawals explain names the next step; get shows the proof of a dead att
     sluice(['withdrawals', 'explain', id]),
   ]);
   const proof = [
-    '2 of 2 nodes are final above its last height 1150',
-    'no linked block from 2500 to 3000 holds it',
-    '2 of 2 nodes have no trace of it',
+    '2 of 2 nodes have finalized a block above its last valid height 1150',
+    'no linked block from 2500 to 3000 contains the transaction',
+    '2 of 2 nodes do not have the transaction',
   ];
   expect(status.stdout).toContain(`             proof: ${proof.join('; ')}\n`);
   expect(status.stdout).toContain(`             under any other signature: ${proof.join('; ')}\n`);
@@ -150,9 +152,9 @@ test('withdrawals explain names the next step; get shows the proof of a dead att
     '  reason     paused: a test (paused)\n  next       `sluice settlements resume --reason <text>` ends the pause; `sluice alerts list` shows the pause and the alerts that caused it\n',
   );
   expect(explained.stdout).toContain('  attempt 1  dead  sig\n    verdict  dead\n    blockhash ');
-  expect(explained.stdout).toMatch(/^ {4}last height 1150; finalized heights: \S+ \d+, \S+ \d+$/m);
+  expect(explained.stdout).toMatch(/^ {4}last valid height 1150; finalized heights: \S+ \d+, \S+ \d+$/m);
   expect(explained.stdout).toMatch(
-    /^ {4}blocks 2500 \S+ \(shown by .+\) to 3000 \S+ .+ lack its signature$/m,
+    /^ {4}blocks 2500 \S+ \(returned by .+\) to 3000 \S+ .+ do not contain its signature$/m,
   );
   expect(explained.stdout).toMatch(/^ {4}statuses: \S+ absent, \S+ absent$/m);
 });
@@ -227,7 +229,9 @@ test('exit codes distinguish usage errors, refusals and missing objects', async 
     error: { code: 'UsageError', message: 'missing: --asset, --amount or --units, --to; see --help' },
   });
   expect(unknown.stderr).toContain('no-such-id');
-  expect(wrongKey.stderr).toBe('sluice: the API key is not known\n');
+  expect(wrongKey.stderr).toBe(
+    'sluice: the API key is unknown; create one with `sluice keys create <name>`\n',
+  );
   expect(badAmount.stderr).toContain('amount must be a whole number of base units');
   expect(away.stderr).toContain('DATABASE_URL');
 });

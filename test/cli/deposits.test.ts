@@ -49,7 +49,7 @@ test('addresses made offline are imported and assigned to users, and the API rep
   };
   const imported = await sluice('addresses', 'import', 'pool.json');
   expect(imported.stdout).toBe(
-    '3 imported, 0 known before; 3 can be assigned\nwarning: 3 deposit addresses are free, fewer than 100: import more\n',
+    '3 addresses imported, 0 already known; 3 can be assigned\nwarning: 3 deposit addresses are free, fewer than 100: import more\n',
   );
   const { address } = await asked<DepositAddress>('addresses', 'assign', 'alice');
   expect(address).toBe(made.entries[0]?.address);
@@ -129,7 +129,9 @@ test('sluice lists and changes assets', async () => {
   expect(stdout).toMatch(
     /^asset +decimals {2}minimum deposit {2}deposits {2}program\nSOL +9 +0\.00089088 +on\n/,
   );
-  const freezes = new RegExp(`\\nwarning: ${mint}: its freeze authority can freeze .*: \\w{32,44}\\n`);
+  const freezes = new RegExp(
+    `\\nwarning: ${mint}: the freeze authority of the token can freeze .*: \\w{32,44}\\n`,
+  );
   expect(stdout).toMatch(freezes);
   const { freezeAuthority } = await asked<Asset>(...put);
   expect(stdout).toContain(freezeAuthority);
@@ -220,7 +222,7 @@ test('an audit keeps a credit that the chain does not have, and reports it every
     { signature, chain: '3000000', record: '9000000', repaired: false },
     { signature: 'forged', chain: null, record: '5', repaired: false },
   ]);
-  const alerts = await ledger.alerts.everRaised('deposit_mismatch', [signature, 'forged', 'none']);
+  const alerts = await ledger.alerts.subjectsEverRaised('deposit_mismatch', [signature, 'forged', 'none']);
   expect(alerts).toEqual(new Set([signature, 'forged']));
 });
 

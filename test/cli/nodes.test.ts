@@ -36,7 +36,7 @@ test('sluice nodes shows each node with its faults; a quorum is exit code 0', as
   expect(line(a)).toMatch(/joined +3\.0\.0 +12 +\d+ +on +\d+ ms +\d+$/);
   expect(line(b)).toMatch(/joined +3\.0\.0 +0 +\d+ +off +\d+ ms +\d+$/);
   expect(line(c)).toMatch(/silent .*HTTP 503$/);
-  expect(text.stdout).toContain(`warning: ${b} keeps no transaction history`);
+  expect(text.stdout).toContain(`warning: ${b} stores no transaction history`);
   expect(text.stdout).toMatch(new RegExp(`^warning: ${c} does not answer: .*HTTP 503$`, 'm'));
   expect(text.stdout).toContain('2 of 3 nodes serve, 2 must agree');
 

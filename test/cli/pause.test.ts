@@ -38,13 +38,13 @@ describe.each(WAYS)('an operator who works by $way', ({ actor, sluice: call }) =
     const pause = { cause: 'operator', scope: 'all', reason: 'we look at it', actor };
     const paused = { json: { pauses: [pause] }, code: 0 };
     expect(await sluice(...pauseArgs, ...reason('we look at it'))).toMatchObject(paused);
-    expect(await ledger.pauses.open()).toMatchObject([pause]);
+    expect(await ledger.pauses.listOpen()).toMatchObject([pause]);
     expect((await call('alerts', 'list')).stdout).toMatch(
       /^PAUSED \(all\) since \S+Z by .*: we look at it\n/,
     );
     expect((await sluice('settlements', 'resume', ...reason('done'))).code).toBe(2);
     expect(await sluice(...resumeArgs, ...reason('done'))).toMatchObject(paused);
-    expect(await ledger.pauses.open()).toEqual([]);
+    expect(await ledger.pauses.listOpen()).toEqual([]);
     expect((await sluice(...pauseArgs, ...reason('  '))).code).toBe(2);
     expect((await sluice(...pauseArgs, ...reason('x'), '--scope', 'one')).code).toBe(2);
   });
@@ -60,10 +60,10 @@ describe.each(WAYS)('an operator who works by $way', ({ actor, sluice: call }) =
     const { stdout } = await call('alerts', 'list');
     expect(stdout).toMatch(/^position +last seen +kind +subject +message\n/);
     expect(stdout).toContain(
-      'so it is; `sluice webhooks replay it` tries again; see docs/runbooks/webhook_dead_letter.md\n',
+      'so it is; `sluice webhooks replay it` tries to deliver it again; see docs/runbooks/webhook_dead_letter.md\n',
     );
     expect(stdout).toMatch(
-      /^(\d+) .* so it is; once investigated: `sluice alerts acknowledge \1 --reason <text>`; see docs\/runbooks\/deposit_unowned\.md$/m,
+      /^(\d+) .* so it is; after you have investigated it: `sluice alerts acknowledge \1 --reason <text>`; see docs\/runbooks\/deposit_unowned\.md$/m,
     );
     for (const kind of ['webhook_dead_letter', 'deposit_unowned'] as const) await alerts.close(kind, 'it');
     const close = ['alerts', 'close', '--subject', 'order-1', '--kind'];
@@ -105,6 +105,6 @@ describe.each(WAYS)('an operator who works by $way', ({ actor, sluice: call }) =
     const seen = alerts.map(({ position }) => position).join(',');
     expect((await sluice(...resume, '--seen', 'all')).code).toBe(2);
     expect((await sluice(...resume, '--seen', seen)).code).toBe(0);
-    expect(await pauses.open()).toEqual([]);
+    expect(await pauses.listOpen()).toEqual([]);
   });
 });

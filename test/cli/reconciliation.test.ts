@@ -18,7 +18,7 @@ test('reconciliation status reports that no pass has started', async () => {
   const [text, json] = [await reconciliation(), await reconciliation('-o', 'json')];
   expect(text).toMatchObject({
     code: 5,
-    stdout: expect.stringMatching(/^never ran: check the chain workers/),
+    stdout: expect.stringMatching(/^the reconciliation has never run: check the chain workers/),
   });
   expect(jsonOf(json)).toEqual({ last: null, open: null, watched: 2, unread: 0, longestUnread: [] });
 });
@@ -33,13 +33,13 @@ test('reconciliation status shows the progress of a running pass, its obstacle, 
   const lines = stdout.split('\n');
   expect(code).toBe(5);
   expect(lines[0]).toBe('no pass has ended yet');
-  expect(lines[1]).toMatch(/^pass running since \S+Z, behind /);
-  expect(lines[1]).toContain(`behind ${ANN}; 2 wallets in all`);
+  expect(lines[1]).toMatch(/^pass running since \S+Z, after wallet /);
+  expect(lines[1]).toContain(`after wallet ${ANN}; 2 wallets in all`);
   expect(lines.slice(2, 6)).toEqual([
     '  compared  1 wallet, 3 accounts',
     '  verdict   chain and database agree',
     '  halted    the scan has not reached slot 95: the next round continues',
-    '1 wallet could not be compared, and are retried every hour:',
+    '1 wallet could not be compared; Sluice tries again every hour:',
   ]);
   expect(lines[7]).toMatch(new RegExp(`^  ${BEN} +\\S+Z +${REASON}$`));
 });
@@ -59,7 +59,7 @@ test('reconciliation status shows what the last pass compared, when, and whether
   expect(text.code).toBe(6);
   expect(text.stdout.split('\n').slice(1)).toEqual([
     '  compared  2 wallets, 5 accounts',
-    '  verdict   1 differ: see `sluice alerts list`',
+    '  verdict   1 account with a difference: see `sluice alerts list`',
     'no pass is running: one begins every hour',
     'no wallet failed its last comparison',
     '',

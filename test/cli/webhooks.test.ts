@@ -45,7 +45,7 @@ describe('sluice webhooks', () => {
     const event = { type: 'deposit.final', entity: 'deposit/1', data: {} } as const;
     await service.ledger.db.transaction().execute((trx) => writeEvent(trx, event));
     const { deliveries } = service.ledger;
-    const key = await deliveries.nextOf({ endpoint: row.id, entity: 'deposit/1' });
+    const key = await deliveries.nextInLine({ endpoint: row.id, entity: 'deposit/1' });
     if (key !== null) await deliveries.giveUp(key, 'the receiver answered 500');
     expect(await sluice('deliveries', row.id, '--state', 'dead')).toMatchObject({
       json: { deliveries: [{ entity: 'deposit/1', lastError: 'the receiver answered 500' }] },
@@ -55,9 +55,12 @@ describe('sluice webhooks', () => {
     expect(await sluice('replay', row.id)).toMatchObject({ json: { replayed: 0 }, code: 3 });
     const env = { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY };
     const nothing = await callSluice(['webhooks', 'replay', row.id], { env });
-    expect(nothing.stdout).toBe('no dead events\n');
+    expect(nothing.stdout).toBe('the endpoint has no dead events\n');
     const other = await callSluice(['webhooks', 'replay', row.id, 'evt_nothere'], { env });
-    expect(other).toMatchObject({ stdout: 'no dead event has the ID evt_nothere\n', code: 3 });
+    expect(other).toMatchObject({
+      stdout: 'the endpoint has no dead event with the ID evt_nothere\n',
+      code: 3,
+    });
     expect((await sluice('list')).json).toMatchObject({ webhooks: [{ id: row.id, waiting: 1, dead: 0 }] });
     const waiting = { deliveries: [{ entity: 'deposit/1', state: 'waiting' }] };
     expect(await sluice('deliveries', row.id)).toMatchObject({ json: waiting, code: 0 });
@@ -65,6 +68,8 @@ describe('sluice webhooks', () => {
       json: { deliveries: [] },
       code: 0,
     });
-    expect((await service.ledger.deliveries.unhanded()).map(({ entity }) => entity)).toEqual(['deposit/1']);
+    expect((await service.ledger.deliveries.pendingLines()).map(({ entity }) => entity)).toEqual([
+      'deposit/1',
+    ]);
   });
 });

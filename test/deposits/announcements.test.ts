@@ -130,7 +130,7 @@ describe('the announcer', () => {
     const { wallet } = await confirmedDeposit();
     const deps = fixture.deps();
     class Broken extends WatchSet {
-      override take(): number {
+      override hash(): number {
         throw new TypeError('boom');
       }
     }

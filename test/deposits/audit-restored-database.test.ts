@@ -67,7 +67,7 @@ describe('an audit that runs during a restore of the database', () => {
     await runActivity(() => activities.closeAudit(order, page));
     expect(await isDue(wallet)).toBe(true);
     await continuity.quarantine(1n, null);
-    await continuity.heal(1n);
+    await continuity.endGap(1n);
     await runActivity(() => activities.closeAudit(order, page));
     expect(await isDue(wallet)).toBe(true);
     const [anew] = await dueAuditsIn(fixture);

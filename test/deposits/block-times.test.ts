@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
-import { depositNews } from '../../src/ledger/webhooks/events.ts';
+import { depositOutboxEvent } from '../../src/ledger/webhooks/events.ts';
 import { runActivity } from '../support/activity.ts';
 import { isWholeBlock, type Json, makeFirstNodeFastest, useLiar } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
@@ -78,6 +78,6 @@ describe('a false block time of one node', () => {
     const [event] = events;
     if (event === undefined) throw new Error('no event');
     const deposit = { ...event.deposit, time: 9_000_000_000_000_000n };
-    expect(depositNews({ ...event, deposit }).data).toMatchObject({ blockTime: null });
+    expect(depositOutboxEvent({ ...event, deposit }).data).toMatchObject({ blockTime: null });
   });
 });

@@ -61,9 +61,9 @@ describe('the confirmation of a deposit', () => {
 
   it('raises an alert after a long wait, and closes the alert when the deposit is confirmed', async () => {
     const wallet = await pendingDeposit(3_000_000n);
-    const [deposit] = await fixture.depositsOf(wallet);
-    fixture.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
-    const confirmer = new DepositConfirmer({ ...fixture.deps(), patienceMs: -1 });
+    const [deposit] = await room.depositsOf(wallet);
+    room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
+    const confirmer = new DepositConfirmer({ ...room.deps(), alertAfterMs: -1 });
     for (let looks = 0; looks < 3; looks += 1) await confirmer.confirm();
     const alert = { kind: 'deposit_unconfirmed', subject: deposit && depositId(deposit), count: 1 };
     const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 100 });
@@ -115,7 +115,7 @@ describe('the confirmation of a deposit', () => {
     expect(await openAlerts()).toContainEqual({ kind: 'deposit_missed', subject });
     const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 9 });
     const seen = rows.filter((row) => row.subject === subject).map(({ position }) => position);
-    await fixture.ledger.alerts.endSeen(seen, { actor: 'ops', reason: 'node a is thrown out' });
+    await room.ledger.alerts.acknowledge(seen, { actor: 'ops', reason: 'node a is thrown out' });
   });
 
   it('compares the transaction alone, and ignores changes of the asset terms', async () => {
@@ -161,37 +161,37 @@ describe('a turn of the scan', () => {
   it('keeps the alert about a standstill open until the scan makes progress', async () => {
     const same = alarms();
     const gap = { from: '8', to: '8' };
-    await same.note({ ...position, state: 'gap', gap, reason: 'no node shows it', since: at });
+    await same.update({ ...position, state: 'gap', gap, reason: 'no node shows it', since: at });
     expect(await openAlerts()).toEqual([{ kind: 'scan_gap', subject: '8' }]);
-    await same.note(stopped);
+    await same.update(stopped);
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
-    await same.note(tail);
+    await same.update(tail);
     expect(await openAlerts()).toEqual([]);
   });
 
   it('raises no alert for a minute, so that nodes can recover, even where another process saw the standstill begin', async () => {
     const waiting = { ...position, state: 'waiting', reason: 'no node answers' } as const;
-    await alarms().note({ ...waiting, since: '2026-01-01T00:01:01Z' });
+    await alarms().update({ ...waiting, since: '2026-01-01T00:01:01Z' });
     expect(await openAlerts()).toEqual([]);
-    await alarms().note({ ...waiting, since: '2026-01-01T00:01:00Z' });
+    await alarms().update({ ...waiting, since: '2026-01-01T00:01:00Z' });
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
-    await alarms().note(tail);
+    await alarms().update(tail);
   });
 
   it('raises an alert about a scan that is ten minutes behind, and closes it when the scan has caught up', async () => {
     const same = alarms();
     const behind = (lag: string): ScanStatus => ({ ...position, lag, state: 'catch-up' });
-    await same.note(behind('1500'));
+    await same.update(behind('1500'));
     expect(await openAlerts()).toEqual([]);
-    await same.note(behind('1501'));
+    await same.update(behind('1501'));
     expect(await openAlerts()).toEqual([{ kind: 'scan_behind', subject: 'sluice' }]);
-    await same.note(behind('2'));
+    await same.update(behind('2'));
     expect(await openAlerts()).toEqual([]);
   });
 
   it('closes the alert of another process when the scan makes progress', async () => {
-    await alarms().note(stopped);
-    await alarms().note(tail);
+    await alarms().update(stopped);
+    await alarms().update(tail);
     expect(await openAlerts()).toEqual([]);
   });
 
@@ -203,7 +203,7 @@ describe('a turn of the scan', () => {
     const paused = await scanUntil(fixture.deps(), () => sleep(SEVERAL_LOOKS_MS, true));
     expect(paused).toMatchObject({ state: 'paused', ...pause, cursor: { slot } });
     expect(await stateOf(wallet)).toBe('pending');
-    await alarms().note({ ...position, state: 'paused', ...pause, since: new Date(0).toISOString() });
+    await alarms().update({ ...position, state: 'paused', ...pause, since: new Date(0).toISOString() });
     expect(await openAlerts()).toEqual([]);
     await fixture.ledger.scanPauses.end(pause);
     await scanUntil(fixture.deps(), async () => (await stateOf(wallet)) === 'final');
@@ -211,11 +211,11 @@ describe('a turn of the scan', () => {
   });
 
   it('prunes headers behind the cursor', async () => {
-    fixture.finalize(9);
-    await fixture.scanAll(fixture.scanner());
-    const cursor = (await fixture.ledger.scan.cursor())?.slot ?? 0n;
-    const kept = () => fixture.ledger.scan.headersBetween(0n, cursor);
-    await scanUntil({ ...fixture.deps(), keptSlots: 4n }, async () => (await kept()).length <= 5);
+    room.finalize(9);
+    await room.scanAll(room.scanner());
+    const cursor = (await room.ledger.scan.cursor())?.slot ?? 0n;
+    const kept = () => room.ledger.scan.headersBetween(0n, cursor);
+    await scanUntil({ ...room.deps(), retainedSlots: 4n }, async () => (await kept()).length <= 5);
     expect((await kept()).map(({ slot }) => cursor - slot)).toEqual([4n, 3n, 2n, 1n, 0n]);
   });
 

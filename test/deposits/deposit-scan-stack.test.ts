@@ -105,7 +105,7 @@ describe('the deposit scan of a running stack', () => {
     await ledger.addresses.import([{ address, path: 'm/past' }], since);
     await use.temporal.schedule.getHandle('orphans').trigger();
     expect(await credited(address)).toEqual([6_000_000n]);
-    await until(async () => (await ledger.importAudits.due(10)).length === 0);
+    await until(async () => (await ledger.importAudits.listDue(10)).length === 0);
     expect((await ledger.addresses.byAddress(address))?.state).toBe('used');
   });
 });

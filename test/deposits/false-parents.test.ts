@@ -55,7 +55,7 @@ it.each([falseHash(1), CLEANED_UP])(
       reason: expect.stringMatching(
         new RegExp(
           `^block ${child} of slot ${slot} \\(from ${names}\\) names block ${hash} .* in slot ${slot - 1n} as its parent; ` +
-            `in slot ${slot - 1n} nodes return another block \\(${names}: block ${parent} .*compare both slots`,
+            `in slot ${slot - 1n} nodes return another block \\(${names}: block ${parent} .*compare the blocks of both slots`,
         ),
       ),
     });
@@ -69,7 +69,7 @@ it('a block above the cursor with a false parent stops the scan, and the scan re
     reason: expect.stringMatching(
       new RegExp(
         `does not contain block ${parent} of slot ${slot - 1n}, .*: block ${child} of slot ${slot} ` +
-          `\\(from ${names}\\) names block ${falseHash(2)} .*compare both slots`,
+          `\\(from ${names}\\) names block ${falseHash(2)} .*compare the blocks of both slots`,
       ),
     ),
   });

@@ -7,7 +7,7 @@ import { useScanFixture } from './scan-fixture.ts';
 
 const fixture = useScanFixture();
 
-const reconcile = (changes: { readonly scans?: boolean } = {}) => reconcileIn(fixture, changes);
+const reconcile = (changes: { readonly isScanning?: boolean } = {}) => reconcileIn(room, changes);
 
 /** A hot wallet that had SOL and tokens before its first reconciliation. */
 async function fundedBefore(): Promise<Keypair> {
@@ -101,8 +101,8 @@ describe('the reconciliation of a hot wallet without a scan', () => {
   it('compares its balance from pass to pass with the transactions that nodes list', async () => {
     const hot = await fundedBefore();
     const address = hot.publicKey.toBase58();
-    await fixture.newDepositAddress();
-    const first = await reconcile({ scans: false });
+    await room.newDepositAddress();
+    const first = await reconcile({ isScanning: false });
     expect(first).toMatchObject({ complete: true, next: null });
     expect(first.wallets).toBe((await fixture.ledger.watched.page(null, 1_000, 'hot')).length);
     const before = await fixture.ledger.baselines.of(address);
@@ -110,11 +110,11 @@ describe('the reconciliation of a hot wallet without a scan', () => {
     const { controls } = fixture.localnet;
     for (const node of [0, 1])
       controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
-    await reconcile({ scans: false });
+    await reconcile({ isScanning: false });
     expect(await differencesOf(hot)).toHaveLength(2);
     expect(await fixture.ledger.baselines.of(address)).toEqual(before);
     controls.clearFaults();
-    await reconcile({ scans: false });
+    await reconcile({ isScanning: false });
     expect(await differencesOf(hot)).toEqual([]);
     const after = await fixture.ledger.baselines.of(address);
     expect(after?.slot).toBeGreaterThan(before?.slot ?? 0n);

@@ -5,7 +5,7 @@ import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { DepositAnnouncer } from '../../src/deposits/credits/announce.ts';
 import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
 import type { WatchedBlock } from '../../src/deposits/scan/matcher.ts';
-import { DepositScanner, openReader } from '../../src/deposits/scan/scanner.ts';
+import { chainReader, DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { finalizedTip } from '../../src/solana/scan/frontier.ts';
 import { runActivity } from '../support/activity.ts';
@@ -43,12 +43,12 @@ async function amountsOf(wallet: string): Promise<readonly bigint[]> {
 async function readLong(deps: ReturnType<typeof fixture.deps>) {
   const expected = await fixture.ledger.scan.cursor();
   if (expected === null) throw new Error('the scan has begun');
-  const reader = openReader(deps, PLENTY_BYTES);
-  const tip = await finalizedTip(fixture.pool);
-  await reader.after(expected, tip);
-  const reading = await reader.after(expected, tip);
+  const reader = chainReader(deps, PLENTY_BYTES);
+  const tip = await finalizedTip(room.pool);
+  await reader.readAfter(expected, tip);
+  const reading = await reader.readAfter(expected, tip);
   if (reading.kind !== 'linked') throw new Error(`the blocks are ${reading.kind}`);
-  const long = reading.blocks.filter(({ kept }) => kept.kind === 'names');
+  const long = reading.blocks.filter(({ retained }) => retained.kind === 'names');
   if (long.length === 0) throw new Error('no block is long');
   return { expected, blocks: reading.blocks };
 }
@@ -100,10 +100,10 @@ describe('a block that is too long to hold in memory brings its deposits', () =>
 describe('a wallet that is added while a long block is read', () => {
   it('makes the scan read the block again where the block names it, and credits its deposit', async () => {
     const wallet = newAddress();
-    await fixture.scanAll(fixture.scanner());
-    await fixture.localnet.airdrop(wallet, 5_000_000n);
-    fixture.finalize();
-    const deps = fixture.deps(narrow, { freshMs: 0 });
+    await room.scanAll(room.scanner());
+    await room.localnet.airdrop(wallet, 5_000_000n);
+    room.finalize();
+    const deps = room.deps(narrow, { maxAgeMs: 0 });
     const { expected, blocks } = await readLong(deps);
     await deps.matcher.match(blocks);
     await fixture.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }]);
@@ -122,7 +122,7 @@ describe('a wallet that is added while a long block is read', () => {
     [
       'by a rescan',
       async (deps: Deps, { header }: WatchedBlock) => {
-        const [block] = (await runActivity(() => new BlockCopies(deps).first([header]))).flat();
+        const [block] = (await runActivity(() => new BlockCopies(deps).copyFirst([header]))).flat();
         if (block === undefined) throw new Error('the block is shown');
         return block;
       },
@@ -137,7 +137,7 @@ describe('a wallet that is added while a long block is read', () => {
     const { controls } = fixture.localnet;
     for (const node of [0, 1]) controls.setFault(node, 'getBlock', { kind: 'false-block', lie: 'leave-out' });
     await expect(block.readAgain(block.watch)).rejects.toMatchObject({
-      message: expect.stringContaining('returns other transactions'),
+      message: expect.stringContaining('has other signatures than the agreed block header'),
     });
     controls.clearFaults();
     expect((await block.readAgain(block.watch)).candidates).toContain(wallet);
@@ -145,7 +145,7 @@ describe('a wallet that is added while a long block is read', () => {
 
   it('causes no request where the block does not name it', async () => {
     const wallet = await paidWallet();
-    const deps = fixture.deps(narrow, { freshMs: 0 });
+    const deps = room.deps(narrow, { maxAgeMs: 0 });
     const { expected, blocks } = await readLong(deps);
     await deps.matcher.match(blocks);
     await fixture.newDepositAddress();

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { DepositMatcher } from '../../src/deposits/scan/matcher.ts';
-import { openReader } from '../../src/deposits/scan/scanner.ts';
-import { type WatchDifference, Watched } from '../../src/ledger/scan/watched.ts';
+import { chainReader } from '../../src/deposits/scan/scanner.ts';
+import { type WatchDifference, WatchedWallets } from '../../src/ledger/scan/watched.ts';
 import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import { finalizedTip } from '../../src/solana/scan/frontier.ts';
 import { waitForLockWaits } from '../ledger/deposit-ledger.ts';
@@ -11,16 +11,16 @@ import { attempt, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-/** `freshMs`: the watch set in memory is never used where the database may have more. */
+/** `maxAgeMs`: the watch set in memory is never used where the database may have more. */
 const OPTIONS = {
   ownerChangeAllowed: false,
   maxTransactionVersion: 1,
   minimumLamports: async () => 1n,
-  freshMs: 0,
+  maxAgeMs: 0,
 };
 
 /** The watched wallets of the database; a test can hold the query for new wallets. */
-class SlowWatched extends Watched {
+class SlowWatched extends WatchedWallets {
   #gate: Promise<void> | null = null;
 
   /** Holds the next query until the returned function is called; `asked` resolves when the query arrives. */
@@ -36,11 +36,11 @@ class SlowWatched extends Watched {
     return { asked, letGo };
   }
 
-  override async since(version: bigint): Promise<WatchDifference> {
+  override async changesSince(version: bigint): Promise<WatchDifference> {
     const gate = this.#gate;
     this.#gate = null;
     await gate;
-    return super.since(version);
+    return super.changesSince(version);
   }
 }
 
@@ -74,11 +74,11 @@ describe('the matcher', () => {
     const signature = await fixture.localnet.airdrop(wallet, 5_000_000n);
     fixture.finalize();
     if (expected === null) throw new Error('the scan has begun');
-    const reader = openReader({ pool: fixture.pool, matcher }, 1_000_000);
-    const tip = await finalizedTip(fixture.pool);
+    const reader = chainReader({ pool: room.pool, matcher }, 1_000_000);
+    const tip = await finalizedTip(room.pool);
     // The first reading has one block, which shows the block size; the next one has all.
-    await reader.after(expected, tip);
-    const reading = await reader.after(expected, tip);
+    await reader.readAfter(expected, tip);
+    const reading = await reader.readAfter(expected, tip);
     if (reading.kind !== 'linked') throw new Error(`the blocks are ${reading.kind}`);
     return { expected, blocks: reading.blocks, signature };
   }

@@ -27,7 +27,7 @@ reconciliations.commit = async (...page) => {
   process.kill(process.pid, 'SIGKILL');
   return new Promise(() => undefined);
 };
-const [lists, held] = [new WalletLists(), new LedgerCompleteness()];
-const deps = { ledger, pool, matcher, lists, held };
-const activities = createReconciliation({ ...deps, patienceMs: 0, pageSize: 5 });
+const [lists, completeness] = [new WalletLists(), new LedgerCompleteness()];
+const deps = { ledger, pool, matcher, lists, completeness };
+const activities = createReconciliation({ ...deps, maxWaitMs: 0, pageSize: 5 });
 for (;;) await runActivity(() => activities.reconcilePage());

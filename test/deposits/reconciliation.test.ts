@@ -143,7 +143,7 @@ describe('the reconciliation', () => {
         after: next,
         wallets: 10,
         accounts,
-        haltedBecause: expect.stringMatching(/^the scan has not reached slot /),
+        haltedBecause: expect.stringMatching(/^the deposit scan has not reached slot /),
       },
     });
     await fixture.scanAll(fixture.scanner());

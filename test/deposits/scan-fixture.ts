@@ -71,14 +71,14 @@ export class ScanFixture {
     return new DepositScanner({ ...this.deps(), startSlot });
   }
 
-  deps(pool = this.pool, changes: Pick<MatcherOptions, 'freshMs' | 'mostMentions'> = {}) {
+  deps(pool = this.pool, changes: Pick<MatcherOptions, 'maxAgeMs' | 'maxMentions'> = {}) {
     const minimumLamports = async () => 890_880n;
     const options = { ownerChangeAllowed: false, maxTransactionVersion: 1, minimumLamports, ...changes };
     return {
       ledger: this.ledger,
       pool,
       lists: new WalletLists(),
-      held: new LedgerCompleteness(),
+      completeness: new LedgerCompleteness(),
       matcher: new DepositMatcher(this.ledger, options),
     };
   }

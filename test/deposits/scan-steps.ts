@@ -24,7 +24,7 @@ export async function scanUntil(
   const stop = new AbortController();
   const { scanStatus } = deps.ledger;
   const { at: before } = await scanStatus.read();
-  const scan = createDepositScan({ ...PAUSES, ...deps, stop: stop.signal });
+  const scan = createDepositScan({ ...PAUSES, ...deps, shutdownSignal: stop.signal });
   let hasEnded = false;
   const turn = runActivity(() => scan.scanTail({ seconds: LONG_SECONDS })).finally(() => {
     hasEnded = true;

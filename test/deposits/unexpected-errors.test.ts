@@ -102,8 +102,8 @@ describe('a step that fails by a defect', () => {
   });
 
   it('that keeps the alerts is reported in the status, as no alert can report it', async () => {
-    const deps = fixture.deps();
-    const kept = vi.spyOn(deps.ledger.alerts, 'keepOnly').mockRejectedValue(new TypeError('boom'));
+    const deps = room.deps();
+    const kept = vi.spyOn(deps.ledger.alerts, 'syncOpen').mockRejectedValue(new TypeError('boom'));
     expect(await scanUntil(deps, hasState('waiting'))).toMatchObject({
       state: 'waiting',
       reason: expect.stringMatching(/^keeping alerts: .*boom/),

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { deathHeight } from '../../src/solana/proof/judge.ts';
+import { agreedLastHeight } from '../../src/solana/proof/judge.ts';
 import { ATTEMPT } from './evidence.ts';
 
-describe('deathHeight', () => {
+describe('agreedLastHeight', () => {
   const last = (lastValidBlockHeight: bigint, originHeight = 1000n, blockhashHeight = 1000n) =>
-    deathHeight({ ...ATTEMPT, blockhashHeight, lastValidBlockHeight }, originHeight);
+    agreedLastHeight({ ...ATTEMPT, blockhashHeight, lastValidBlockHeight }, originHeight);
 
   it('is counted from the quorum height of the blockhash, plus one if the attempt claims more', () => {
     expect(last(1149n)).toBe(1150n);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AgreedBlock, AttemptFacts, Evidence } from '../../src/domain/attempt.ts';
-import { claimedHeight, deathHeight, judgeAttempt } from '../../src/solana/proof/judge.ts';
+import { agreedLastHeight, claimedLastHeight, judgeAttempt } from '../../src/solana/proof/judge.ts';
 import {
   ABSENT,
   ATTEMPT,
@@ -49,10 +49,10 @@ function proofOf(
     expect(slot).toBe(attempt.blockhashSlot);
     expect(by.blockhash).not.toBe(attempt.blockhash);
     expect([parentSlot < slot, slot <= by.slot]).toEqual([true, true]);
-    return { last: claimedHeight(attempt), sequence };
+    return { last: claimedLastHeight(attempt), sequence };
   }
   if (blocks === null) throw new Error('dead without blocks');
-  const last = deathHeight(attempt, origin.height);
+  const last = agreedLastHeight(attempt, origin.height);
   expect(blocks.last.height).toBeGreaterThan(last);
   expect([blocks.first.blockhash, blocks.first.height]).toEqual([attempt.blockhash, origin.height]);
   agree([origin, blocks.first, blocks.last]);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isTerminal, mayFollow, SETTLEMENT_STATUSES, statesBefore } from '../../src/domain/settlement.ts';
 import { WITHDRAWAL_STATUSES } from '../../src/domain/withdrawal.ts';
-import { checkNativeSides } from '../../src/withdrawals/refusals.ts';
+import { checkNativeBalances } from '../../src/withdrawals/refusals.ts';
 
 const MINIMUM = 890_880n;
 const SIDES = {
@@ -15,11 +15,11 @@ const SIDES = {
 };
 
 function reasonOf(changes: Partial<typeof SIDES>): string {
-  const answer = checkNativeSides({ ...SIDES, ...changes });
+  const answer = checkNativeBalances({ ...SIDES, ...changes });
   return answer === null ? 'ok' : `${answer.kind}: ${answer.reason.code}`;
 }
 
-describe('checkNativeSides', () => {
+describe('checkNativeBalances', () => {
   it('allows a transfer that leaves each side empty or at the minimum', () => {
     expect(reasonOf({})).toBe('ok');
     expect(reasonOf({ amountLamports: MINIMUM })).toBe('ok');
@@ -54,7 +54,7 @@ describe('checkNativeSides', () => {
     });
     fc.assert(
       fc.property(sides, ({ hot, amount, fee, rent }) => {
-        const answer = checkNativeSides({
+        const answer = checkNativeBalances({
           hotLamports: hot,
           amountLamports: amount,
           feeLamports: fee,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { TIMEOUTS } from '../../src/domain/timeouts.ts';
-import { LONGEST_WAITS_MS } from '../../src/withdrawals/kind.ts';
+import { MAX_WAIT_MS } from '../../src/withdrawals/kind.ts';
 import { TIMEOUTS as SHORT } from '../support/short-timeouts.ts';
 
 describe.each([
@@ -17,5 +17,5 @@ describe.each([
 });
 
 it('a waiting preparation in production reports its reason before its attempt ends', () => {
-  expect(TIMEOUTS.prepareMs).toBeGreaterThan(LONGEST_WAITS_MS);
+  expect(TIMEOUTS.prepareMs).toBeGreaterThan(MAX_WAIT_MS);
 });

@@ -11,7 +11,7 @@ import {
   type Signature,
   type Slot,
 } from '../../src/domain/units.ts';
-import { deathHeight, isDue, judgeAttempt } from '../../src/solana/proof/judge.ts';
+import { agreedLastHeight, isDue, judgeAttempt } from '../../src/solana/proof/judge.ts';
 import { provesAbsence } from '../../src/solana/proof/status-observations.ts';
 import { ATTEMPT, deathEvidence } from './evidence.ts';
 
@@ -32,7 +32,7 @@ test('the judge accepts no slot as a height, and no height as a slot', () => {
   const evidence = deathEvidence({ finalizedHeights: slots });
   for (const attempt of [bySlot, byHeight]) expect(judgeAttempt(attempt, evidence).kind).not.toBe('dead');
   // @ts-expect-error
-  expect(deathHeight(ATTEMPT, slot)).toBeTypeOf('bigint');
+  expect(agreedLastHeight(ATTEMPT, slot)).toBeTypeOf('bigint');
   // @ts-expect-error
   expect(isDue(ATTEMPT, slots)).toBe(true);
   // @ts-expect-error

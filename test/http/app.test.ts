@@ -42,7 +42,7 @@ test('an unreachable database is a 503 without its error text or a stack', async
   const refuse = async (): Promise<never> => {
     throw away;
   };
-  const ledger = { ...service.ledger, apiKeys: { add: refuse, holderOf: refuse } as never };
+  const ledger = { ...service.ledger, apiKeys: { add: refuse, nameOf: refuse } as never };
   const app = await buildApp({ ledger, temporal: service.temporal, explorer: EXPLORER });
   const answer = await app.inject({ url: '/v1/withdrawals', headers: { authorization } });
   await app.close();
@@ -58,7 +58,7 @@ test('an unexpected failure is a 500, and only the log has its message', async (
   const fail = async (): Promise<never> => {
     throw new Error('secret detail');
   };
-  const ledger = { ...service.ledger, apiKeys: { add: fail, holderOf: fail } as never };
+  const ledger = { ...service.ledger, apiKeys: { add: fail, nameOf: fail } as never };
   const app = await buildApp({ ledger, temporal: service.temporal, explorer: EXPLORER });
   const answer = await app.inject({ url: '/v1/withdrawals', headers: { authorization } });
   await app.close();
@@ -107,7 +107,7 @@ test.each([
 });
 
 test.each([
-  ['{"amount":"1","amount":"2"}', 'amount occurs twice in the body, with different values'],
+  ['{"amount":"1","amount":"2"}', 'the key amount occurs twice in the body, with different values'],
   ['{"__proto__":{"amount":"1"}}', "Body is not valid JSON but content-type is set to 'application/json'"],
   ['[]', 'a withdrawal must be one object with id, asset, amount, destination; this is an array'],
   ['null', 'a withdrawal must be one object with id, asset, amount, destination; this is nothing'],

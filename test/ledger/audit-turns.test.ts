@@ -71,12 +71,12 @@ describe('due audits', () => {
     const { addresses, importAudits, continuity, db } = use.ledger;
     const record = await continuity.databaseId();
     const [first = ''] = names;
-    const isDue = async () => (await importAudits.due(100)).some(({ address: one }) => one === first);
-    await importAudits.putOff(first, record);
+    const isDue = async () => (await importAudits.listDue(100)).some(({ address: one }) => one === first);
+    await importAudits.scheduleRetry(first, record);
     expect(await isDue()).toBe(true);
     const unreadSince = new Date(Date.now() - 20 * 60_000);
     await db.updateTable('depositAddress').set({ unreadSince }).where('address', '=', first).execute();
-    await importAudits.putOff(first, record);
+    await importAudits.scheduleRetry(first, record);
     expect(await isDue()).toBe(false);
     await addresses.import([{ address: first, path: `m/${first}` }], 0n);
     expect(await isDue()).toBe(true);
@@ -85,7 +85,7 @@ describe('due audits', () => {
   it('are not delayed by an audit that started in another database', async () => {
     const { addresses, importAudits } = use.ledger;
     const [first = ''] = names;
-    await importAudits.putOff(first, 'another');
+    await importAudits.scheduleRetry(first, 'another');
     expect(await addresses.byAddress(first)).toMatchObject({ unreadSince: null, auditAfter: null });
   });
 });

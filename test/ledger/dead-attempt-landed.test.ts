@@ -42,7 +42,7 @@ describe('a withdrawal whose dead attempt landed', () => {
 
   it('has its unsigned attempt settled as refused by the signer', async () => {
     await shownLanded(false);
-    const refused = await use.ledger.attempts.unsigned(200);
+    const refused = await use.ledger.attempts.listUnsigned(200);
     expect(refused.map(({ settlementId, n }) => `${settlementId} ${n}`)).toContain(`${id} 2`);
     await use.ledger.attempts.settle(id, 2, { ...DEAD, signature: null });
     await expectUnchanged();

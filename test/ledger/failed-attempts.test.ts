@@ -31,7 +31,7 @@ async function failing(id: string, from: number, n: number): Promise<void> {
 }
 
 async function alertOf(id: string) {
-  const [alert] = await use.ledger.alerts.openAbout(id);
+  const [alert] = await use.ledger.alerts.listOpenAbout(id);
   return alert;
 }
 
@@ -101,7 +101,7 @@ describe('an attempt that failed for a temporary cause', () => {
     const id = await signed(use.ledger);
     const { destination } = await use.ledger.withdrawals.get(id);
     const suspects = async () =>
-      (await use.ledger.withdrawals.unpaidBy([destination])).some((one) => one.id === id);
+      (await use.ledger.withdrawals.findUnpaid([destination])).some((one) => one.id === id);
     expect(await suspects()).toBe(false);
     await failing(id, 1, 1);
     expect(await suspects()).toBe(true);
@@ -138,7 +138,7 @@ describe('the fifth failure', () => {
     expect(await attempts.prepare(attempt(id, 6), PLENTY)).toMatchObject(stopped);
     const alert = await alertOf(id);
     expect(alert).toMatchObject({ kind: 'payment_keeps_failing', details: { failures: 5 } });
-    await expect(alerts.endSeen([alert?.position ?? 0n], NOTE)).rejects.toMatchObject({
+    await expect(alerts.acknowledge([alert?.position ?? 0n], NOTE)).rejects.toMatchObject({
       code: 'InvalidRequest',
     });
     expect(await alerts.close('payment_keeps_failing', id, NOTE)).toBe(true);

@@ -80,7 +80,7 @@ describe('the order of an operator that a settlement is paid', () => {
     await attempts.storeSignature(id, 1, `sig-${id}`);
     await attempts.settle(id, 1, DEAD);
     expect(await openReservations(use.ledger)).toBeGreaterThan(before);
-    const message = 'ops ended it as paid: the explorer shows it (said by a test)';
+    const message = 'ops ended the settlement as paid: the explorer shows it (said by a test)';
     const ended = { status: 'cancelled', reason: { code: 'paid_already', message } };
     expect(await settlements.endAsPaid(id, OPERATOR)).toMatchObject(ended);
     expect(await openReservations(use.ledger)).toBe(before);

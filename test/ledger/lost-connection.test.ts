@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { isDatabaseAway } from '../../src/ledger/connection.ts';
+import { isDatabaseUnavailable } from '../../src/ledger/connection.ts';
 import { useLedger } from './support.ts';
 
 const use = useLedger();
@@ -14,6 +14,6 @@ it('a connection that breaks between two statements of a transaction fails the t
     await sleep(200);
     await sql`select 1`.execute(trx);
   });
-  await expect(work).rejects.toSatisfy(isDatabaseAway);
+  await expect(work).rejects.toSatisfy(isDatabaseUnavailable);
   await use.ledger.ping();
 });

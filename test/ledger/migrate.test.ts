@@ -4,9 +4,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ledgerTables } from '../../scripts/ledger-tables.ts';
 import { connect } from '../../src/ledger/connection.ts';
 import type { Database } from '../../src/ledger/database.ts';
-import { inOrder } from '../../src/ledger/in-order.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { isMigrated, MIGRATIONS, migrate } from '../../src/ledger/migrate.ts';
+import { migrationOf } from '../../src/ledger/migration-of.ts';
 import {
   emptyDatabase,
   freshDatabase,
@@ -24,9 +24,9 @@ const LONGER_THAN_ANY_STATEMENT_MS = STATEMENT_TIMEOUT_MS + 2_000;
 /** Migrations of a later release: each changes one table. */
 const LATER = {
   ...MIGRATIONS,
-  '9001-index': inOrder([sql`create index later_index on deposit_address (since)`]),
-  '9002-backfill': inOrder([sql`alter table backfill add column later text`]),
-  '9003-address': inOrder([
+  '9001-index': migrationOf([sql`create index later_index on deposit_address (since)`]),
+  '9002-backfill': migrationOf([sql`alter table backfill add column later text`]),
+  '9003-address': migrationOf([
     sql`alter table deposit_address add column later bigint`,
     sql`update deposit_address set later = (select slot from scan_cursor) where audit_due`,
   ]),

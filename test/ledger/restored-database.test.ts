@@ -30,7 +30,7 @@ async function afterSilence(serverRanFor: string, use: { ledger: Ledger; url: st
 
 async function heal(): Promise<void> {
   await use.ledger.continuity.quarantine(1n, null);
-  await use.ledger.continuity.heal(1n);
+  await use.ledger.continuity.endGap(1n);
 }
 
 async function openAlerts(): Promise<readonly string[]> {
@@ -76,7 +76,7 @@ describe('after a restore of the database', () => {
     await restore();
     await addresses.import([{ address: ANN, path: 'm' }], 40n);
     await addresses.import([{ address: BEN, path: 'n' }]);
-    expect(await watched.among([ANN, BEN])).toEqual(
+    expect(await watched.watchKindsOf([ANN, BEN])).toEqual(
       new Map([
         [ANN, 'deposit'],
         [BEN, 'deposit'],
@@ -101,7 +101,7 @@ describe('after a restore of the database', () => {
           one === 'assigned' ? 'none' : 'RecordInDoubt',
         );
         await ledger.continuity.quarantine(1n, null);
-        await ledger.continuity.heal(1n);
+        await ledger.continuity.endGap(1n);
       } finally {
         await ledger.close();
       }

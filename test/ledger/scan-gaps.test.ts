@@ -68,7 +68,7 @@ describe('a gap', () => {
       blockhash: 'b109',
       height: 98n,
     });
-    expect(await use.ledger.backfills.due(10)).toMatchObject([{ fromSlot: 101n, toSlot: 109n, ...NOTE }]);
+    expect(await use.ledger.backfills.listDue(10)).toMatchObject([{ fromSlot: 101n, toSlot: 109n, ...NOTE }]);
     const found = {
       header: { slot: 104n, blockhash: null, time: null },
       finding: { ...EMPTY_FINDING, inflows: [inflow(ANN)] },

@@ -12,7 +12,7 @@ import type { MatchedBlock } from '../../src/ledger/scan/scan.ts';
 import { Scan } from '../../src/ledger/scan/scan.ts';
 import type { Cursor } from '../../src/ledger/scan/scan-cursor.ts';
 import { StagedRanges } from '../../src/ledger/scan/staged-ranges.ts';
-import type { Matched } from '../../src/ledger/scan/watched.ts';
+import type { MatchedBlocks } from '../../src/ledger/scan/watched.ts';
 import { address, childOf, EMPTY_FINDING, inflow, START } from './chain-of-blocks.ts';
 import { Crash, confirmAll, confirmationOf, deleteDeposits, useDepositLedgers } from './deposit-ledger.ts';
 
@@ -129,7 +129,7 @@ class Scanner {
   }
 
   async #readWatchSet(): Promise<void> {
-    const { version, wallets } = await this.#ledger.watched.since(0n);
+    const { version, wallets } = await this.#ledger.watched.changesSince(0n);
     this.#version = version;
     this.#known = new Set(wallets.map((wallet) => wallet.address));
   }
@@ -202,7 +202,7 @@ class Scanner {
   /** Matches again if wallets were added since, as the matcher does. */
   async #matchedFor<Result>(
     blocks: readonly Block[],
-    commit: (matched: Matched<MatchedBlock>) => Promise<Result>,
+    commit: (matched: MatchedBlocks<MatchedBlock>) => Promise<Result>,
   ): Promise<Result> {
     const result = await commit(this.#matched(blocks));
     if (result !== 'watch_set_changed') return result;
@@ -210,7 +210,7 @@ class Scanner {
     return commit(this.#matched(blocks));
   }
 
-  #matched(blocks: readonly Block[]): Matched<MatchedBlock> {
+  #matched(blocks: readonly Block[]): MatchedBlocks<MatchedBlock> {
     const found = blocks.map((block) => ({ header: block.header, finding: findingOf(block, this.#known) }));
     return { blocks: found, watchVersion: this.#version };
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type LocalPostgres, startPostgres } from '../../devkit/localstack/postgres.ts';
-import { connect, isDatabaseAway } from '../../src/ledger/connection.ts';
+import { connect, isDatabaseUnavailable } from '../../src/ledger/connection.ts';
 import { pausePostgres } from '../support/paused-postgres.ts';
 import { withStatementTimeout } from '../support/postgres.ts';
 
@@ -48,7 +48,7 @@ it('a commit whose answer is lost in a stopped database has an unknown outcome, 
     await sql`insert into kept values (1)`.execute(trx);
     goOn = pausePostgres(postgres);
   });
-  await expect(order).rejects.toSatisfy(isDatabaseAway);
+  await expect(order).rejects.toSatisfy(isDatabaseUnavailable);
   goOn();
   await vi.waitFor(async () => {
     const { rows } = await sql<{ x: number }>`select x from kept`.execute(db);
@@ -60,11 +60,11 @@ it('a commit whose answer is lost in a stopped database has an unknown outcome, 
 it('a request that waits too long for a free connection fails with a retryable error', async () => {
   const db = connect(postgres.url);
   const busy = Promise.allSettled(Array.from({ length: 32 }, () => sql`select pg_sleep(5.5)`.execute(db)));
-  await expect(sql`select 1`.execute(db)).rejects.toSatisfy(isDatabaseAway);
+  await expect(sql`select 1`.execute(db)).rejects.toSatisfy(isDatabaseUnavailable);
   await busy;
   await db.destroy();
 });
 
 function failedAsAway(ended: PromiseSettledResult<unknown>): boolean {
-  return ended.status === 'rejected' && isDatabaseAway(ended.reason);
+  return ended.status === 'rejected' && isDatabaseUnavailable(ended.reason);
 }

@@ -21,13 +21,13 @@ describe('the watch set', () => {
       await importWallets(use.other, BEN);
     }
     expect(streamed.toSorted()).toEqual([ANN, HOT].toSorted());
-    const { version: newest, wallets } = await use.ledger.watched.since(version);
+    const { version: newest, wallets } = await use.ledger.watched.changesSince(version);
     expect(wallets.toSorted((a, b) => a.kind.localeCompare(b.kind))).toEqual([
       { address: BEN, kind: 'deposit' },
       { address: HOT, kind: 'hot' },
     ]);
-    expect(await use.ledger.watched.since(newest)).toEqual({ version: newest, wallets: [] });
-    expect(await codeOf(use.ledger.watched.since(newest + 1n))).toBe('Unavailable');
+    expect(await use.ledger.watched.changesSince(newest)).toEqual({ version: newest, wallets: [] });
+    expect(await codeOf(use.ledger.watched.changesSince(newest + 1n))).toBe('Unavailable');
   });
 
   it('is watched after all scanned blocks, also staged ones', async () => {

@@ -56,7 +56,7 @@ test('the stack keeps the API key for its next start, readable only by its owner
   const ledger = await openLedger(stack.databaseUrl);
   try {
     expect(stack.apiKeyName).toMatch(/^dev-[0-9a-f]{8}$/);
-    expect(await ledger.apiKeys.holderOf(stack.apiKey)).toBe(stack.apiKeyName);
+    expect(await ledger.apiKeys.nameOf(stack.apiKey)).toBe(stack.apiKeyName);
   } finally {
     await ledger.close();
   }

@@ -51,7 +51,7 @@ describe('the gateway sells to', () => {
       const { response, settlement } = await buy(server.url + PRICED.path);
       expect([response.status, await response.json()]).toEqual([200, PRICED.body]);
       expect(settlement).toMatchObject({ success: true });
-      const sold = await shop.ledger.payments.findNamed(settlement?.transaction ?? '');
+      const sold = await shop.ledger.payments.findByName(settlement?.transaction ?? '');
       await vi.waitFor(async () =>
         expect(await shop.ledger.payments.find(sold?.id ?? '')).toMatchObject({
           seller: 'facilitator',

@@ -76,7 +76,7 @@ function purchases(): void {
     expect([response.status, await response.text()]).toEqual([200, body]);
     expect(settlement).toMatchObject({ success: true, payer: sales().buyer.address });
     const { transaction = '' } = settlement ?? {};
-    const { id = '' } = (await ledger.payments.findNamed(transaction)) ?? {};
+    const { id = '' } = (await ledger.payments.findByName(transaction)) ?? {};
     const isFinal = async () =>
       expect(await ledger.settlements.get(id)).toMatchObject({ status: 'finalized' });
     await vi.waitFor(isFinal, PATIENT);

@@ -71,7 +71,7 @@ describe('readConfig', () => {
     [{ ...CHAIN, SLUICE_HOT_WALLET: 'O0Il' }, 'chain', /^SLUICE_HOT_WALLET must be a base58 address/],
     [{}, 'api', /^DATABASE_URL must be set for the API/],
     [{}, 'signer', /^SLUICE_SIGNER_KEY_FILE or SLUICE_SIGNER_KEY must be set/],
-    [{ SLUICE_PAYLOAD_KEY: 'c2hvcnQ=' }, 'tool', /^SLUICE_PAYLOAD_KEY must be base64 of 32 bytes/],
+    [{ SLUICE_PAYLOAD_KEY: 'c2hvcnQ=' }, 'tool', /^SLUICE_PAYLOAD_KEY must be keys of 32 bytes in base64/],
     ...[
       'permanentDelegate',
       'permanentDelegat=reject',
@@ -93,7 +93,7 @@ describe('readConfig', () => {
     [
       { SLUICE_X402_ASSET_LAMPORTS: `${MINT}=1,${MINT}=2` },
       'tool',
-      /^SLUICE_X402_ASSET_LAMPORTS names a mint twice: \w+=2/,
+      /^SLUICE_X402_ASSET_LAMPORTS must name each mint only once; \w+ is repeated/,
     ],
     [{ SLUICE_X402_MAX_FEE_PERCENT: '1.5' }, 'tool', /^SLUICE_X402_MAX_FEE_PERCENT must be a whole number/],
     [{ SLUICE_RPC_REQUESTS_PER_SECOND: '0' }, 'tool', /^SLUICE_RPC_REQUESTS_PER_SECOND /],
@@ -121,7 +121,7 @@ describe('readConfig', () => {
   ])('refuses %s as a node of mainnet-beta', (url) => {
     const env = { ...CHAIN, SLUICE_RPC_URLS: `https://one.example,${url}` };
     expect(() => readConfig({ ...env, SLUICE_CLUSTER: 'mainnet-beta' }, 'chain')).toThrow(
-      `SLUICE_RPC_URLS names ${new URL(url).host} by http`,
+      `SLUICE_RPC_URLS contains an http URL of ${new URL(url).host}`,
     );
     expect(readConfig({ ...env, SLUICE_CLUSTER: 'devnet' }, 'chain').rpcUrls).toHaveLength(2);
   });

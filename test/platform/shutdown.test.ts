@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { aborted, Closers, shutdownSignal } from '../../src/platform/shutdown.ts';
+import { Closers, shutdownSignal, untilAborted } from '../../src/platform/shutdown.ts';
 
 afterEach(() => {
   for (const name of ['SIGINT', 'SIGTERM']) process.removeAllListeners(name);
@@ -18,13 +18,13 @@ test('the shutdown closes services in reverse order, each once, even when one fa
   await closers.close(logger as never);
   await closers.close(logger as never);
   expect(closed).toEqual(['server', 'database']);
-  expect(failures).toEqual(['closing worker failed']);
+  expect(failures).toEqual(['closing failed: worker']);
 });
 
 test('the first SIGTERM aborts the signal, with its name as the reason', async () => {
   const signal = shutdownSignal();
   process.kill(process.pid, 'SIGTERM');
-  await aborted(signal);
+  await untilAborted(signal);
   expect(signal.reason).toBe('SIGTERM');
 });
 
@@ -32,7 +32,7 @@ test('any number of callers may wait for the shutdown, without a leak warning of
   const warned = vi.fn();
   process.on('warning', warned);
   const signal = shutdownSignal();
-  const waiting = Array.from({ length: 20 }, () => aborted(signal));
+  const waiting = Array.from({ length: 20 }, () => untilAborted(signal));
   process.kill(process.pid, 'SIGTERM');
   await Promise.all(waiting);
   await new Promise(setImmediate);

@@ -14,7 +14,7 @@ import type { Preparation } from '../../src/domain/steps.ts';
 import { adopt } from '../../src/settlement/adopt.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { prepareNext } from '../../src/settlement/prepare.ts';
-import { acceptedIn, adoptedLife, SharedLives } from '../../src/solana/proof/adopted.ts';
+import { AdoptedLifetimes, acceptingSlot, adoptedLifetime } from '../../src/solana/proof/adopted.ts';
 import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
@@ -73,24 +73,24 @@ describe('the life of an adopted message', () => {
       controls.skipSlots(20);
     }
     controls.produceSlots(5);
-    const { blockhash } = await latestBlockhash(fixture.pool);
-    const slot = await acceptedIn(fixture.pool, blockhash);
+    const { blockhash } = await latestBlockhash(room.pool);
+    const slot = await acceptingSlot(room.pool, blockhash);
     if (slot === null) throw new Error('no node accepts a new blockhash');
-    const { blockhashHeight, blockhashSlot, lastValidBlockHeight } = await adoptedLife(fixture.pool, slot);
+    const { blockhashHeight, blockhashSlot, lastValidBlockHeight } = await adoptedLifetime(room.pool, slot);
     expect(lastValidBlockHeight).toBe(BigInt(tip().height) + 150n);
     expect(blockhashHeight).toBeLessThan(BigInt(tip().height) - 150n);
     expect(blockhashSlot).toBeLessThan(slot - 400n);
   });
 
   it('begins at the newest finalized block when only Sluice can complete it', async () => {
-    const { blockhashHeight, adoptedFrom } = await adoptedLife(fixture.pool, null);
-    const { controls } = fixture.localnet;
+    const { blockhashHeight, adoptedFrom } = await adoptedLifetime(room.pool, null);
+    const { controls } = room.localnet;
     expect(blockhashHeight).toBe(BigInt(tip().height - controls.chain.depth('finalized')));
     expect(adoptedFrom).toBe(controls.chain.at('finalized').blockhash);
   });
 
   it('is unknown for a blockhash that no node accepts', async () => {
-    expect(await acceptedIn(fixture.pool, newAddress())).toBeNull();
+    expect(await acceptingSlot(room.pool, newAddress())).toBeNull();
   });
 });
 
@@ -190,12 +190,12 @@ describe('the transaction of a buyer', () => {
     const transaction = new VersionedTransaction(MessageV0.compile(terms));
     transaction.sign([buyer]);
     const unknown = adopted(transaction.serialize(), null);
-    await expect(unknown).rejects.toThrow(`no node accepts its blockhash ${terms.recentBlockhash}`);
+    await expect(unknown).rejects.toThrow(`no node accepts the blockhash ${terms.recentBlockhash}`);
   });
 
   it('ends although one node returns an endless slot for the acceptance of its blockhash', async () => {
-    const wire = await buyerTransaction(fixture, buyer, newAddress(), payer());
-    const adopting = { pool: fixture.pool, lives: new SharedLives(fixture.pool) };
+    const wire = await buyerTransaction(room, buyer, newAddress(), payer());
+    const adopting = { pool: room.pool, lives: new AdoptedLifetimes(room.pool) };
     const lifeFrom = async (slot: bigint) => {
       const adopted = await adopt(adopting, 'purchase/1', PLACE, { wire, slot }, [payer()], COST);
       return adopted.lastValidBlockHeight ?? 0n;
@@ -208,7 +208,7 @@ describe('the transaction of a buyer', () => {
     const wire = await buyerTransaction(fixture, buyer, newAddress(), null);
     expect(await codeOf(adopted(wire, null))).toBe('InvalidRequest');
     const { blockhashHeight } = await adopted(wire);
-    expect(blockhashHeight).toEqual((await adoptedLife(fixture.pool, slotNow())).blockhashHeight);
+    expect(blockhashHeight).toEqual((await adoptedLifetime(room.pool, slotNow())).blockhashHeight);
   });
 });
 
@@ -220,12 +220,12 @@ describe('a message with two signatures of its buyer', () => {
     const other = assembleTransaction(message, await hedgingSigner(buyer).sign(message));
     const id = await requestPurchase(use.ledger, orders, seller, { wire, acceptedAt: BigInt(tip().slot) });
     await prepared(id);
-    await fixture.chain.send(other.raw);
-    fixture.swallow();
-    fixture.localnet.controls.produceSlots(170);
-    const kinds = { [PURCHASE]: purchases(fixture, orders, keys) };
-    const { watcher, chain } = fixture;
-    const landing = createLanding({ ledger: use.ledger, watcher, chain, kinds, restMs: 50 });
+    await room.chain.send(other.raw);
+    room.swallow();
+    room.localnet.controls.produceSlots(170);
+    const kinds = { [PURCHASE]: purchases(room, orders, keys) };
+    const { watcher, chain } = room;
+    const landing = createLanding({ ledger: use.ledger, watcher, chain, kinds, recheckMs: 50 });
     const environment = activityEnvironment();
     const signature = base58.encode(wire.subarray(1, 65));
     expect(signature).not.toBe(other.signature);

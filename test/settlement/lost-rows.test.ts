@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { DomainError } from '../../src/domain/errors.ts';
 import { readAttempt } from '../../src/ledger/settlements/attempt-row.ts';
-import { unlessLost } from '../../src/settlement/land.ts';
+import { waitIfRowLost } from '../../src/settlement/land.ts';
 import { newId, useLedger } from '../ledger/support.ts';
 
 const use = useLedger();
@@ -9,7 +9,7 @@ const use = useLedger();
 it('a NotFound error about another object is no lost record, and pauses no payment', async () => {
   const id = newId();
   const work = Promise.reject(new DomainError('NotFound', 'there is no mint', { id }));
-  await expect(unlessLost(use.ledger, { id, n: 1, signature: 'sig' }, work)).rejects.toMatchObject({
+  await expect(waitIfRowLost(use.ledger, { id, n: 1, signature: 'sig' }, work)).rejects.toMatchObject({
     code: 'NotFound',
   });
   expect((await use.ledger.alerts.list({ limit: 9 })).rows).toEqual([]);
@@ -18,7 +18,7 @@ it('a NotFound error about another object is no lost record, and pauses no payme
 it('a signed attempt without a row is a lost record, and pauses payments', async () => {
   const id = newId();
   const work = readAttempt(use.ledger.db, id, 1);
-  await expect(unlessLost(use.ledger, { id, n: 1, signature: 'sig' }, work)).rejects.toMatchObject({
+  await expect(waitIfRowLost(use.ledger, { id, n: 1, signature: 'sig' }, work)).rejects.toMatchObject({
     type: 'record_lost',
   });
   expect((await use.ledger.alerts.list({ open: true, limit: 9 })).rows).toMatchObject([

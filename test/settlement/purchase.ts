@@ -5,7 +5,7 @@ import { requestSettlements } from '../../src/ledger/settlements/settlement-row.
 import { adopt } from '../../src/settlement/adopt.ts';
 import type { Kind } from '../../src/settlement/kind.ts';
 import type { SigningRules } from '../../src/signing/checks.ts';
-import { refused } from '../../src/signing/checks.ts';
+import { signingRefused } from '../../src/signing/checks.ts';
 import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { decodeMessage } from '../../src/solana/tx/message.ts';
 import type { LandingFixture } from '../solana/landing-fixture.ts';
@@ -78,7 +78,7 @@ export function purchases({ chain }: LandingFixture, orders: Orders, keys: Keys)
     },
     tasks: async ({ subjectId }, { message }) =>
       Object.keys(keys).map((key) => ({ kind: PURCHASE, key, message, terms: { seller: subjectId } })),
-    landed: async () => ({ movedLamports: 0n, amountReceived: PRICE }),
+    landedAmounts: async () => ({ movedLamports: 0n, amountReceived: PRICE }),
   };
 }
 
@@ -94,7 +94,7 @@ export const PURCHASE_RULE: SigningRules = {
       const [from, to] = transfer?.accounts ?? [];
       const isOurs = from?.address === signer || feePayer !== signer;
       if (others.length > 0 || !isPrice || isOurs || to?.address !== seller)
-        throw refused('it is not a payment of the price to the seller');
+        throw signingRefused('it is not a payment of the price to the seller');
     },
   },
 };

@@ -8,10 +8,10 @@ import { createSignerActivities } from '../../src/activities/signing.ts';
 import { QUICK_TASK_QUEUE } from '../../src/domain/ids.ts';
 import type { SettlementEnd, SettlementState } from '../../src/domain/steps.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import type { Before } from '../../src/ledger/settlements/settlement-row.ts';
+import type { StatusBefore } from '../../src/ledger/settlements/settlement-row.ts';
 import { startSettlement } from '../../src/platform/temporal/starts.ts';
 import { createLanding } from '../../src/settlement/land.ts';
-import { acceptedIn } from '../../src/solana/proof/adopted.ts';
+import { acceptingSlot } from '../../src/solana/proof/adopted.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import { blockhashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
@@ -41,8 +41,8 @@ const BRIEF_MS = 1_000;
 const orders: Orders = new Map();
 const buyer = Keypair.generate();
 const shown = { status: 'requested', code: null } as const;
-const changes: { readonly id: string; readonly before: Before; readonly now: string }[] = [];
-const fixture = useLandingFixture();
+const changes: { readonly id: string; readonly before: StatusBefore; readonly now: string }[] = [];
+const room = useLandingFixture();
 let ledger: Ledger;
 let keys: Keys;
 let database: Awaited<ReturnType<typeof freshDatabase>>;
@@ -51,7 +51,7 @@ beforeAll(async () => {
   database = await freshDatabase();
   const events = {
     answersAt: 'confirmed',
-    changed: async (_trx: unknown, { id, status }: { id: string; status: string }, before: Before) => {
+    changed: async (_trx: unknown, { id, status }: { id: string; status: string }, before: StatusBefore) => {
       changes.push({ id, before, now: status });
     },
   } as const;
@@ -67,8 +67,8 @@ afterAll(async () => {
 /** A recorded purchase whose fee a Sluice key pays: its id, and the payee of the price. */
 async function bought(): Promise<{ readonly id: string; readonly seller: string }> {
   const seller = newAddress();
-  const wire = await buyerTransaction(fixture, buyer, seller, keys['fee-payer/1']?.address ?? '');
-  const acceptedAt = await acceptedIn(fixture.pool, blockhashOf(readSigned(wire)?.message ?? wire));
+  const wire = await buyerTransaction(room, buyer, seller, keys['fee-payer/1']?.address ?? '');
+  const acceptedAt = await acceptingSlot(room.pool, blockhashOf(readSigned(wire)?.message ?? wire));
   if (acceptedAt === null) throw new Error('no node accepts its blockhash');
   return { seller, id: await requestPurchase(ledger, orders, seller, { wire, acceptedAt }) };
 }
@@ -82,9 +82,9 @@ function activities(crashes: string[] = [], answerWithinMs = PATIENT_MS, signs =
     settlements: crash(ledger.settlements, 'settlements'),
   };
   const bounds = { priceCapMicroLamports: 100_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
-  const kinds = { [PURCHASE]: purchases(fixture, orders, keys) };
-  const watcher = new LandingWatcher(fixture.chain, PACE);
-  const deps = { ledger: record, kinds, watcher, chain: fixture.chain, restMs: 50 };
+  const kinds = { [PURCHASE]: purchases(room, orders, keys) };
+  const watcher = new LandingWatcher(room.chain, PACE);
+  const deps = { ledger: record, kinds, watcher, chain: room.chain, recheckMs: 50 };
   const signer = createSignerActivities({ keys, bounds, rules: PURCHASE_RULE });
   const landing = createLanding(deps);
   return {
@@ -209,7 +209,7 @@ describe('a settlement that was confirmed', () => {
   }
 
   async function alertOf(id: string): Promise<string | undefined> {
-    const [alert] = await ledger.alerts.openAbout(id);
+    const [alert] = await ledger.alerts.listOpenAbout(id);
     return alert?.kind === 'confirmed_taken_back' ? alert.message.split('; ').at(-1) : alert?.kind;
   }
 
@@ -218,7 +218,7 @@ describe('a settlement that was confirmed', () => {
     await ledger.settlements.note(id, 'held', evidenceMissing);
     expect(await alertOf(id)).toBeUndefined();
     await ledger.settlements.note(id, 'sending', null);
-    expect(await alertOf(id)).toBe('its bytes are sent again');
+    expect(await alertOf(id)).toBe('its transaction is sent again');
   });
 
   it.each([

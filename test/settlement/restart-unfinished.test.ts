@@ -72,7 +72,7 @@ describe('the restart of missing runs', () => {
     await owed.execute();
     expect(await round([], 'completed')).toEqual([payment.id]);
     expect(await round([payment.id], 'completed')).toEqual([]);
-    await use.ledger.obligations.served(payment.id, 200, null);
+    await use.ledger.obligations.markServed(payment.id, 200, null);
     expect(await round([], 'completed')).toEqual([]);
   });
 

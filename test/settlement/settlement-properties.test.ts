@@ -11,7 +11,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Kinds } from '../../src/settlement/kind.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import type { SigningRules } from '../../src/signing/checks.ts';
-import { acceptedIn, sentTransaction } from '../../src/solana/proof/adopted.ts';
+import { acceptingSlot, sentTransaction } from '../../src/solana/proof/adopted.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import { blockhashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
@@ -81,7 +81,7 @@ const CASES: Readonly<Record<string, Case>> = {
     request: async (payee) => {
       const wire = await buyerTransaction(fixture, buyer, payee, keys[FEE_PAYER]?.address ?? '');
       const message = readSigned(wire)?.message ?? new Uint8Array();
-      const acceptedAt = await acceptedIn(fixture.pool, blockhashOf(message));
+      const acceptedAt = await acceptingSlot(room.pool, blockhashOf(message));
       if (acceptedAt === null) throw new Error('no node accepts its blockhash');
       return requestPurchase(use.ledger, orders, payee, { wire, acceptedAt });
     },
@@ -147,11 +147,11 @@ function worker(left: string[]) {
   };
   const rules: SigningRules = { ...GATHERING_RULE, ...PURCHASE_RULE };
   const bounds = { priceCapMicroLamports: 100_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
-  const watcher = new LandingWatcher(fixture.chain, { ...PACE, secondTries: 5 });
+  const watcher = new LandingWatcher(room.chain, { ...PACE, maxUnconfirmedTries: 5 });
   return {
     ...createSettlementActivities({ ledger, kinds }),
     ...createSignerActivities({ keys, bounds, rules }),
-    ...createLanding({ ledger, kinds, watcher, chain: fixture.chain, restMs: 50 }),
+    ...createLanding({ ledger, kinds, watcher, chain: room.chain, recheckMs: 50 }),
   };
 }
 

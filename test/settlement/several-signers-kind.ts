@@ -5,7 +5,7 @@ import { requestSettlements } from '../../src/ledger/settlements/settlement-row.
 import type { Kind } from '../../src/settlement/kind.ts';
 import { lifetimeColumns } from '../../src/settlement/lifetimes.ts';
 import type { SigningRules } from '../../src/signing/checks.ts';
-import { refused } from '../../src/signing/checks.ts';
+import { signingRefused } from '../../src/signing/checks.ts';
 import type { Signer } from '../../src/signing/signer.ts';
 import { decodeMessage, messageHashOf } from '../../src/solana/tx/message.ts';
 import type { LandingFixture } from '../solana/landing-fixture.ts';
@@ -89,7 +89,7 @@ export function gathering({ chain }: LandingFixture, keys: Keys): Kind {
           message,
           terms: { destination: subjectId },
         })),
-    landed: async () => ({ movedLamports: 0n, amountReceived: EACH * BigInt(givers.length) }),
+    landedAmounts: async () => ({ movedLamports: 0n, amountReceived: EACH * BigInt(givers.length) }),
   };
 }
 
@@ -103,7 +103,7 @@ export const GATHERING_RULE: SigningRules = {
         ({ program, accounts }) =>
           program === SystemProgram.programId.toBase58() && accounts[1]?.address === destination,
       );
-      if (!all) throw refused('it pays another address');
+      if (!all) throw signingRefused('it pays another address');
     },
   },
 };

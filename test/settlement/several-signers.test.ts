@@ -34,7 +34,7 @@ function worker(keysOfSigner: Keys = keys) {
   return {
     ...createSettlementActivities({ ledger, kinds }),
     ...createSignerActivities({ keys: keysOfSigner, bounds, rules: GATHERING_RULE }),
-    ...createLanding({ ledger, kinds, watcher: fixture.watcher, chain: fixture.chain, restMs: 50 }),
+    ...createLanding({ ledger, kinds, watcher: room.watcher, chain: room.chain, recheckMs: 50 }),
   };
 }
 
@@ -155,7 +155,7 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
     const hot = keys[task.key];
     const signer = worker({ ...keys, ...(hot && { hot }) });
     await expect(sign({ ...task, key: 'hot' }, signer)).rejects.toThrow(
-      `key hot signs no message of kind ${task.kind}`,
+      `key hot is not allowed to sign messages of kind ${task.kind}`,
     );
     expect(await sign(task, signer)).toBe(await sign(task));
   });

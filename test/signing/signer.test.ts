@@ -25,6 +25,6 @@ test('a key is read from a file or from its value, and its signatures are valid 
 test('a key with halves that do not match is refused, and the error contains no part of it', async () => {
   const [one, other] = [Keypair.generate().secretKey, Keypair.generate().secretKey];
   const mixed = JSON.stringify([...one.slice(0, 32), ...other.slice(32)]);
-  await expect(loadKeypair(mixed)).rejects.toThrow('its public half does not belong to its secret half');
+  await expect(loadKeypair(mixed)).rejects.toThrow('its public key does not belong to its private key');
   await expect(loadKeypair(mixed)).rejects.not.toThrow(String(one.slice(0, 3)));
 });

@@ -131,15 +131,15 @@ describe('a request without a waiting caller is aborted, and its node is not bla
     const pool = await poolWithSlowNode(state);
     const end = new AbortController();
     const ahead = new Prefetch<ListedBlock>((slot, over) => readBlock(pool, slot, over), {
-      atOnce: 2,
+      concurrency: 2,
       budgetBytes: MIB,
-      end: end.signal,
+      signal: end.signal,
     });
-    ahead.want([2n]);
+    ahead.request([2n]);
     await isOpen(state);
-    ahead.dropTo(2n);
+    ahead.dropUpTo(2n);
     await isCutOff(state);
-    ahead.want([3n]);
+    ahead.request([3n]);
     await isOpen(state);
     end.abort();
     expect(await ahead.take(3n)).toBeNull();

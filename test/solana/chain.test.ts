@@ -139,16 +139,16 @@ describe('a blockhash', () => {
       localnet.controls.produceSlots(5);
       const { blockhash } = await chain.latestBlockhash();
       const names = pool.nodes.map(({ name }) => name);
-      expect(await chain.stillTaking(blockhash), 'it is not final yet').toEqual([]);
+      expect(await chain.nodesAccepting(blockhash), 'it is not final yet').toEqual([]);
       localnet.controls.produceSlots(100);
-      expect(await chain.stillTaking(blockhash)).toEqual(names);
+      expect(await chain.nodesAccepting(blockhash)).toEqual(names);
       localnet.controls.produceSlots(100);
-      expect(await chain.stillTaking(blockhash)).toEqual([]);
+      expect(await chain.nodesAccepting(blockhash)).toEqual([]);
       localnet.controls.setFault(0, '*', { kind: 'lag', blocks: 80 });
-      expect(await chain.stillTaking(blockhash)).toEqual(names.slice(0, 1));
+      expect(await chain.nodesAccepting(blockhash)).toEqual(names.slice(0, 1));
       localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
-      expect(await chain.stillTaking(blockhash)).toEqual(names.slice(0, 1));
-      expect(await chain.stillTaking(blockhash, 'included')).toEqual(names);
+      expect(await chain.nodesAccepting(blockhash)).toEqual(names.slice(0, 1));
+      expect(await chain.nodesAccepting(blockhash, 'included')).toEqual(names);
     },
   );
 });

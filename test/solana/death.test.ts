@@ -58,9 +58,9 @@ describe('an attempt that never arrives', () => {
       'returns null as of an old slot',
       'getSignatureStatuses',
       { context: { slot: 3 }, value: [null] },
-      'whole life',
+      'whole validity window',
     ],
-    ['has a history that begins after it', 'getFirstAvailableBlock', 10 ** 9, 'whole life'],
+    ['has a history that begins after it', 'getFirstAvailableBlock', 10 ** 9, 'whole validity window'],
     ['cannot search for the transaction', 'getTransaction', { slot: 'none' }, 'result.slot'],
   ])('is not dead while one of two nodes %s', async (_title, method, result, reason) => {
     const sent = await fixture.attempt(newAddress(), 5_000_000n);
@@ -70,7 +70,7 @@ describe('an attempt that never arrives', () => {
     const { progress, hooks } = recordProgress();
     const end = fixture.watcher.watch(sent, hooks);
     await until(() => progress.length > 0);
-    expect(progress[0]).toMatch(/^held: expired, and too few nodes answered null/);
+    expect(progress[0]).toMatch(/^held: the attempt has expired .* too few nodes .* have returned null/);
     expect(progress[0]).toContain(reason);
     fixture.localnet.controls.clearFaults();
     const { verdict, evidence } = await end;
@@ -88,9 +88,11 @@ describe('an attempt that never arrives', () => {
     const { progress, hooks } = recordProgress();
     const end = fixture.impatient().watch(sent, hooks);
     await until(() => progress.length > 0);
-    const liar = fixture.pool.nodes[1]?.name;
-    expect(progress[0]).toMatch(`held: ${liar} reports it finalized, the linked blocks lack it`);
-    fixture.localnet.controls.clearFaults();
+    const liar = room.pool.nodes[1]?.name;
+    expect(progress[0]).toMatch(
+      `held: ${liar} reports the transaction as finalized, but the linked blocks lack it`,
+    );
+    room.localnet.controls.clearFaults();
     expect((await end).verdict).toEqual({ kind: 'dead' });
   });
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import type { AttemptVerdict } from '../../src/domain/attempt.ts';
 import { isDomainError } from '../../src/domain/errors.ts';
-import { adoptedLife } from '../../src/solana/proof/adopted.ts';
+import { adoptedLifetime } from '../../src/solana/proof/adopted.ts';
 import { examine, findDue } from '../../src/solana/proof/examine.ts';
 import type { SignedAttempt } from '../../src/solana/proof/investigate.ts';
 import { blockCache } from '../../src/solana/proof/linked-blocks.ts';
@@ -129,7 +129,7 @@ async function adopt(pool: NodePool, isSent: boolean, isWhole: boolean): Promise
     // A message that needs a Sluice signature is adopted before it is sent; one that its buyer signed alone may be final by then.
     const sent = isWhole ? await send() : null;
     if (isWhole) localnet.controls.produceSlots(8);
-    const life = await adoptedLife(pool, isWhole ? acceptedAt : null);
+    const life = await adoptedLifetime(pool, isWhole ? acceptedAt : null);
     return { signature: sent ?? (await send()), blockhash, ...life };
   } catch (error) {
     if (isDomainError(error, 'NoHealthyNode')) return null;

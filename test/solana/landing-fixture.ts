@@ -12,7 +12,7 @@ import { assembleTransaction, type TokenTransfer } from '../../src/solana/tx/tra
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 import { signerOf } from '../support/signer.ts';
 
-export const PACE = { pollMs: 20, resendMs: 100, heightMs: 50 };
+export const PACE = { pollMs: 20, resendMs: 100, examineIntervalMs: 50 };
 
 /** The parts of a started fixture. */
 interface Parts {
@@ -82,7 +82,7 @@ export class LandingFixture {
 
   /** One that soon holds an outcome that no second node shows. */
   impatient(): LandingWatcher {
-    return new LandingWatcher(this.chain, { ...PACE, secondTries: 3 });
+    return new LandingWatcher(this.chain, { ...PACE, maxUnconfirmedTries: 3 });
   }
 
   /** A signed payment of the hot wallet, not yet sent. */

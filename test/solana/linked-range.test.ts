@@ -78,7 +78,7 @@ describe('a range of blocks', () => {
       all(spoil);
       await expect(read()).rejects.toMatchObject({
         code: 'NoHealthyNode',
-        message: expect.stringContaining(`the blocks from ${FIRST} to ${LAST} do not link`),
+        message: expect.stringContaining(`the blocks from slot ${FIRST} to slot ${LAST} do not link`),
       });
       lie = TRUTH;
       expect(await read()).toEqual(WHOLE);

@@ -186,7 +186,7 @@ describe('an attempt whose nonce was advanced by a transaction that Sluice did n
     expect(looks.length).toBeGreaterThan(1);
     for (const { verdict, obstacle } of looks) {
       expect(verdict.kind).toBe('unknown');
-      expect(obstacle).toMatch(/is read down to slot \d+$/);
+      expect(obstacle).toMatch(/is read only down to slot \d+; the next investigation continues there$/);
     }
     expect((await judged(facts, few)).verdict).toEqual({ kind: 'dead' });
 
@@ -209,7 +209,9 @@ describe('an attempt whose nonce was advanced by a transaction that Sluice did n
     expect((await judged(facts, few)).verdict.kind).toBe('unknown');
     disturb(BOTH, 'getSignaturesForAddress', { kind: 'result', result: [] });
     disturb(BOTH, 'getTransaction', { kind: 'null' });
-    expect((await judged(facts, few)).obstacle).toMatch(/is read down to slot none$/);
+    expect((await judged(facts, few)).obstacle).toMatch(
+      /is read only down to slot none; the next investigation continues there$/,
+    );
     localnet.controls.clearFaults();
     const kinds = [];
     while (kinds.length < 8 && kinds.at(-1) !== 'dead') kinds.push((await judged(facts, few)).verdict.kind);
@@ -271,7 +273,7 @@ describe('an attempt whose nonce was advanced by a transaction that Sluice did n
     };
     disturb([1], 'getTransaction', { kind: 'result', result });
     const [honest] = pool.nodes;
-    expect((await judged(facts)).obstacle).toContain(`only ${honest?.name} returns ${past}`);
+    expect((await judged(facts)).obstacle).toContain(`only ${honest?.name} returns transaction ${past}`);
   });
 
   it.each<[string, Fault]>([
@@ -314,7 +316,7 @@ describe('an attempt whose nonce another transaction used, and which one node of
     'as a success, %s, is held, the node is distrusted, and the attempt is dead',
     async (seen) => {
       const { used, verdicts, liar } = await twoLooks(statusFault(null, seen));
-      const reason = `${liar?.node} reports it ${seen} in slot ${10 ** 12}, but ${used} used up its nonce`;
+      const reason = `${liar?.node} reports the transaction as ${seen} in slot ${10 ** 12}, but ${used} used up its nonce`;
       expect(verdicts).toEqual([{ kind: 'unknown', reason }, { kind: 'dead' }]);
       expect(liar?.demoted).toMatchObject({ cause: 'false', reason: expect.stringContaining(used) });
     },
@@ -323,7 +325,7 @@ describe('an attempt whose nonce another transaction used, and which one node of
   it('as a failure is held with that reason, because a block may include it without executing it', async () => {
     const { used, verdicts, liar } = await twoLooks(statusFault(FAILED, 'confirmed'));
     const reason = expect.stringContaining(
-      `${liar?.node} reports it confirmed in slot ${10 ** 12}, but ${used}`,
+      `${liar?.node} reports the transaction as confirmed in slot ${10 ** 12}, but ${used}`,
     );
     expect(verdicts).toEqual([
       { kind: 'unknown', reason },

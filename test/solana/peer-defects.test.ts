@@ -103,8 +103,8 @@ describe('an attempt that landed while no node shows it', () => {
     const { progress, hooks } = recordProgress();
     const end = fixture.watcher.watch(sent, hooks);
     await until(() => progress.length > 0);
-    expect(progress).toEqual([expect.stringMatching(/^held: .*finalized blocks contain the signature/)]);
-    fixture.localnet.controls.clearFaults();
+    expect(progress).toEqual([expect.stringMatching(/^held: .*finalized blocks contain the transaction/)]);
+    room.localnet.controls.clearFaults();
     expect((await end).verdict.kind).toBe('landed');
   });
 
@@ -127,8 +127,8 @@ describe('an attempt that landed while no node shows it', () => {
       const { progress, hooks } = recordProgress();
       const end = fixture.watcher.watch(sent, hooks);
       await until(() => progress.some((report) => report.startsWith('held: ')));
-      expect(progress.at(-1)).toMatch(/^held: .*finalized blocks contain the signature/);
-      fixture.localnet.controls.clearFaults(0, 'getTransaction');
+      expect(progress.at(-1)).toMatch(/^held: .*finalized blocks contain the transaction/);
+      room.localnet.controls.clearFaults(0, 'getTransaction');
       const { verdict, evidence, spending } = await end;
       expect(verdict.kind).toBe('landed');
       expect(spending.feeLamports).toBe(sent.feeLamports);

@@ -101,7 +101,7 @@ describe('a node that is down when the pool opens', () => {
     expect(await askedNames(nodes)).toEqual(names(nodes));
     expect(notices).toEqual([
       expect.stringContaining(`${names(nodes)[2]} does not answer: `),
-      `${names(nodes)[2]} answers now, and joins`,
+      `${names(nodes)[2]} answers now and has joined the pool`,
     ]);
   });
 
@@ -121,7 +121,7 @@ describe('a node that is down when the pool opens', () => {
       localnet.controls.clearFaults();
       await nodes.probe();
     }
-    expect(notices).toEqual(Array(2).fill('1 of 3 nodes answer: run at least two'));
+    expect(notices).toEqual(Array(2).fill('1 of 3 RPC nodes answers: run at least two'));
     expect(memberships(nodes)).toEqual(['joined', 'joined', 'joined']);
   });
 
@@ -146,7 +146,9 @@ describe('a node of another cluster', () => {
       demoted: { cause: 'refused' },
       score: 0,
     });
-    expect(notices).toEqual([expect.stringContaining(`${names(nodes)[0]} belongs to cluster ${ELSEWHERE}`)]);
+    expect(notices).toEqual([
+      expect.stringContaining(`${names(nodes)[0]} belongs to the cluster with genesis hash ${ELSEWHERE}`),
+    ]);
     expect(await askedNames(nodes)).toEqual(names(nodes).slice(1));
     expect(await nodes.read(async (node) => node.name)).toBe(names(nodes)[1]);
   });
@@ -192,7 +194,7 @@ describe('the cluster of a pool', () => {
     localnet.controls.setFault(1, 'getGenesisHash', { kind: 'http', status: 503 });
     await expect(nodes.confirmCluster()).rejects.toMatchObject({
       code: 'NoHealthyNode',
-      message: expect.stringContaining('1 of 3 RPC nodes return cluster'),
+      message: expect.stringContaining('1 of 3 RPC nodes return the genesis hash'),
     });
     expect(memberships(nodes)).toEqual(['refused', 'joined', 'joined']);
   });
@@ -284,7 +286,10 @@ describe('a read from most nodes', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     expect((await heights(nodes))[1]).toMatchObject({
-      reason: { code: 'NodeFault', message: expect.stringContaining('has not answered when a quorum had') },
+      reason: {
+        code: 'NodeFault',
+        message: expect.stringContaining('had not answered when the wait for a quorum ended'),
+      },
     });
   });
 });

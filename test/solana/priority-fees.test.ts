@@ -76,8 +76,8 @@ class AgaveChain implements FeeChain {
   baseFee = async (): Promise<bigint> => 5_000n;
 
   simulations: FeeChain['simulations'] = async () => ({
-    alike: [{ node: 'one', slot: 1n, error: null, logs: [], unitsConsumed: 450n }],
-    others: [],
+    quorumResults: [{ node: 'one', slot: 1n, error: null, logs: [], unitsConsumed: 450n }],
+    otherResults: [],
     faults: [],
   });
 }

@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { type Asked, answersOfMost } from '../../src/solana/rpc/answers.ts';
+import { answersOfMost, type NodeRequest } from '../../src/solana/rpc/answers.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** A node that answers after so long; `avoided` ones are not waited for. */
-function after(ms: number, answer: number | Error, avoided = false): Asked<number> {
+function after(ms: number, answer: number | Error, avoided = false): NodeRequest<number> {
   const delayed = new Promise<number>((resolve, reject) => {
     setTimeout(() => (typeof answer === 'number' ? resolve(answer) : reject(answer)), ms);
   });
-  return { answer: delayed, expected: !avoided };
+  return { answer: delayed, isExpected: !avoided };
 }
 
 /** The recorded answers, and the milliseconds after which each arrived. */
 async function recordedAnswers(
-  asked: readonly Asked<number>[],
+  asked: readonly NodeRequest<number>[],
   quorum: number,
 ): Promise<{ readonly at: number; readonly answers: readonly (number | string | null)[] }> {
   const start = performance.now();

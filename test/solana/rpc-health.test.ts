@@ -19,21 +19,21 @@ describe('a demotion', () => {
     const health = healthAt(0);
     for (const pause of [500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]) {
       now = 0;
-      health.failed('HTTP 503');
+      health.recordFault('HTTP 503');
       expect([causeAt(health, pause - 1), causeAt(health, pause)]).toEqual(['fault', undefined]);
     }
     now = 14_999;
     expect(health.demotion).toEqual({ cause: 'fault', reason: 'HTTP 503' });
-    health.answered();
+    health.recordAnswer();
     expect(health.demotion).toBeNull();
   });
 
   it('lasts as long as the node requested, whatever it answers meanwhile', () => {
     const health = healthAt(0);
-    health.failed('HTTP 429', 20_000);
-    health.answered();
+    health.recordFault('HTTP 429', 20_000);
+    health.recordAnswer();
     now = 10;
-    health.failed('HTTP 503');
+    health.recordFault('HTTP 503');
     now = 19_999;
     expect(health.demotion).toEqual({ cause: 'retry-after', reason: 'HTTP 429' });
     expect(causeAt(health, 20_000)).toBeUndefined();
@@ -41,26 +41,26 @@ describe('a demotion', () => {
 
   it('of a late node lasts a minute, whatever it answers meanwhile, and has the least weight', () => {
     const health = healthAt(0);
-    health.overtaken();
-    health.answered();
+    health.recordOvertaken();
+    health.recordAnswer();
     expect([causeAt(health, 59_999), causeAt(health, 60_000)]).toEqual(['slow', undefined]);
-    health.overtaken();
-    health.failed('HTTP 503');
+    health.recordOvertaken();
+    health.recordFault('HTTP 503');
     expect(health.demotion?.cause).toBe('fault');
   });
 
   it('of a node that a quorum contradicted lasts ten minutes, whatever it answers meanwhile, with the reason', () => {
     const health = healthAt(0);
-    health.disproved('returned a false block');
-    health.answered();
+    health.recordFalseAnswer('returned a false block');
+    health.recordAnswer();
     const demotion = { cause: 'false', reason: 'returned a false block' };
     now = 599_999;
     expect(health.demotion).toEqual(demotion);
-    health.failed('HTTP 503');
+    health.recordFault('HTTP 503');
     expect(health.demotion).toEqual(demotion);
-    health.failed('HTTP 429', 1);
+    health.recordFault('HTTP 429', 1);
     expect(health.demotion?.cause).toBe('retry-after');
-    health.answered();
+    health.recordAnswer();
     expect(causeAt(health, 600_000)).toBeUndefined();
   });
 
@@ -71,10 +71,10 @@ describe('a demotion', () => {
       return health.demotion;
     };
     expect([demotionWith(128n), demotionWith(-128n)]).toEqual([null, null]);
-    expect(demotionWith(129n)).toEqual({ cause: 'lag', reason: 'lags 129 slots behind' });
+    expect(demotionWith(129n)).toEqual({ cause: 'lag', reason: 'is 129 slots behind the other nodes' });
     expect(demotionWith(-129n)).toEqual({
       cause: 'lag',
-      reason: 'claims to be 129 slots ahead of the others',
+      reason: 'reports 129 slots more than the other nodes',
     });
   });
 });
@@ -91,21 +91,21 @@ describe('a score', () => {
         const health = healthAt(0);
         health.latencyMs = latencyMs;
         health.lagSlots = lagSlots;
-        for (let count = 0; count < faults; count += 1) health.failed('HTTP 503');
+        for (let count = 0; count < faults; count += 1) health.recordFault('HTTP 503');
         let before = health.score;
         expect(before).toBeGreaterThanOrEqual(0);
         expect(before).toBeLessThanOrEqual(100);
         const worse: readonly (() => void)[] = [
           () => (health.lagSlots = (lagSlots ?? 0n) + 400n),
           () => (health.latencyMs = (latencyMs ?? 0) + 1_000),
-          () => health.failed('HTTP 503'),
+          () => health.recordFault('HTTP 503'),
         ];
         for (const change of worse) {
           change();
           expect(health.score).toBeLessThanOrEqual(before);
           before = health.score;
         }
-        health.answered();
+        health.recordAnswer();
         expect(health.score).toBeGreaterThanOrEqual(before);
       }),
     );

@@ -224,7 +224,7 @@ describe('a deadline', () => {
 
   it('ends after its time, whatever arrives, when it is not extended', () => {
     const deadline = begin();
-    deadline.received(1e9);
+    deadline.addReceived(1e9);
     vi.advanceTimersByTime(999);
     expect(deadline.signal.aborted).toBe(false);
     vi.advanceTimersByTime(1);
@@ -235,19 +235,19 @@ describe('a deadline', () => {
     const deadline = begin(1);
     for (let second = 0; second < 60; second += 1) {
       vi.advanceTimersByTime(500);
-      deadline.received(500);
+      deadline.addReceived(500);
     }
     expect(deadline.signal.aborted).toBe(false);
     for (let second = 0; second < 10; second += 1) {
       vi.advanceTimersByTime(1_000);
-      deadline.received(100);
+      deadline.addReceived(100);
     }
     expect(deadline.signal.aborted).toBe(true);
   });
 
   it('allows no more time for the next byte than at first, however much has arrived', () => {
     const deadline = begin(1);
-    deadline.received(1e9);
+    deadline.addReceived(1e9);
     vi.advanceTimersByTime(2_000);
     expect(deadline.signal.aborted).toBe(true);
   });

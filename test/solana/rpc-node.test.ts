@@ -79,7 +79,7 @@ describe('a malformed answer', () => {
     await scripted.open((asked) => ({ body: body(asked) }));
     const error: unknown = await slot().catch((reason: unknown) => reason);
     expect(error).toMatchObject({
-      message: expect.stringContaining('getSlot: refused by a request limit: '),
+      message: expect.stringContaining('getSlot: the node refused the request because of a request limit: '),
     });
     expect(reactionTo(error)).toBe('demote');
   });

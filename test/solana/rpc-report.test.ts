@@ -47,7 +47,7 @@ describe('the rules of node operation', () => {
         kind: 'nodes_of_one_provider',
         node: null,
         message: expect.stringContaining(
-          `one provider may fail and lie together: ${one}, ${other} at ${domain}`,
+          `one provider and can fail or return false answers together: ${one}, ${other} at ${domain}`,
         ),
       },
     ]);
@@ -70,12 +70,14 @@ describe('the rules of node operation', () => {
         kind,
         message,
       ]);
-    const lag = { cause: 'lag', reason: 'lags 200 slots behind' } as const;
-    expect(warningsAbout({ demoted: lag })).toEqual([['node_lagging', 'c lags 200 slots behind']]);
+    const lag = { cause: 'lag', reason: 'is 200 slots behind the other nodes' } as const;
+    expect(warningsAbout({ demoted: lag })).toEqual([
+      ['node_lagging', 'c is 200 slots behind the other nodes'],
+    ]);
     expect(warningsAbout({ demoted: { cause: 'fault', reason: 'HTTP 503' } })).toEqual([]);
     const silent = { membership: 'silent', demoted: { cause: 'silent', reason: 'HTTP 503' } } as const;
     expect(warningsAbout(silent)).toEqual([['node_silent', 'c does not answer: HTTP 503']]);
-    const reason = 'belongs to cluster x, not g: refused for good';
+    const reason = 'belongs to the cluster with genesis hash x, not g';
     const refused = { membership: 'refused', demoted: { cause: 'refused', reason } } as const;
     expect(warningsAbout(refused)).toEqual([['node_other_cluster', `c ${reason}`]]);
     const twin = {

@@ -1,13 +1,13 @@
 import type { NativeConnection } from '@temporalio/worker';
 import { readConfigOrExit } from '../../src/platform/config.ts';
-import type { ChainRooms } from '../../src/platform/roles/chain.ts';
+import type { ChainWorkerDeps } from '../../src/platform/roles/chain.ts';
 import { runWorkers } from '../../src/platform/roles/run.ts';
 import { x402Worker } from '../../src/platform/roles/x402.ts';
 import { type Closers, shutdownSignal } from '../../src/platform/shutdown.ts';
 import { killAtCrashPoint } from './crash-point.ts';
 
 /** The real x402 worker, which ends at calls of `attempts`, `settlements`, `obligations` and `chain`. */
-function decorate({ ledger, chain }: ChainRooms): ChainRooms {
+function decorate({ ledger, chain }: ChainWorkerDeps): ChainWorkerDeps {
   const attempts = killAtCrashPoint(ledger.attempts, 'attempts');
   const settlements = killAtCrashPoint(ledger.settlements, 'settlements');
   const obligations = killAtCrashPoint(ledger.obligations, 'obligations');

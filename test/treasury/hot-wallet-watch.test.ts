@@ -42,7 +42,7 @@ async function open(): Promise<readonly string[]> {
 }
 
 async function causes(): Promise<readonly string[]> {
-  return (await use.ledger.pauses.open()).map(({ cause }) => cause);
+  return (await use.ledger.pauses.listOpen()).map(({ cause }) => cause);
 }
 
 describe('a check of the hot wallet history', () => {
@@ -75,7 +75,7 @@ describe('a check of the hot wallet history', () => {
   it('pauses all payments even when the search for the paid withdrawal fails, and repeats that search', async () => {
     const suspect = await reserved();
     const signature = await hot.spend(suspect.destination);
-    const search = vi.spyOn(use.ledger.withdrawals, 'unpaidBy').mockRejectedValue(new Error('too slow'));
+    const search = vi.spyOn(use.ledger.withdrawals, 'findUnpaid').mockRejectedValue(new Error('too slow'));
     await expect(look()).rejects.toThrow('too slow');
     expect([await open(), await causes()]).toEqual([[`unknown_spend ${signature} 1`], ['unknown_spend']]);
     await expect(look()).rejects.toThrow('too slow');
@@ -100,13 +100,13 @@ describe('a check of the hot wallet history', () => {
       chain: quickChain(hot.pool),
       hotWallet: hot.address,
     });
-    await watch.lookAtFeePayers();
+    await watch.judgeFeePayers();
     const { id } = await reserved();
     // It pays the hot wallet, whose own history lists it too: there it is no spend.
     const signature = await hot.spend(new PublicKey(hot.address), feePayer);
     await watch.look();
     expect([await open(), await causes()]).toEqual([[], []]);
-    await watch.lookAtFeePayers();
+    await watch.judgeFeePayers();
     expect([await open(), await causes()]).toEqual([[`unknown_spend ${signature} 1`], ['unknown_spend']]);
     const signers = [wallet, hot.address];
     const retired = await use.ledger.attempts.prepare(attempt((await reserved()).id, 1, { signers }), PLENTY);
@@ -122,7 +122,7 @@ describe('a check of the hot wallet history', () => {
     const alarm = unknownSpendAlarm('a-fee-payer', signature, 1n, []);
     await use.ledger.pauses.pauseWithAlert(alarm, undefined, scope);
     await look();
-    expect((await use.ledger.pauses.open()).map((one) => one.scope)).toEqual([scope, 'all']);
+    expect((await use.ledger.pauses.listOpen()).map((one) => one.scope)).toEqual([scope, 'all']);
     expect(await open()).toEqual([`maybe_paid ${id} 1`, `unknown_spend ${signature} 2`]);
     await use.ledger.pauses.pauseWithAlert(alarm, undefined, scope);
     const { rows } = await use.ledger.alerts.list({ open: true, limit: 9 });
@@ -140,14 +140,14 @@ describe('a check of the hot wallet history', () => {
       chain: quickChain(hot.pool),
       hotWallet: hot.address,
     });
-    await watch.lookAtFeePayers();
+    await watch.judgeFeePayers();
     for (const node of [0, 1])
       hot.localnet.controls.setFault(node, 'getSignaturesForAddress', { kind: 'http', status: 503 });
-    await watch.lookAtFeePayers();
+    await watch.judgeFeePayers();
     expect(await open()).toContain(`fee_payer_unread ${wallet} 1`);
     hot.localnet.controls.clearFaults();
     expect((await use.ledger.attempts.prepare(attempt((await reserved()).id), PLENTY)).kind).toBe('prepared');
-    await watch.lookAtFeePayers();
+    await watch.judgeFeePayers();
     expect(await open()).toEqual([]);
   });
 

@@ -51,7 +51,7 @@ describe('a spend that the scanner saw and no node proves', () => {
     await scanned(signatureOf('made-up'), 11);
     await hot.look(use.ledger);
     expect(await unjudged()).toEqual([]);
-    expect([await openAlerts(), await use.ledger.pauses.open()]).toEqual([[], []]);
+    expect([await openAlerts(), await use.ledger.pauses.listOpen()]).toEqual([[], []]);
   });
 
   it('pauses all payments once when no quorum returns the block', async () => {
@@ -59,10 +59,10 @@ describe('a spend that the scanner saw and no node proves', () => {
     for (const node of [0, 1, 2]) hot.localnet.controls.setFault(node, 'getBlock', { kind: 'null' });
     await hot.look(use.ledger);
     expect(await openAlerts()).toEqual([`unknown_spend ${signatureOf('gone')}`]);
-    expect(await use.ledger.pauses.open()).toMatchObject([{ cause: 'unknown_spend' }]);
+    expect(await use.ledger.pauses.listOpen()).toMatchObject([{ cause: 'unknown_spend' }]);
     expect(await unjudged()).toEqual([]);
     await resume(use.ledger);
     await hot.look(use.ledger);
-    expect(await use.ledger.pauses.open()).toEqual([]);
+    expect(await use.ledger.pauses.listOpen()).toEqual([]);
   });
 });

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BLOCKHASH_LIFE } from '../../src/solana/proof/judge.ts';
-import { LISTED_LATE, quarantineEnd } from '../../src/treasury/restore-quarantine.ts';
+import { MAX_LISTING_LAG, quarantineEnd } from '../../src/treasury/restore-quarantine.ts';
 
-const SAFE = BLOCKHASH_LIFE + LISTED_LATE;
+const SAFE = BLOCKHASH_LIFE + MAX_LISTING_LAG;
 const quorumOf = (nodes: number): number => Math.floor(nodes / 2) + 1;
 const honest = (least: number) =>
   fc.array(fc.bigInt({ min: 400_000_000n, max: 400_000_900n }), { minLength: least, maxLength: 6 });

@@ -226,7 +226,7 @@ describe('a database without durable nonces', () => {
     const restored = await openLedger(url);
     closers.push(() => restored.close());
     expect(await restored.continuity.pulse()).toMatchObject({ quarantineHeight: null });
-    await restored.continuity.heal(1n);
+    await restored.continuity.endGap(1n);
     expect(await restored.continuity.pulse()).not.toBeNull();
   });
 });

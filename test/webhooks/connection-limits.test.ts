@@ -44,7 +44,7 @@ describe('the connection limiter of a process', () => {
           const free = total - [...held.values()].reduce((sum, each) => sum + each.length, 0);
           const turn = places.take(String(endpoint));
           expect(turn.kind === 'taken').toBe(mayTake(own.length, free));
-          if (turn.kind === 'taken') own.push(turn.leave);
+          if (turn.kind === 'taken') own.push(turn.release);
           expect(own.length).toBeLessThanOrEqual((total + 1) / 3);
         }
         const free = total - [...held.values()].reduce((sum, each) => sum + each.length, 0);
@@ -58,7 +58,7 @@ describe('the connection limiter of a process', () => {
     const places = new ConnectionLimiter(TOTAL);
     const turns = Array.from({ length: 33 }, () => places.take('a'));
     expect(places.take('a').kind).toBe('full');
-    for (const turn of [...turns, ...turns]) if (turn.kind === 'taken') turn.leave();
+    for (const turn of [...turns, ...turns]) if (turn.kind === 'taken') turn.release();
     expect(fill(places, 'b')).toBe(33);
     expect(fill(places, 'a')).toBeGreaterThan(20);
   });
@@ -78,10 +78,10 @@ describe('a delivery attempt without a free place', () => {
     const come = (): void => {
       asked += 1;
       const turn = places.take('slow');
-      if (turn.kind === 'full') return after(turn.backInMs, come);
+      if (turn.kind === 'full') return after(turn.retryInMs, come);
       if (tookMs !== null)
         after(tookMs, () => {
-          turn.leave();
+          turn.release();
           done += 1;
           endedAt = now;
         });

@@ -31,7 +31,7 @@ afterEach(async () => {
 async function waiting(): Promise<DeliveryKey> {
   const event = { type: 'deposit.final', entity: newId('deposit'), data: {} } as const;
   await use.ledger.db.transaction().execute((trx) => writeEvent(trx, event));
-  const key = await use.ledger.deliveries.nextOf({ endpoint, entity: event.entity });
+  const key = await use.ledger.deliveries.nextInLine({ endpoint, entity: event.entity });
   if (key === null) throw new Error('nothing waits');
   return key;
 }

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createDeliverySteps, createWebhookActivities } from '../../src/activities/webhooks.ts';
 import { writeEvent } from '../../src/ledger/webhooks/outbox.ts';
 import { Webhooks } from '../../src/ledger/webhooks/webhooks.ts';
-import { sealOf } from '../../src/platform/encryption.ts';
+import { textCipherOf } from '../../src/platform/encryption.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
 import { EXPLORER } from '../http/service.ts';
 import { useLedger } from '../ledger/support.ts';
@@ -68,14 +68,16 @@ describe('a fault of our own that is not counted as an attempt', () => {
   it('is an unreadable secret: it raises an alert, and the event is delivered after the repair', async () => {
     const [key, other] = [randomBytes(32), randomBytes(32)];
     const { db } = use.ledger;
-    await sql`update webhook_endpoint set secret = ${sealOf([key]).seal(secret, endpoint)}`.execute(db);
+    await sql`update webhook_endpoint set secret = ${textCipherOf([key]).encrypt(secret, endpoint)}`.execute(
+      db,
+    );
     const tryWith = await waits('deposit/sealed');
-    const sealed = new Webhooks(db, sealOf([other]));
+    const sealed = new Webhooks(db, textCipherOf([other]));
     await expect(tryWith({ webhooks: sealed })).rejects.toMatchObject({ type: 'WebhookNotSent' });
     await untouched();
-    expect(await alarmed()).toEqual([expect.stringContaining('because of a fault of its own')]);
+    expect(await alarmed()).toEqual([expect.stringContaining('because of a fault of Sluice itself')]);
     expect(receiver.received).toEqual([]);
-    await tryWith({ webhooks: new Webhooks(db, sealOf([other, key])) });
+    await tryWith({ webhooks: new Webhooks(db, textCipherOf([other, key])) });
     expect(receiver.types()).toEqual(['deposit.final']);
     expect(await alarmed()).toEqual([]);
   });
@@ -106,7 +108,7 @@ describe('a fault of our own that is not counted as an attempt', () => {
     await expect(tryWith({})).rejects.toMatchObject({ type: 'WebhookNotSent' });
     await untouched();
     expect(await alarmed()).toEqual([
-      expect.stringMatching(/answered 401, and its clock and ours are 3\d+ s apart/),
+      expect.stringMatching(/answered 401, and its clock differs from ours by 3\d+ seconds/),
     ]);
     refuses(Date.now());
     await tryWith({});

@@ -82,7 +82,7 @@ describe('the webhook sender', () => {
     const impatient = sender({ timeoutMs: 200 });
     for (const _kind of ['drips', 'silent'])
       await expect(impatient.post(`http://127.0.0.1:${port}/`, {}, '{}')).rejects.toThrow(
-        'no answer in 200 ms',
+        'no response within 200 ms',
       );
   });
 

@@ -82,7 +82,7 @@ it('an endpoint that delays every answer delays itself and no other, however man
       numbers.map((n) => ({ type: 'withdrawal.finalized', entity: `withdrawal/${n}`, data: { n } })),
     );
   await until(() => open.now >= 30);
-  const undelivered = async () => (await deliveries.unhanded()).length;
+  const undelivered = async () => (await deliveries.pendingLines()).length;
   while ((await undelivered()) > 0) await sleep(50);
 
   await queueEvents(

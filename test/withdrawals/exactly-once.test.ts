@@ -32,10 +32,10 @@ describe('a withdrawal', () => {
     const { workflowId, history } = await paidAtOnce();
     expect(history.events?.length).toBeLessThanOrEqual(30);
     expect(summariesOf(history)).toEqual([
-      'reserve the id, find earlier attempts',
-      'check the terms, compose the transaction, reserve funds',
+      'reserve the id and find earlier attempts',
+      'check the terms, compose the transaction and reserve funds',
       'sign the transaction',
-      'send until it lands or is proved dead',
+      'send the transaction until it lands or is proved dead',
     ]);
     await Worker.runReplayHistory({ workflowBundle: await testWorkflows() }, history, workflowId);
   }, 120_000);

@@ -36,7 +36,7 @@ describe('a withdrawal whose state no quorum of nodes can prove', () => {
     expect(await currentDetailsOf(use.stack, terms.id)).toContain(reason?.message);
     const { attempt, nextStep } = await use.sluice.explain(terms.id);
     const silent = new URL(use.stack.rpcUrls[1] ?? '').host;
-    expect(attempt?.missing).toContainEqual({ node: silent, what: 'its finalized block height' });
+    expect(attempt?.missing).toContainEqual({ node: silent, what: 'the finalized block height of the node' });
     expect(nextStep).toContain('repair the nodes');
 
     await use.chain.heal();

@@ -88,5 +88,5 @@ describe('a chain worker', () => {
 /** The last line of a process that ends itself. */
 function fatal({ stdout, stderr }: CommandResult): readonly string[] {
   const lines = `${stdout}${stderr}`.trimEnd().split('\n');
-  return lines.filter((line) => line.includes('the worker ends'));
+  return lines.filter((line) => line.includes('the worker stops'));
 }

@@ -7,7 +7,7 @@ import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { freePort } from '../../devkit/localstack/ports.ts';
 import { apiProcess } from '../../devkit/localstack/services.ts';
 import { readConfig } from '../../src/platform/config.ts';
-import { chainWorkers, type Decorate } from '../../src/platform/roles/chain.ts';
+import { chainWorkers, type Decorator } from '../../src/platform/roles/chain.ts';
 import { x402Worker } from '../../src/platform/roles/x402.ts';
 import { Closers } from '../../src/platform/shutdown.ts';
 import type { Chain } from '../../src/solana/chain.ts';
@@ -59,7 +59,7 @@ function settings(): NodeJS.ProcessEnv {
   };
 }
 
-type Create = (connection: NativeConnection, closers: Closers, decorate: Decorate) => Promise<unknown>;
+type Create = (connection: NativeConnection, closers: Closers, decorate: Decorator) => Promise<unknown>;
 
 const WORKERS: Readonly<Record<'chain' | 'x402', Create>> = {
   chain: (connection, closers, decorate) => {
@@ -73,7 +73,7 @@ const WORKERS: Readonly<Record<'chain' | 'x402', Create>> = {
 /** The chain as a worker is wired to it, without the worker. */
 function chainOf(create: Create, connection: NativeConnection, closers: Closers): Promise<Chain> {
   return new Promise((resolve, reject) => {
-    const decorate: Decorate = ({ chain }) => {
+    const decorate: Decorator = ({ chain }) => {
       resolve(chain);
       throw new Error('no worker is made');
     };

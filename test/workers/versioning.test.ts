@@ -202,8 +202,8 @@ describe('worker --verify', () => {
     await client.workflow.start('orphans', { workflowId: 'no task yet', taskQueue: WORKFLOW_TASK_QUEUE });
     const ended = await verify(place, '--limit', '1');
     const [watch, unknown, ...rest] = ended.stdout.split('\n');
-    expect(watch).toContain(`does not replay: walletWatch walletWatch run ${runs.walletWatch}: `);
-    expect(unknown).toContain(`does not replay: ofNoCode ofNoCode run ${runs.ofNoCode}: `);
+    expect(watch).toContain(`replay failed: walletWatch walletWatch, run ${runs.walletWatch}: `);
+    expect(unknown).toContain(`replay failed: ofNoCode ofNoCode, run ${runs.ofNoCode}: `);
     expect(rest).toEqual(['2 open runs replayed, 2 failed', '']);
     expect(ended).toMatchObject({ code: 1, stderr: '' });
   }, 120_000);

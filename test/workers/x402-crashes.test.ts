@@ -149,8 +149,8 @@ describe('a payment survives the death of the gateway', () => {
     'after workflow.executeUpdateWithStart',
     'before obligations.take',
     'after obligations.take',
-    'before obligations.served',
-    'after obligations.served',
+    'before obligations.markServed',
+    'after obligations.markServed',
   ])(
     '%s',
     async (at) => {

@@ -37,7 +37,7 @@ afterAll(async () => {
 
 it.each([
   ['to fail', 'no node returns them'],
-  ['to be cancelled', 'its run was cancelled'],
+  ['to be cancelled', 'the workflow run was cancelled'],
 ])(
   'a backfill whose run ends before it has read all slots is stored as given up, with the reason: %s',
   async (reason, trouble) => {

@@ -41,14 +41,14 @@ describe('the details of a backfill', () => {
     const partly = { ...report, transactions: 1, found: 2, remaining: 1, unread: 1 };
     expect(backfillCard(partly).split('  \n')).toEqual([
       '1 transaction read: **1 difference not repaired**',
-      '**not complete**, nodes did not return all (1 unread): see alert `audit_incomplete`',
+      '**not complete**: nodes did not return the whole history (1 unread); see the alert `audit_incomplete`',
     ]);
   });
 
   it('show the deposits found in blocks, and the slots that are not read', () => {
     const read = { blocks: 2, found: 1, unread: [{ from: '7', to: '8' }] };
     expect(backfillCard(read).split('  \n')).toEqual([
-      '2 blocks read again: 1 missing deposit found and recorded; see alerts `deposit_missed`',
+      '2 blocks read again, 1 missing deposit found and recorded; see the alerts `deposit_missed`',
       '**not complete**: of closed gaps nodes did not return slots 7 to 8',
     ]);
   });

@@ -16,7 +16,7 @@ describe('the details of the scan in the Web UI', () => {
   it('start with the state, and show the progress', () => {
     expect(linesOf({ ...POSITION, state: 'tail' })).toEqual([
       '**tail**',
-      'at slot 100, 12 behind, 2.4 blocks/s',
+      'at slot 100, 12 slots behind, 2.4 blocks/s',
       'reported at 2026-01-01T00:00:09.000Z',
     ]);
   });
@@ -25,13 +25,13 @@ describe('the details of the scan in the Web UI', () => {
     const paused = { ...POSITION, ...STILL, blocksPerSecond: null, state: 'paused', actor: 'ops' } as const;
     expect(linesOf(paused).slice(0, 2)).toEqual([
       '**paused** by ops since 2026-01-01T00:00:00.000Z: to see',
-      'at slot 100, 12 behind',
+      'at slot 100, 12 slots behind',
     ]);
   });
 
   it('show unknown values before the first block', () => {
     const status = { ...POSITION, cursor: null, tip: null, lag: null, blocksPerSecond: null, at: null };
-    expect(linesOf({ ...status, state: 'starting' })).toEqual(['**starting**', 'before its first block']);
+    expect(linesOf({ ...status, state: 'starting' })).toEqual(['**starting**', 'no block read yet']);
   });
 });
 
@@ -42,11 +42,11 @@ it.each([
   [{ ...SOME, differences: 2 }, '7 wallets with 9 accounts compared: **2 differences**'],
   [
     { ...SOME, unread: 3 },
-    '7 wallets with 9 accounts compared: chain and database agree  \n3 wallets not read',
+    '7 wallets with 9 accounts compared: chain and database agree  \n3 wallets could not be compared',
   ],
   [
     { ...SOME, complete: false },
-    '7 wallets with 9 accounts compared: chain and database agree  \nthe scan is behind: the next round continues',
+    '7 wallets with 9 accounts compared: chain and database agree  \nstopped because the scan is behind; the next round continues',
   ],
 ])('the details of a reconciliation show its result %#', (report, card) => {
   expect(reconciliationCard(report)).toBe(card);

@@ -7,12 +7,12 @@ export interface GenerateOptions {
   readonly count: number;
   readonly start: number;
   readonly out: string;
-  /** File with BIP-39 words. A new one is created if it is not set. */
+  /** File with a BIP-39 mnemonic. Default: a new file beside the manifest. */
   readonly mnemonicFile?: string | undefined;
 }
 
-/** Result of the generation. The words are in `mnemonicFile` and are never printed. */
-export interface Generated {
+/** Result of the generation. The mnemonic is in `mnemonicFile` and is never printed. */
+export interface GenerationResult {
   readonly manifest: string;
   readonly manifestKey: string;
   readonly mnemonicFile: string;
@@ -20,27 +20,30 @@ export interface Generated {
   readonly count: number;
 }
 
-const INDEXES = 2 ** 31;
+const INDEX_COUNT = 2 ** 31;
 const ENTROPY_BITS = 256;
 /** Error codes for a directory that does not exist, is not a directory, or is not writable. */
-const UNWRITABLE = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES', 'EPERM', 'EROFS'] as const;
+const UNWRITABLE_CODES = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES', 'EPERM', 'EROFS'] as const;
 const PROGRESS_EVERY = 1_000;
 
 /**
- * Derives wallets and writes their signed manifest, offline. Never overwrites a file: losing the words means losing
- * every deposit.
+ * Derives wallets and writes their signed manifest, offline. Never overwrites a file, because losing the mnemonic
+ * means losing every deposit.
  *
- * @throws UsageError; DomainError InvalidRequest for invalid words
+ * @throws UsageError; DomainError InvalidRequest for an invalid mnemonic
  */
-export async function generate(options: GenerateOptions, output: Output): Promise<Generated> {
-  const { MANIFEST_ENTRIES } = await import('../../deposits/addresses/address-manifest.ts');
+export async function generate(options: GenerateOptions, output: Output): Promise<GenerationResult> {
+  const { MAX_MANIFEST_ENTRIES } = await import('../../deposits/addresses/address-manifest.ts');
   const { DepositKeys, seedOf } = await import('../../deposits/addresses/hd-keys.ts');
   const { count, start, out } = options;
-  if (count > MANIFEST_ENTRIES)
+  if (count > MAX_MANIFEST_ENTRIES)
     throw new UsageError(
-      `--count must be at most ${MANIFEST_ENTRIES}: continue with --start in another manifest`,
+      `--count must be at most ${MAX_MANIFEST_ENTRIES}: continue with --start in another manifest`,
     );
-  if (start + count > INDEXES) throw new UsageError(`--start and --count must end at index ${INDEXES - 1}`);
+  if (start + count > INDEX_COUNT)
+    throw new UsageError(
+      `--start plus --count must not exceed ${INDEX_COUNT}: the last index is ${INDEX_COUNT - 1}`,
+    );
   if (existsSync(out)) throw new UsageError(`--out must be a new file: ${out} exists`);
   const mnemonicFile = options.mnemonicFile ?? (await newMnemonic(out, output));
   const keys = new DepositKeys(await seedOf(await read(mnemonicFile)));
@@ -53,13 +56,15 @@ export async function generate(options: GenerateOptions, output: Output): Promis
   return { manifest: out, manifestKey: keys.manifestKey, mnemonicFile, first, count };
 }
 
-/** Generates the words and syncs them to disk before any wallet is derived from them. */
+/** Generates a mnemonic and syncs it to disk before any wallet is derived from it. */
 async function newMnemonic(out: string, output: Output): Promise<string> {
   const { generateMnemonic } = await import('@scure/bip39');
   const { wordlist } = await import('@scure/bip39/wordlists/english.js');
   const path = `${out.replace(/\.json$/, '')}.mnemonic`;
   await write(path, `${generateMnemonic(wordlist, ENTROPY_BITS)}\n`, 0o600);
-  output.progress(`24 new words are in ${path}: keep them offline, they are the keys of every deposit`);
+  output.progress(
+    `a new 24-word mnemonic is in ${path}: keep it offline, because it derives the keys of all these addresses`,
+  );
   return path;
 }
 
@@ -67,7 +72,7 @@ async function read(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch {
-    throw new UsageError(`--mnemonic-file must be a readable file, which ${path} is not`);
+    throw new UsageError(`--mnemonic-file must be a readable file, but ${path} cannot be read`);
   }
 }
 
@@ -84,7 +89,7 @@ async function write(path: string, text: string, mode: number): Promise<void> {
     const code = error instanceof Error && 'code' in error ? error.code : null;
     if (code === 'EEXIST')
       throw new UsageError(`${path} exists and is never overwritten: use it with --mnemonic-file`);
-    const reason = UNWRITABLE.find((one) => one === code);
+    const reason = UNWRITABLE_CODES.find((one) => one === code);
     if (reason !== undefined) throw new UsageError(`${path} cannot be written: ${reason}`);
     throw error;
   }

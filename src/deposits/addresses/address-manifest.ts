@@ -5,13 +5,13 @@ import { isAddress } from '../../domain/address.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { classifyDestination } from '../../solana/tokens/addresses.ts';
 
-/** A wallet whose key was derived offline, and its derivation path, for example `m/44'/501'/7'/0'`. */
+/** A wallet whose key was derived offline. `path`: its derivation path, for example `m/44'/501'/7'/0'`. */
 export interface AddressEntry {
   readonly path: string;
   readonly address: string;
 }
 
-/** Signed list of deposit wallets. Key (32 bytes) and signature (64 bytes) are base58. */
+/** A signed list of deposit wallets. The public key (32 bytes) and the signature (64 bytes) are base58. */
 export interface AddressManifest {
   readonly version: 1;
   /** Public key of the signer. This key signs manifests and nothing else. */
@@ -21,20 +21,20 @@ export interface AddressManifest {
   readonly signature: string;
 }
 
-/** Maximum number of wallets in a manifest; the check takes about a second. */
-export const MANIFEST_ENTRIES = 10_000;
+/** Maximum number of wallets in a manifest, for which the check takes about a second. */
+export const MAX_MANIFEST_ENTRIES = 10_000;
 
 const HARDENED_PATH = /^m(\/(0|[1-9]\d{0,9})'){1,10}$/;
-/** Curve points checked before other work gets a turn: a few milliseconds. */
-const POINTS_A_TURN = 100;
+/** Entries that are checked before the event loop runs other work: a few milliseconds. */
+const ENTRIES_PER_TURN = 100;
 
-/** Signed bytes: UTF-8 lines for the format, the public key and each entry, each ended by a line feed. */
+/** The signed bytes: UTF-8 lines for the format, the public key and each entry. A line feed follows each line. */
 export function manifestBytes({ publicKey, entries }: Omit<AddressManifest, 'signature'>): Uint8Array {
   const lines = entries.map(({ path, address }) => `${path} ${address}`);
   return new TextEncoder().encode(`${['sluice deposit addresses 1', publicKey, ...lines].join('\n')}\n`);
 }
 
-/** Trusted manifests: only those of `manifestKey` (base58). Without it any key is trusted, but not on mainnet. */
+/** The trusted signer: only `manifestKey` (base58), or any key if it is not set. On mainnet it must be set. */
 export interface ManifestTrust {
   readonly manifestKey?: string | undefined;
   readonly cluster: string;
@@ -47,44 +47,53 @@ export async function checkManifest(
 ): Promise<void> {
   const { publicKey, entries } = manifest;
   if (trustedKey === undefined && cluster === 'mainnet-beta')
-    throw rejected(
+    throw manifestError(
       'publicKey',
       'on mainnet the API accepts the manifests of one key only: set SLUICE_ADDRESS_MANIFEST_KEY',
     );
-  if (entries.length === 0) throw rejected('entries', 'it lists no address');
-  if (entries.length > MANIFEST_ENTRIES)
-    throw rejected('entries', `it lists more than ${MANIFEST_ENTRIES} addresses: import them in several`);
-  if (trustedKey !== undefined && publicKey !== trustedKey)
-    throw rejected(
-      'publicKey',
-      `it is signed by ${publicKey}, but the API accepts only manifests of ${trustedKey}: generate it from the mnemonic of that key, or set SLUICE_ADDRESS_MANIFEST_KEY of the API to the new one`,
+  if (entries.length === 0) throw manifestError('entries', 'the list of addresses is empty');
+  if (entries.length > MAX_MANIFEST_ENTRIES)
+    throw manifestError(
+      'entries',
+      `it lists more than ${MAX_MANIFEST_ENTRIES} addresses: split them into several manifests`,
     );
-  checkOnce(entries, 'path');
-  checkOnce(entries, 'address');
+  if (trustedKey !== undefined && publicKey !== trustedKey)
+    throw manifestError(
+      'publicKey',
+      `it is signed by ${publicKey}, but the API accepts only manifests of ${trustedKey}: generate it from the mnemonic of that key, or set SLUICE_ADDRESS_MANIFEST_KEY of the API to ${publicKey}`,
+    );
+  checkUnique(entries, 'path');
+  checkUnique(entries, 'address');
   for (const [index, entry] of entries.entries()) {
     checkEntry(entry, `entries.${index}`);
-    if (index % POINTS_A_TURN === 0) await nextTurn();
+    if (index % ENTRIES_PER_TURN === 0) await nextTurn();
   }
-  if (!isSigned(manifest))
-    throw rejected('signature', `it is not a signature of ${publicKey} over this list`);
+  if (!hasValidSignature(manifest))
+    throw manifestError('signature', `its signature is not a valid signature of ${publicKey} over this list`);
 }
 
-function checkOnce(entries: readonly AddressEntry[], name: 'path' | 'address'): void {
+function checkUnique(entries: readonly AddressEntry[], name: 'path' | 'address'): void {
   const seen = new Set<string>();
   for (const [index, { [name]: value }] of entries.entries()) {
-    if (seen.has(value)) throw rejected(`entries.${index}.${name}`, `${value} occurs twice`);
+    if (seen.has(value)) throw manifestError(`entries.${index}.${name}`, `${value} occurs twice`);
     seen.add(value);
   }
 }
 
 function checkEntry({ path, address }: AddressEntry, field: string): void {
-  if (!HARDENED_PATH.test(path)) throw rejected(`${field}.path`, `${path} is not a path of hardened steps`);
-  if (!isAddress(address)) throw rejected(`${field}.address`, `${address} is not base58 of 32 bytes`);
+  if (!HARDENED_PATH.test(path))
+    throw manifestError(
+      `${field}.path`,
+      `${path} is not a derivation path of hardened indexes, such as m/44'/501'/0'/0'`,
+    );
+  if (!isAddress(address))
+    throw manifestError(`${field}.address`, `${address} is not a base58 address of 32 bytes`);
   const found = classifyDestination(address, null);
-  if (found.kind === 'rejected') throw rejected(`${field}.address`, `${address}: ${found.reason.message}`);
+  if (found.kind === 'rejected')
+    throw manifestError(`${field}.address`, `${address}: ${found.reason.message}`);
 }
 
-function isSigned(manifest: AddressManifest): boolean {
+function hasValidSignature(manifest: AddressManifest): boolean {
   if (!isAddress(manifest.publicKey)) return false;
   try {
     const [signature, key] = [base58.decode(manifest.signature), base58.decode(manifest.publicKey)];
@@ -95,7 +104,7 @@ function isSigned(manifest: AddressManifest): boolean {
   }
 }
 
-function rejected(field: string, reason: string): DomainError {
+function manifestError(field: string, reason: string): DomainError {
   return new DomainError('ManifestRejected', `the manifest of addresses: ${reason}`, {
     field: `manifest.${field}`,
   });

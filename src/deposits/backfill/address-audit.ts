@@ -11,13 +11,13 @@ import { slotsOf } from '../../domain/scan.ts';
 import { type AddressAudit, type AuditDeps, auditAddress } from './audit-one-address.ts';
 import { runStored } from './run-stored.ts';
 
-/** Audits addresses again, by the transactions that nodes list for them instead of by blocks. */
+/** Activities that audit addresses by the transactions that nodes list for them, independently of the block scan. */
 export function createAddressAudit(deps: AuditDeps) {
   const { backfills, importAudits } = deps.ledger;
   const audits = {
     /**
-     * Audits one address; see {@link AuditOrder}. Idempotent. An address that cannot be read completely raises an
-     * alert.
+     * Audits one address; see {@link AuditOrder}. Raises an alert if its transactions cannot be read completely.
+     * Idempotent.
      */
     async auditPage(order: AuditOrder): Promise<AuditReport> {
       const audit = await auditAddress(deps, order.address, order);
@@ -26,17 +26,19 @@ export function createAddressAudit(deps: AuditDeps) {
     },
 
     /**
-     * Stores the end of an audit. An operator's audit settles nothing, nor does one that began in another
-     * database. An audit with unread transactions or slots is postponed.
+     * Stores that the audit of an import has ended, or postpones the audit if transactions or slots are unread. Does
+     * nothing for an operator's audit, or if the database was restored after the audit began.
      */
     async closeAudit(order: AuditOrder, { unread }: Pick<AuditReport, 'unread'>): Promise<void> {
       if (order.cause !== 'import') return;
       const { address, record } = order;
       if (unread === 0) await importAudits.markAudited(address, slotsOf(order), record);
-      else await importAudits.putOff(address, record);
+      else await importAudits.scheduleRetry(address, record);
     },
 
-    /** Audits one address and stores the end: in its row for an import, else in the row of the order. */
+    /**
+     * Audits one address and stores the end: in the row of the address for an import, else in the row of the backfill.
+     */
     async audit(order: Extract<BackfillOrder, { readonly address: string }>): Promise<AuditReport> {
       if (isOfImport(order)) {
         const report = await audits.auditPage(order);
@@ -54,25 +56,25 @@ export function createAddressAudit(deps: AuditDeps) {
 }
 
 /**
- * Raises alerts for an incomplete audit and closes those that no longer apply. Imports since the same slot
- * share one alert about missing blocks, which closes with the last of them.
+ * Raises the alerts for an incomplete audit and closes those that no longer apply. Imports with the same first slot
+ * share one alert about missing blocks.
  */
 async function updateAlerts(
   { ledger }: AuditDeps,
   order: AuditOrder,
-  { reason, isShown }: AddressAudit,
+  { reason, hasQuorum }: AddressAudit,
 ): Promise<void> {
   const { alerts } = ledger;
   const { address } = order;
-  const subjectOfBlocks = order.cause === 'import' ? importsSubject(order.from) : address;
+  const blocksSubject = order.cause === 'import' ? importsSubject(order.from) : address;
   const reasons = new Map<string, readonly string[]>([[address, reason === null ? [] : [reason]]]);
-  if (!isShown) reasons.set(subjectOfBlocks, [...(reasons.get(subjectOfBlocks) ?? []), UNSHOWN]);
+  if (!hasQuorum) reasons.set(blocksSubject, [...(reasons.get(blocksSubject) ?? []), UNSHOWN]);
   for (const [subject, all] of reasons)
     if (all.length === 0) await alerts.close('audit_incomplete', subject);
-    else await alerts.raise(incomplete(subject, order, all.join('; ')));
+    else await alerts.raise(incompleteAlert(subject, order, all.join('; ')));
 }
 
-function incomplete(subject: string, order: AuditOrder, reason: string): Alarm {
-  const message = `slots ${order.from} to ${order.to} of ${order.address} are not audited whole: ${reason}`;
+function incompleteAlert(subject: string, order: AuditOrder, reason: string): Alarm {
+  const message = `the audit of address ${order.address} in slots ${order.from} to ${order.to} is incomplete: ${reason}`;
   return { kind: 'audit_incomplete', subject, message, details: { ...order } };
 }

@@ -1,13 +1,13 @@
 import pLimit from 'p-limit';
 import {
   type AccountHistory,
-  areWhole,
+  areComplete,
   historyOf,
   isAbsent,
   type ListedNodes,
   type ListedSignature,
 } from '../../solana/history/token-accounts.ts';
-import { agreedTransaction, type JudgedTransaction } from '../credits/agreed-transaction.ts';
+import { agreedTransaction, type MatchedTransaction } from '../credits/agreed-transaction.ts';
 import type { DepositMatcher } from '../scan/matcher.ts';
 
 export interface HistoryDeps extends ListedNodes {
@@ -15,70 +15,78 @@ export interface HistoryDeps extends ListedNodes {
 }
 
 /**
- * Transactions that a quorum agrees on (`listed`), and listed ones that a quorum neither agrees on nor denies
- * (`unread`). `isWhole`: a quorum of nodes with the blocks lists no others.
+ * The history of some accounts. `transactions`: those on which a quorum agrees. `unread`: signatures that a node lists,
+ * but that a quorum neither agrees on nor denies. `isComplete`: true if a quorum of nodes with the blocks lists no
+ * others.
  */
-export interface ListedHistory {
-  readonly listed: readonly JudgedTransaction[];
+export interface TransactionHistory {
+  readonly transactions: readonly MatchedTransaction[];
   readonly unread: readonly string[];
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
 }
 
-const AT_ONCE = 8;
-/** False listings before one read ignores a node. Honest nodes have none: all nodes agree on a finalized slot. */
-const LIES_BELIEVED = 32;
+const MAX_CONCURRENT_READS = 8;
+/**
+ * False listings after which a read ignores a node. An honest node lists no transaction that a quorum denies, because
+ * all honest nodes have the same finalized blocks.
+ */
+const MAX_FALSE_LISTINGS = 32;
 
 /**
- * All finalized transactions that name one of these accounts in slots `from` to `to`, each once. For
- * `nestedOf` see {@link MatchTransaction}. Throws NoHealthyNode if too few nodes list any.
+ * All finalized transactions that name one of `accounts` in slots `from` to `to`, each once. `nestedOf`: see
+ * {@link MatchTransaction}. Throws NoHealthyNode if too few nodes return their lists.
  */
-export async function listedFor(
+export async function historyFor(
   deps: HistoryDeps,
   accounts: Iterable<string>,
   from: bigint,
   to: bigint,
   nestedOf: readonly string[] = [],
-): Promise<ListedHistory> {
+): Promise<TransactionHistory> {
   const { pool, matcher } = deps;
-  const [listed, unread, credit] = [new Map<string, JudgedTransaction>(), new Set<string>(), new Credit()];
-  const match = await matcher.judge();
-  const look = async ({ listedBy, ...entry }: ListedSignature): Promise<void> => {
+  const [listed, unread, credit] = [
+    new Map<string, MatchedTransaction>(),
+    new Set<string>(),
+    new NodeTrust(),
+  ];
+  const match = await matcher.transactionMatcher();
+  const readEntry = async ({ listedBy, ...entry }: ListedSignature): Promise<void> => {
     const { signature, slot } = entry;
-    if (listed.get(signature)?.slot === slot || !credit.isLeftTo(listedBy)) return;
+    if (listed.get(signature)?.slot === slot || !credit.trustsAny(listedBy)) return;
     const transaction =
       (await agreedTransaction(pool, signature, (one) => match(one, nestedOf)))?.answer ?? null;
-    // A real transaction listed under a wrong slot may be outside the range.
+    // A node can list a real transaction under a wrong slot, so that the agreed slot is checked against the range.
     if (transaction !== null && from <= transaction.slot && transaction.slot <= to)
       listed.set(signature, transaction);
     const isDenied = transaction === null ? await isAbsent(pool, entry) : transaction.slot !== slot;
-    if (isDenied) credit.take(listedBy);
+    if (isDenied) credit.noteFalseListing(listedBy);
     else if (transaction === null) unread.add(signature);
   };
   const histories: AccountHistory[] = [];
   for (const account of accounts) {
     const history = await historyOf(deps, account, from, to);
-    await pLimit(AT_ONCE).map(history.entries, look);
+    await pLimit(MAX_CONCURRENT_READS).map(history.entries, readEntry);
     histories.push(history);
   }
-  const isWhole = await areWhole(deps, { from, to }, histories);
-  return { listed: [...listed.values()], unread: [...unread], isWhole };
+  const isComplete = await areComplete(deps, { from, to }, histories);
+  return { transactions: [...listed.values()], unread: [...unread], isComplete };
 }
 
 /**
- * Limits the trust in each node within one read. Transactions listed only by proven liars are ignored.
- * Otherwise one liar could make all nodes look up 50,000 invented transactions per account. Nothing is hidden
- * by this: a history is complete only if a quorum of nodes with the blocks lists all of it. At least one of
- * them is honest and lists every real transaction.
+ * Counts the false listings of each node within one read. Transactions are ignored if only nodes that exceed the limit
+ * list them. Without the limit, one node could make all nodes look up 50,000 invented transactions per account. No real
+ * transaction is lost: a history is complete only if a quorum of nodes with the blocks lists all of it, and at least
+ * one of these nodes is honest.
  */
-class Credit {
-  readonly #lies = new Map<string, number>();
+class NodeTrust {
+  readonly #falseListings = new Map<string, number>();
 
-  /** A quorum denies a transaction that these nodes list. */
-  take(listedBy: Iterable<string>): void {
-    for (const node of listedBy) this.#lies.set(node, (this.#lies.get(node) ?? 0) + 1);
+  /** Counts a transaction that a quorum denies against the nodes that list it. */
+  noteFalseListing(listedBy: Iterable<string>): void {
+    for (const node of listedBy) this.#falseListings.set(node, (this.#falseListings.get(node) ?? 0) + 1);
   }
 
-  isLeftTo(listedBy: Iterable<string>): boolean {
-    return [...listedBy].some((node) => (this.#lies.get(node) ?? 0) < LIES_BELIEVED);
+  trustsAny(listedBy: Iterable<string>): boolean {
+    return [...listedBy].some((node) => (this.#falseListings.get(node) ?? 0) < MAX_FALSE_LISTINGS);
   }
 }

@@ -10,36 +10,36 @@ import {
 } from '../../domain/audit.ts';
 import { DomainError, isDomainError, messageOf } from '../../domain/errors.ts';
 import { slotsOf } from '../../domain/scan.ts';
-import { isDatabaseAway } from '../../ledger/connection.ts';
+import { isDatabaseUnavailable } from '../../ledger/connection.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { tokenAccountsOf } from '../../solana/history/token-accounts.ts';
 import { progressOf } from '../../solana/history/wallet-history.ts';
-import type { JudgedTransaction } from '../credits/agreed-transaction.ts';
+import type { MatchedTransaction } from '../credits/agreed-transaction.ts';
 import { derivedAccountsOf, nestedAccountsOf } from '../credits/derived-accounts.ts';
 import { describeDefect, isOperational } from '../scan/failure-alerts.ts';
-import { type HistoryDeps, listedFor } from './address-history.ts';
+import { type HistoryDeps, historyFor } from './address-history.ts';
 
 export interface AuditDeps extends HistoryDeps {
   readonly ledger: Ledger;
 }
 
 /**
- * Result for one address. `reason`: why the history is incomplete, else null. `isShown` is false if no quorum has the
- * blocks, so that nodes may list too little.
+ * The audit of one address. `reason`: why its history is incomplete, or null. `hasQuorum`: false if no quorum of nodes
+ * has the blocks, so that transactions can be absent from the lists.
  */
 export interface AddressAudit {
   readonly report: AuditReport;
   readonly reason: string | null;
-  readonly isShown: boolean;
+  readonly hasQuorum: boolean;
 }
 
-const MAX_NAMED = 3;
-const LISTED = 100;
+const MAX_SIGNATURES_IN_REASON = 3;
+const MAX_DIFFERENCES_IN_REPORT = 100;
 
 /**
- * Compares an address's transactions on chain with its recorded deposits, and repairs the difference if the
- * order asks for it. A failure leaves the address unread. Throws if the audit must be retried: see
- * {@link concernsAll}.
+ * Compares an address's transactions on chain with its recorded deposits, and stores missing deposits if `order.repair`
+ * is true. A failure is reported as unread. It is thrown only if the audit must be retried: see
+ * {@link affectsEveryAddress}.
  */
 export async function auditAddress(
   deps: AuditDeps,
@@ -49,20 +49,24 @@ export async function auditAddress(
   try {
     return await auditOne(deps, address, order);
   } catch (error) {
-    if (await concernsAll(deps, order, error)) throw error;
+    if (await affectsEveryAddress(deps, order, error)) throw error;
     const isKnown = isOperational(error);
-    if (!isKnown) log.error('an audit failed', { error });
+    if (!isKnown) log.error('the audit of an address failed', { address, error });
     const reason = isKnown ? messageOf(error) : describeDefect(error);
-    return { report: { ...NOTHING_AUDITED, unread: 1 }, reason, isShown: true };
+    return { report: { ...NOTHING_AUDITED, unread: 1 }, reason, hasQuorum: true };
   }
 }
 
 /**
- * True if the failure affects every address, not only this one: an unfinished list, no database, a
- * cancellation. For imports also if fewer nodes than a quorum answer at all.
+ * True if the failure affects every address, not only this one: a cancellation, an unavailable database, an unfinished
+ * list of signatures, or a watch set that must be loaded again. For imports also if fewer nodes than a quorum answer.
  */
-async function concernsAll({ pool }: AuditDeps, { cause }: AuditOrder, error: unknown): Promise<boolean> {
-  if (isDomainError(error, 'Unavailable') || isDatabaseAway(error) || cancellationSignal().aborted)
+async function affectsEveryAddress(
+  { pool }: AuditDeps,
+  { cause }: AuditOrder,
+  error: unknown,
+): Promise<boolean> {
+  if (isDomainError(error, 'Unavailable') || isDatabaseUnavailable(error) || cancellationSignal().aborted)
     return true;
   if (cause === 'operator' || !isDomainError(error, 'NoHealthyNode')) return false;
   return (await progressOf(pool)).length < pool.quorum;
@@ -71,29 +75,29 @@ async function concernsAll({ pool }: AuditDeps, { cause }: AuditOrder, error: un
 async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Promise<AddressAudit> {
   const { ledger } = deps;
   const { from, to } = slotsOf(order);
-  const before = await ledger.movements.arrivalsOf(address, from, to);
+  const before = await ledger.movements.inflowsOf(address, from, to);
   const accounts = await accountsOf(deps, address, before, order);
-  const { listed: found, unread, isWhole } = await listedFor(deps, accounts, from, to, [address]);
-  if (order.repair) await storeFindings(deps, found);
-  const now = order.repair ? await ledger.movements.arrivalsOf(address, from, to) : before;
-  const hidden = new Set(unread);
-  const shown = arrivalsAt(address, found);
-  const differences = differencesBetween(shown, before, now).filter(
-    ({ signature, chain }) => !hidden.has(signature) && (isWhole || chain !== null),
+  const { transactions, unread, isComplete } = await historyFor(deps, accounts, from, to, [address]);
+  if (order.repair) await storeFindings(deps, transactions);
+  const now = order.repair ? await ledger.movements.inflowsOf(address, from, to) : before;
+  const unreadSignatures = new Set(unread);
+  const onChain = inflowsOf(address, transactions);
+  const differences = differencesBetween(onChain, before, now).filter(
+    ({ signature, chain }) => !unreadSignatures.has(signature) && (isComplete || chain !== null),
   );
   if (differences.length > 0) await raiseAlerts(deps, order, differences);
   const report = {
-    transactions: found.length + unread.length,
-    differences: differences.slice(0, LISTED),
+    transactions: transactions.length + unread.length,
+    differences: differences.slice(0, MAX_DIFFERENCES_IN_REPORT),
     found: differences.length,
     remaining: differences.filter(({ repaired }) => !repaired).length,
-    unread: unread.length + (isWhole ? 0 : 1),
+    unread: unread.length + (isComplete ? 0 : 1),
   };
-  const reason = `no quorum of nodes returns ${unread.slice(0, MAX_NAMED).join(', ')}`;
-  return { report, reason: unread.length === 0 ? null : reason, isShown: isWhole };
+  const reason = `no quorum of nodes returns ${unread.slice(0, MAX_SIGNATURES_IN_REASON).join(', ')}`;
+  return { report, reason: unread.length === 0 ? null : reason, hasQuorum: isComplete };
 }
 
-/** Raises an alert for each deposit that the scan missed, but not for those before an import was watched. */
+/** Raises an alert for each deposit that the scan missed, except those from before an imported address was watched. */
 async function raiseAlerts(
   { ledger }: AuditDeps,
   order: AuditOrder,
@@ -105,7 +109,9 @@ async function raiseAlerts(
     if (BigInt(one.slot) > scannedAfter) await ledger.alerts.raise(differenceAlarm(one));
 }
 
-/** Transfers to a token account do not name its wallet, so each account is queried, even a closed one. */
+/**
+ * Accounts whose transactions are listed. Transfers to a token account do not name its wallet, so that each is queried.
+ */
 async function accountsOf(
   { ledger, pool }: AuditDeps,
   address: string,
@@ -115,44 +121,45 @@ async function accountsOf(
   const assets = await ledger.assets.list();
   const derived = derivedAccountsOf(assets, address);
   const recordedAccounts = recorded.map(({ account }) => account);
-  // Only an operator's audit asks nodes for the accounts of every owner: there may be millions of imports.
+  // Only an operator's audit asks nodes for token accounts of token accounts: with millions of imports that would be
+  // slow.
   const owners = order.cause === 'operator' ? [address, ...derived] : [address];
   const { to } = slotsOf(order);
-  const owned: string[] = [];
-  for (const owner of owners) owned.push(...(await tokenAccountsOf(pool, owner, to)));
+  const listedAccounts: string[] = [];
+  for (const owner of owners) listedAccounts.push(...(await tokenAccountsOf(pool, owner, to)));
   return new Set([
     address,
     ...derived,
     ...nestedAccountsOf(assets, address).keys(),
     ...recordedAccounts,
-    ...owned,
+    ...listedAccounts,
   ]);
 }
 
-function arrivalsAt(address: string, found: readonly JudgedTransaction[]): readonly Arrived[] {
-  return found.flatMap(({ slot, finding }) =>
+function inflowsOf(address: string, transactions: readonly MatchedTransaction[]): readonly Arrived[] {
+  return transactions.flatMap(({ slot, finding }) =>
     finding.inflows.filter(({ wallet }) => wallet === address).map((inflow) => ({ ...inflow, slot })),
   );
 }
 
-/** Stores findings by the scan's rules, so that repeated audits and scans make one row per deposit. */
+/** Stores findings by the rules of the scan, so that repeated audits and scans make only one row per deposit. */
 export async function storeFindings(
   { ledger, matcher }: Pick<AuditDeps, 'ledger' | 'matcher'>,
-  found: readonly JudgedTransaction[],
+  transactions: readonly MatchedTransaction[],
 ): Promise<void> {
-  if (found.length === 0) return;
+  if (transactions.length === 0) return;
   const { version } = await matcher.watch();
-  const blocks = found.map(({ slot, time, finding }) => ({
+  const blocks = transactions.map(({ slot, time, finding }) => ({
     header: { slot, time, blockhash: null },
     finding,
   }));
-  // Only the audited address matters, and it was watched already. Later addresses are scanned or audited
-  // themselves.
+  // The current watch version is safe here: `transactions` concern only the audited address, which was watched before.
+  // Addresses that were added meanwhile get their own scan or audit.
   const result = await ledger.scan.upsert({ blocks, watchVersion: version });
   if (result === 'committed') return;
   matcher.forget();
   throw new DomainError(
     'Unavailable',
-    'the watch set in memory is newer than the one in the database: it is loaded again',
+    'the watch set in memory is newer than the one in the database: the set is loaded again at the next attempt',
   );
 }

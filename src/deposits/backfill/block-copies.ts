@@ -7,48 +7,51 @@ import { fetchBlock, fetchBlockOrNull, type SearchedBlock } from '../../solana/s
 import type { WatchedBlock, WatchState } from '../scan/matcher.ts';
 import type { BlockDeps } from '../scan/scanner.ts';
 
-/** Bytes of answers that one reader may keep. */
+/** Maximum bytes of block copies in memory. */
 const BUDGET_BYTES = 64 * 1024 * 1024;
-/** Maximum batch: if blocks grow suddenly, at most this many are of the largest size. */
-const BLOCKS_AT_ONCE = 4;
+/** Small, so that a sudden growth of blocks cannot exceed the memory by much. */
+const MAX_BATCH_BLOCKS = 4;
 
 /**
- * Reads committed blocks again, each from a quorum of nodes: of these one at least is honest, so its copy has every
- * transfer that another node hides. Batches fit in memory, sized by the largest block so far.
+ * Reads committed blocks again, each from a quorum of nodes: at least one of them is honest, so that its copy has every
+ * transfer. The largest block so far determines the size of a batch, so that the copies fit into memory.
  */
 export class BlockCopies {
   readonly #deps: BlockDeps;
-  #largest: number | null = null;
+  #largestBytes: number | null = null;
 
   constructor(deps: BlockDeps) {
     this.#deps = deps;
   }
 
-  /** Copies of each of the first blocks, at least of one. Throws NoHealthyNode if too few nodes return a block now. */
-  async first(headers: readonly BlockHeader[]): Promise<readonly (readonly WatchedBlock[])[]> {
+  /**
+   * The copies of the first blocks, in order; at least of one block. Throws NoHealthyNode if too few nodes return a
+   * block.
+   */
+  async copyFirst(headers: readonly BlockHeader[]): Promise<readonly (readonly WatchedBlock[])[]> {
     const watch = await this.#deps.matcher.watch();
-    const batch = headers.slice(0, this.#fitting());
+    const batch = headers.slice(0, this.#batchBlocks());
     const copies = await Promise.all(batch.map((header) => copiesOf(this.#deps, header, watch)));
-    this.#largest = Math.max(this.#largest ?? 0, ...copies.flat().map(({ size }) => size));
+    this.#largestBytes = Math.max(this.#largestBytes ?? 0, ...copies.flat().map(({ size }) => size));
     return copies;
   }
 
   /** The first batch is one block, to learn the size. */
-  #fitting(): number {
-    if (this.#largest === null) return 1;
-    const fitting = Math.floor(BUDGET_BYTES / Math.max(1, this.#largest * this.#deps.pool.quorum));
-    return Math.min(Math.max(1, fitting), BLOCKS_AT_ONCE);
+  #batchBlocks(): number {
+    if (this.#largestBytes === null) return 1;
+    const fitting = Math.floor(BUDGET_BYTES / Math.max(1, this.#largestBytes * this.#deps.pool.quorum));
+    return Math.min(Math.max(1, fitting), MAX_BATCH_BLOCKS);
   }
 }
 
-/** Fewer copies than a quorum suffice if every other node reports the block as missing. */
+/** The copies of one block from a quorum. Fewer are enough if every other node reports the block as missing. */
 async function copiesOf(
   { pool }: BlockDeps,
   header: BlockHeader,
   watch: WatchState,
 ): Promise<readonly WatchedBlock[]> {
   const results = await pool.some(
-    (node, over) => blockOrNull(node, header, watch, over),
+    (node, signal) => blockOrNull(node, header, watch, signal),
     (block) => block !== null,
     cancellationSignal(),
   );
@@ -58,7 +61,7 @@ async function copiesOf(
     return copies;
   const failure = results.find(({ result }) => result.status === 'rejected')?.result;
   const cause: unknown = failure?.status === 'rejected' ? failure.reason : undefined;
-  const message = `too few nodes return block ${header.blockhash} of slot ${header.slot} now`;
+  const message = `too few nodes return block ${header.blockhash} of slot ${header.slot}: ${copies.length} of ${pool.quorum}`;
   throw new DomainError('NoHealthyNode', message, {}, cause);
 }
 
@@ -67,19 +70,19 @@ async function blockOrNull(
   node: SolanaNode,
   header: BlockHeader,
   watch: WatchState,
-  over: AbortSignal,
+  signal: AbortSignal,
 ): Promise<WatchedBlock | null> {
   const watched = (block: SearchedBlock, by: WatchState): WatchedBlock => ({
     ...block,
     header,
     watch: by,
     readAgain: async (newer) => {
-      const expected = { ...header, listed: block.listed };
+      const expected = { ...header, signaturesHash: block.signaturesHash };
       return watched(await fetchBlock(node, header.slot, 'finalized', newer.set, expected), newer);
     },
   });
   try {
-    const block = await fetchBlockOrNull(node, header.slot, 'finalized', watch.set, header, over);
+    const block = await fetchBlockOrNull(node, header.slot, 'finalized', watch.set, header, signal);
     return block === null ? null : watched(block, watch);
   } catch (error) {
     if (isBlockMissing(error)) return null;

@@ -12,42 +12,47 @@ export interface DueAuditsDeps {
   readonly runs: Pick<WorkflowRuns, 'runningBackfills' | 'startBackfill'>;
 }
 
-/** Limit on import audits with a run. Activity slots of the workers limit their requests. */
-const IMPORTS_AT_ONCE = 500;
-const STARTED_AT_ONCE = 16;
-/** Milliseconds after which a run frees its place for the next audit. */
-const HOLDS_PLACE_MS = 3_600_000;
+/** Maximum import audits with a running workflow. */
+const MAX_RUNNING_AUDITS = 500;
+const MAX_CONCURRENT_STARTS = 16;
+/**
+ * Age of a run after which it no longer counts towards the limit, so that audits that never end do not block others.
+ */
+const COUNTED_RUN_MS = 3_600_000;
 
 /**
- * Starts audits of imported addresses with a past, within the limit, and returns their number. They end at the cursor;
- * later slots are scanned. Audits that never end do not block others.
+ * Starts the due audits of imported addresses that can have earlier deposits, within the limit. Returns the number of
+ * started audits.
  */
 export async function startDueAudits({ ledger, runs }: DueAuditsDeps): Promise<number> {
   const cursor = await ledger.scan.cursor();
   if (cursor === null) return 0;
   const running = await runs.runningBackfills();
-  const most = IMPORTS_AT_ONCE - placesTaken(running);
+  const maxStarts = MAX_RUNNING_AUDITS - countedRuns(running);
   const databaseId = await ledger.continuity.databaseId();
-  const begun: ImportAuditOrder[] = [];
-  const tried: string[] = [];
-  for (const row of await ledger.importAudits.due(IMPORTS_AT_ONCE)) {
-    if (begun.length >= most) break;
-    tried.push(row.address);
-    const order = auditOfImport(row, cursor.slot, databaseId);
-    if (order !== null && !running.has(backfillWorkflowId(order))) begun.push(order);
+  const orders: ImportAuditOrder[] = [];
+  const triedAddresses: string[] = [];
+  for (const row of await ledger.importAudits.listDue(MAX_RUNNING_AUDITS)) {
+    if (orders.length >= maxStarts) break;
+    triedAddresses.push(row.address);
+    const order = auditOrderOf(row, cursor.slot, databaseId);
+    if (order !== null && !running.has(backfillWorkflowId(order))) orders.push(order);
   }
-  await pLimit(STARTED_AT_ONCE).map(begun, (order) => runs.startBackfill(order));
-  await ledger.importAudits.noteTried(tried);
-  return begun.length;
+  await pLimit(MAX_CONCURRENT_STARTS).map(orders, (order) => runs.startBackfill(order));
+  await ledger.importAudits.noteTried(triedAddresses);
+  return orders.length;
 }
 
-function placesTaken(running: ReadonlyMap<string, Date>): number {
-  const since = Date.now() - HOLDS_PLACE_MS;
+function countedRuns(running: ReadonlyMap<string, Date>): number {
+  const since = Date.now() - COUNTED_RUN_MS;
   return [...running.values()].filter((started) => started.getTime() > since).length;
 }
 
-/** Ends at the slot of the import: the scan read up to it from one node only. Null without a past. */
-function auditOfImport(
+/**
+ * The audit of an imported address. It ends at the slot of the import or later, because the scan read the blocks up to
+ * there from one node only. Null if the address has no earlier deposits to find.
+ */
+function auditOrderOf(
   { address, since, watchedAfter, importedAfter }: DepositAddressRow,
   cursor: bigint,
   databaseId: string,

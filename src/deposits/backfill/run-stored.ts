@@ -5,21 +5,24 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { BackfillRow, BackfillTry } from '../../ledger/scan/backfills.ts';
 import { haltAfter } from '../scan/failure-alerts.ts';
 
-/** One try of a stored backfill: continues its open row, which keeps the error of the try. Returns the ended row. */
+/**
+ * Begins or continues the stored backfill of `order` and returns its ended row. An error is stored in the row and
+ * thrown.
+ */
 export async function runStored(
   { backfills }: Pick<Ledger, 'backfills'>,
   order: StoredOrder,
   work: (run: BackfillRow & BackfillTry) => Promise<BackfillRow>,
 ): Promise<BackfillRow> {
   const run = await backfills.begin({ ...order, ...slotsOf(order) }, activityInfo().workflowExecution?.runId);
-  // An earlier try stored its end, but Temporal did not receive the result.
+  // An earlier attempt has stored the end of the backfill, but Temporal did not receive the result.
   if (run.endedAt !== null) return run;
   try {
     return await work(run);
   } catch (error) {
-    // The error of this try matters, even if the database cannot store it.
+    // A failure to store the error is ignored, so that the error of the backfill itself is thrown.
     if (!(error instanceof CancelledFailure))
-      await backfills.note(run, haltAfter(error).reason).catch(() => undefined);
+      await backfills.recordError(run, haltAfter(error).reason).catch(() => undefined);
     throw error;
   }
 }

@@ -6,79 +6,88 @@ import type { NodePool } from '../../solana/rpc/pool.ts';
 import type { Agreement } from '../../solana/rpc/quorum.ts';
 import type { MatchTransaction } from '../scan/matcher.ts';
 
-/** A finalized transaction: slot and time (Unix seconds) of its block, and its findings for watched wallets. */
-export interface JudgedTransaction {
+/** A finalized transaction: slot and time (Unix seconds) of its block, and its movements of watched wallets. */
+export interface MatchedTransaction {
   readonly slot: bigint;
   readonly time: bigint | null;
   readonly finding: BlockFinding;
 }
 
-/** A transaction as one node returns it, or null. Throws like `fetchTransaction`. */
-export async function judgedBy(
+/** The transaction that one node returns, or null. Throws as `fetchTransaction` does. */
+export async function readMatched(
   node: SolanaNode,
   signature: string,
-  judge: MatchTransaction,
-): Promise<JudgedTransaction | null> {
+  match: MatchTransaction,
+): Promise<MatchedTransaction | null> {
   const fetched = await fetchTransaction(node, signature);
   if (fetched === null) return null;
   const { slot, time, transaction } = fetched;
-  return { slot, time, finding: await judge(transaction) };
+  return { slot, time, finding: await match(transaction) };
 }
 
 /**
- * A transaction on which a quorum agrees, each node asked for it alone, or null. `time` needs its own quorum,
- * else it is null: nodes may lose block times.
+ * Asks each node separately for one transaction. Returns the version on which a quorum agrees, or null. `time` is null
+ * unless a quorum agrees on it too, because nodes can lose block times.
  */
 export async function agreedTransaction(
   pool: NodePool,
   signature: string,
-  judge: MatchTransaction,
-): Promise<Agreement<JudgedTransaction> | null> {
-  let answered = 0;
+  match: MatchTransaction,
+): Promise<Agreement<MatchedTransaction> | null> {
+  let foundCount = 0;
   const ask = async (node: SolanaNode) => {
-    const transaction = await judgedBy(node, signature, judge);
-    if (transaction !== null) answered += 1;
+    const transaction = await readMatched(node, signature, match);
+    if (transaction !== null) foundCount += 1;
     return transaction;
   };
-  const timed = await pool.agreed(
+  const agreedWithTime = await pool.agreed(
     ask,
     (one, other) => isSameTransaction(one, other) && one?.time === other?.time,
   );
-  if (timed === null && answered < pool.quorum) return null;
-  const agreed = timed ?? (await pool.agreed(ask, isSameTransaction));
+  if (agreedWithTime === null && foundCount < pool.quorum) return null;
+  const agreed = agreedWithTime ?? (await pool.agreed(ask, isSameTransaction));
   if (agreed === null || agreed.answer === null) return null;
   const { answer, nodes } = agreed;
-  return { answer: timed === null ? { ...answer, time: null } : answer, nodes };
+  return { answer: agreedWithTime === null ? { ...answer, time: null } : answer, nodes };
 }
 
-/** The arrival in the same slot and transaction at the same account, or null. */
-export function arrivalIn(
-  { slot, finding }: JudgedTransaction,
-  sought: Inflow & { readonly slot: bigint },
+/**
+ * The inflow of the transaction with the key of `expected`: same slot, signature, account and asset. Null if it has
+ * none.
+ */
+export function inflowIn(
+  { slot, finding }: MatchedTransaction,
+  expected: Inflow & { readonly slot: bigint },
 ): Inflow | null {
-  const key = depositKey(sought);
+  const key = depositKey(expected);
   return finding.inflows.find((inflow) => depositKey({ ...inflow, slot }) === key) ?? null;
 }
 
-function isSameTransaction(one: JudgedTransaction | null, other: JudgedTransaction | null): boolean {
+function isSameTransaction(one: MatchedTransaction | null, other: MatchedTransaction | null): boolean {
   if (one === null || other === null || one.slot !== other.slot) return false;
   return isSameFinding(one.finding, other.finding);
 }
 
-/** True if both findings have the same transfers. Error texts may differ between nodes. */
+/**
+ * True if both findings have the same transfers and spends. Error texts are ignored, because they differ between nodes.
+ */
 export function isSameFinding(a: BlockFinding, b: BlockFinding): boolean {
   return (
-    areSame(a.inflows, b.inflows, (x, y) => isSamePlace(x, y) && isAlike(x, y)) &&
-    areSame(
+    haveSameElements(a.inflows, b.inflows, (x, y) => isSamePlace(x, y) && isAlike(x, y)) &&
+    haveSameElements(
       a.outflows,
       b.outflows,
       (x, y) => isSamePlace(x, y) && x.amount === y.amount && x.ownerSigned === y.ownerSigned,
     ) &&
-    areSame(a.spends, b.spends, (x, y) => x.wallet === y.wallet && (x.error === null) === (y.error === null))
+    haveSameElements(
+      a.spends,
+      b.spends,
+      (x, y) => x.wallet === y.wallet && (x.error === null) === (y.error === null),
+    )
   );
 }
 
-function areSame<T>(
+function haveSameElements<T>(
   ones: readonly T[],
   others: readonly T[],
   isSame: (one: T, other: T) => boolean,

@@ -10,69 +10,79 @@ import { fetchBlock } from '../../solana/scan/searched-block.ts';
 import { isOperational } from '../scan/failure-alerts.ts';
 import type { ScannerDeps } from '../scan/scanner.ts';
 
-const AT_ONCE = 4;
-/** Newest slots that one call reads. A scan further behind skips older ones: they are final soon. */
-const NEWEST_SLOTS = 150n;
+const MAX_CONCURRENT_BLOCKS = 4;
+/**
+ * Maximum slots that one call reads. Older slots are skipped if the scan is further behind: they are finalized soon.
+ */
+const MAX_SLOTS_PER_CALL = 150n;
 
 /**
- * Announces deposits in confirmed blocks: a hint from one node, which may be withdrawn. Only slots that a
- * quorum has confirmed count, so the cursor passes every announced slot.
+ * Announces deposits in confirmed blocks of one node. Such a deposit can still be withdrawn. Only slots that a quorum
+ * has confirmed are read, so that the cursor passes every announced slot later.
  */
 export class DepositAnnouncer {
   readonly #deps: ScannerDeps;
-  /** Slots above the cursor whose block was read, on any fork. */
-  readonly #read = new Set<bigint>();
+  /** Slots above the cursor of which a block was read, on whichever fork. */
+  readonly #readSlots = new Set<bigint>();
 
   constructor(deps: ScannerDeps) {
     this.#deps = deps;
   }
 
   /**
-   * Announces deposits since the last call. A missing block is tried again until the cursor passes it. Stops
-   * waiting for blocks once `end` is aborted.
+   * Announces the deposits in confirmed blocks that no earlier call has read. A missing block is requested again until
+   * the cursor passes its slot. Block requests are cancelled as soon as `signal` is aborted.
    * @throws like `NodePool.read`
-   * @throws unexpected errors, after everything readable is announced
+   * @throws the first unexpected error, after the deposits of all readable blocks are announced
    */
-  async announce(end?: AbortSignal): Promise<void> {
+  async announce(signal?: AbortSignal): Promise<void> {
     const { ledger, pool, matcher } = this.#deps;
     const cursor = await ledger.scan.cursor();
     if (cursor === null) return;
     const tip = await confirmedTip(pool);
-    const oldest = tip - NEWEST_SLOTS;
+    const oldest = tip - MAX_SLOTS_PER_CALL;
     const from = highest([cursor.slot, oldest]) + 1n;
-    for (const slot of this.#read) if (slot < from) this.#read.delete(slot);
+    for (const slot of this.#readSlots) if (slot < from) this.#readSlots.delete(slot);
     if (from > tip) return;
-    const listed = await pool.read((node) => getBlocks(node, from, tip, 'confirmed'));
-    const unread = [...new Set(listed)].filter(
-      (slot) => slot >= from && slot <= tip && !this.#read.has(slot),
+    const listedSlots = await pool.read((node) => getBlocks(node, from, tip, 'confirmed'));
+    const unreadSlots = [...new Set(listedSlots)].filter(
+      (slot) => slot >= from && slot <= tip && !this.#readSlots.has(slot),
     );
     const { set } = await matcher.watch();
     const defects: unknown[] = [];
-    const searches = await pLimit(AT_ONCE).map(unread, (slot) =>
+    const searches = await pLimit(MAX_CONCURRENT_BLOCKS).map(unreadSlots, (slot) =>
       pool
-        .read((node, over) => readLinked(node, slot, set, over), end)
+        .read((node, nodeSignal) => readLinked(node, slot, set, nodeSignal), signal)
         .catch((error: unknown) => {
-          if (!isOperational(error) && end?.aborted !== true) defects.push(error);
+          if (!isOperational(error) && signal?.aborted !== true) defects.push(error);
           return [];
         }),
     );
     const blocks = searches.flat();
     await ledger.deposits.announce(await matcher.findings(blocks));
-    for (const { header } of blocks) this.#read.add(header.slot);
+    for (const { header } of blocks) this.#readSlots.add(header.slot);
     if (defects.length > 0) throw defects[0];
   }
 }
 
-/** Findings without the block's bytes: the bytes of all blocks of one call would not fit in memory. */
-async function readLinked(node: SolanaNode, slot: bigint, set: WatchSet, over: AbortSignal): Promise<Search> {
-  const { header, listed, candidates, transactions } = await fetchBlock(
+/** Searches a block and drops its bytes, because the bytes of all blocks of one call would not fit into memory. */
+async function readLinked(
+  node: SolanaNode,
+  slot: bigint,
+  set: WatchSet,
+  signal: AbortSignal,
+): Promise<Search> {
+  const { header, signaturesHash, candidates, transactions } = await fetchBlock(
     node,
     slot,
     'confirmed',
     set,
     undefined,
-    over,
+    signal,
   );
-  if (header.parentSlot < slot) return { header, listed, candidates, transactions };
-  throw new NodeFault(node.name, `getBlock: shows block ${slot} with a parent that is not before it`);
+  if (header.parentSlot < slot) return { header, signaturesHash, candidates, transactions };
+  throw new NodeFault(
+    node.name,
+    `getBlock: the parent slot ${header.parentSlot} of block ${slot} is not below its own slot`,
+  );
 }

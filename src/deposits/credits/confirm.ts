@@ -8,76 +8,81 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
 import { type Answer, agree, answersIn } from '../../solana/rpc/quorum.ts';
 import type { DepositMatcher, MatchTransaction } from '../scan/matcher.ts';
-import { agreedTransaction, arrivalIn, type JudgedTransaction, judgedBy } from './agreed-transaction.ts';
-import { addHiddenArrivals } from './hidden-arrivals.ts';
+import { agreedTransaction, inflowIn, type MatchedTransaction, readMatched } from './agreed-transaction.ts';
+import { addHiddenDeposits } from './hidden-arrivals.ts';
 
 export interface ConfirmDeps {
   readonly ledger: Ledger;
   readonly pool: NodePool;
   readonly matcher: DepositMatcher;
-  /** Milliseconds after which a finalized, unconfirmed deposit raises an alert. Default two minutes. */
-  readonly patienceMs?: number;
+  /** Time after which a finalized but unconfirmed deposit raises an alert. Default two minutes. */
+  readonly alertAfterMs?: number;
 }
 
-/** Small, so that new deposits never wait long behind retried ones. */
-const PAGE = 128;
-const AT_ONCE = 32;
-const PATIENCE_MS = 120_000;
+/** Small, so that new deposits do not wait long for a page of retried deposits. */
+const PAGE_DEPOSITS = 128;
+const MAX_CONCURRENT_TRANSACTIONS = 32;
+const ALERT_AFTER_MS = 120_000;
 const FIRST_WAIT_MS = 500;
-const LONGEST_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 /**
- * Confirms deposits by a quorum of nodes, each asked for the transaction itself: amount, owner and whether it
- * is credited. The node of the scanned block is trusted in neither. One instance per process, because it
- * remembers the back-off.
+ * Confirms deposits: a quorum of nodes must return the transaction with the same amount, owner and rejection reason.
+ * The node that returned the scanned block is not trusted. Create one instance per process, which stores the back-off.
  */
 export class DepositConfirmer {
   readonly #deps: ConfirmDeps;
-  readonly #backoff = new Backoff<bigint>(FIRST_WAIT_MS, LONGEST_WAIT_MS);
+  readonly #backoff = new Backoff<bigint>(FIRST_WAIT_MS, MAX_WAIT_MS);
 
   constructor(deps: ConfirmDeps) {
     this.#deps = deps;
   }
 
-  /** Checks pending finalized deposits until `end`: new ones at once, others with back-off. Returns how many ended. */
-  async confirm(end?: AbortSignal): Promise<number> {
+  /**
+   * Checks pending finalized deposits, new deposits first and retried deposits with back-off, until none is due or
+   * `signal` is aborted. Returns the number of deposits that are no longer pending.
+   */
+  async confirm(signal?: AbortSignal): Promise<number> {
     let judge: MatchTransaction | undefined;
     let confirmed = 0;
-    while (end?.aborted !== true) {
-      const { asked, rows } = await this.#next();
-      if (asked.length === 0) break;
-      judge ??= await this.#deps.matcher.judge();
-      confirmed += await this.#confirmPage(judge, asked, rows, end);
+    while (signal?.aborted !== true) {
+      const { ids, rows } = await this.#nextPage();
+      if (ids.length === 0) break;
+      judge ??= await this.#deps.matcher.transactionMatcher();
+      confirmed += await this.#confirmPage(judge, ids, rows, signal);
     }
     return confirmed;
   }
 
-  /** The next deposits, new ones first. Ids in `asked` without a row have ended meanwhile. */
-  async #next(): Promise<{ readonly asked: readonly bigint[]; readonly rows: readonly DepositRow[] }> {
+  /** The next deposits, new deposits first. Deposits in `ids` without a row are no longer pending. */
+  async #nextPage(): Promise<{ readonly ids: readonly bigint[]; readonly rows: readonly DepositRow[] }> {
     const { deposits } = this.#deps.ledger;
-    const fresh = await deposits.unconfirmed(PAGE, this.#backoff.known);
-    if (fresh.length > 0) return { asked: fresh.map(({ id }) => id), rows: fresh };
-    const asked = this.#backoff.due(performance.now(), PAGE);
-    return { asked, rows: await deposits.unconfirmedAmong(asked) };
+    const newRows = await deposits.unconfirmed(PAGE_DEPOSITS, this.#backoff.keys);
+    if (newRows.length > 0) return { ids: newRows.map(({ id }) => id), rows: newRows };
+    const ids = this.#backoff.due(performance.now(), PAGE_DEPOSITS);
+    return { ids, rows: await deposits.unconfirmedAmong(ids) };
   }
 
   async #confirmPage(
     judge: MatchTransaction,
-    asked: readonly bigint[],
+    ids: readonly bigint[],
     rows: readonly DepositRow[],
-    end: AbortSignal | undefined,
+    signal: AbortSignal | undefined,
   ): Promise<number> {
-    const left = new Set<bigint>();
-    const found = await pLimit(AT_ONCE).map(bySignature(rows), async ([signature, group]) => {
-      if (end?.aborted !== true) return this.#confirmGroup(judge, signature, group);
-      for (const { id } of group) left.add(id);
-      return [];
-    });
-    const ended = new Set(await this.#deps.ledger.deposits.confirm(found.flat()));
-    const failed = rows.map(({ id }) => id).filter((id) => !ended.has(id) && !left.has(id));
-    const examined = asked.filter((id) => !left.has(id));
-    this.#backoff.note(examined, new Set(failed), performance.now());
-    return ended.size;
+    const skippedIds = new Set<bigint>();
+    const confirmations = await pLimit(MAX_CONCURRENT_TRANSACTIONS).map(
+      bySignature(rows),
+      async ([signature, group]) => {
+        if (signal?.aborted !== true) return this.#confirmGroup(judge, signature, group);
+        for (const { id } of group) skippedIds.add(id);
+        return [];
+      },
+    );
+    const endedIds = new Set(await this.#deps.ledger.deposits.confirm(confirmations.flat()));
+    const failedIds = rows.map(({ id }) => id).filter((id) => !endedIds.has(id) && !skippedIds.has(id));
+    const examinedIds = ids.filter((id) => !skippedIds.has(id));
+    this.#backoff.note(examinedIds, new Set(failedIds), performance.now());
+    return endedIds.size;
   }
 
   async #confirmGroup(
@@ -85,12 +90,12 @@ export class DepositConfirmer {
     signature: string,
     rows: readonly DepositRow[],
   ): Promise<readonly Confirmation[]> {
-    const { pool, ledger, patienceMs = PATIENCE_MS } = this.#deps;
+    const { pool, ledger, alertAfterMs = ALERT_AFTER_MS } = this.#deps;
     const nested = rows.filter(({ reason }) => reason === 'nested_token_account').map(({ wallet }) => wallet);
-    const returned = await this.#ask((one) => judge(one, nested), signature, rows);
+    const versions = await this.#readVersions((one) => judge(one, nested), signature, rows);
     const confirmations: Confirmation[] = [];
     for (const row of rows) {
-      const answers = returned.map(({ node, answer }) => ({ node, answer: arrivalIn(answer, row) }));
+      const answers = versions.map(({ node, answer }) => ({ node, answer: inflowIn(answer, row) }));
       const verdict = verdictOn(row, answers, pool.quorum);
       if (verdict !== null) {
         confirmations.push({ row, verdict });
@@ -98,39 +103,39 @@ export class DepositConfirmer {
       }
       const waitedMs = Date.now() - (row.finalizedAt ?? row.createdAt).getTime();
       const denied = answers.some(({ answer }) => answer === null || !isAlike(answer, row));
-      if (denied || waitedMs > patienceMs) await ledger.alerts.raise(alarmOf(row, answers));
+      if (denied || waitedMs > alertAfterMs) await ledger.alerts.raise(alertOf(row, answers));
     }
     return confirmations;
   }
 
-  /** Node answers that have the transaction of these rows; if a quorum agrees, only its answer. */
-  async #ask(
+  /** The versions of the transaction that nodes return; if a quorum agrees, only the agreed version. */
+  async #readVersions(
     judge: MatchTransaction,
     signature: string,
     rows: readonly DepositRow[],
-  ): Promise<readonly Answer<JudgedTransaction>[]> {
+  ): Promise<readonly Answer<MatchedTransaction>[]> {
     const { pool } = this.#deps;
     const agreed = await agreedTransaction(pool, signature, judge);
     if (agreed !== null) {
-      await addHiddenArrivals(this.#deps, rows, agreed.answer);
+      await addHiddenDeposits(this.#deps, rows, agreed.answer);
       return agreed.nodes.map((node) => ({ node, answer: agreed.answer }));
     }
-    const answers = answersIn(await pool.all((node) => judgedBy(node, signature, judge)));
+    const answers = answersIn(await pool.all((node) => readMatched(node, signature, judge)));
     return answers.flatMap(({ node, answer }) => (answer === null ? [] : [{ node, answer }]));
   }
 }
 
 /**
- * The arrival that at least `quorum` nodes return alike, owner included; null if too few do. If it equals the
- * recorded one, the recorded reason is kept: our own terms are applied once, when the block is read.
+ * The inflow on which at least `quorum` nodes agree, including its owner; null if too few agree. If it equals the
+ * recorded inflow, the recorded reason is used, because our own terms are applied only when the block is read.
  */
 export function verdictOn(
   recorded: ReportedInflow,
   answers: readonly Answer<ReportedInflow | null>[],
   quorum: number,
 ): InflowVerdict | null {
-  const arrivals = answers.flatMap(({ node, answer }) => (answer === null ? [] : [{ node, answer }]));
-  const agreed = agree(arrivals, quorum, isAlike);
+  const inflows = answers.flatMap(({ node, answer }) => (answer === null ? [] : [{ node, answer }]));
+  const agreed = agree(inflows, quorum, isAlike);
   if (agreed === null) return null;
   const { wallet, amount, reason } = isAlike(recorded, agreed.answer) ? recorded : agreed.answer;
   return { wallet, amount, reason, by: agreed.nodes };
@@ -142,25 +147,25 @@ function bySignature(rows: readonly DepositRow[]): readonly (readonly [string, r
   return [...groups];
 }
 
-function alarmOf(row: DepositRow, answers: readonly Answer<ReportedInflow | null>[]): Alarm {
+function alertOf(row: DepositRow, answers: readonly Answer<ReportedInflow | null>[]): Alarm {
   const { signature, asset, amount, account, reason } = row;
-  const named = (agrees: boolean): readonly string[] =>
+  const nodesThat = (agrees: boolean): readonly string[] =>
     answers.flatMap(({ node, answer }) =>
       (answer !== null && isAlike(answer, row)) === agrees ? [node] : [],
     );
-  const [agree, deny] = [named(true), named(false)];
-  const shown = agree.length === 0 ? 'no node confirms' : `only ${agree.join(', ')} confirms`;
-  const denied = deny.length === 0 ? '' : `, ${deny.join(', ')} denies`;
-  const as = reason === null ? '' : ` as ${reason}`;
+  const [agree, deny] = [nodesThat(true), nodesThat(false)];
+  const confirming = agree.length === 0 ? 'no node confirms' : `only ${agree.join(', ')} confirms`;
+  const denying = deny.length === 0 ? '' : `, ${deny.join(', ')} denies`;
+  const reasonText = reason === null ? '' : ` as ${reason}`;
   return {
     kind: 'deposit_unconfirmed',
     subject: depositId(row),
-    message: `${shown}${denied} that ${amount} of ${asset} arrived at ${account}${as}: it stays pending`,
+    message: `${confirming}${denying} that ${amount} base units of ${asset} arrived at ${account}${reasonText}: the deposit stays pending`,
     details: { signature, account, asset, amount: amount.toString(), reason, agree, deny },
   };
 }
 
-/** Exponential back-off per key in milliseconds. In memory only: a new process tries each key once more. */
+/** Exponential back-off for each key. It is in memory only: a new process tries each key immediately. */
 export class Backoff<Key> {
   readonly #waits = new Map<Key, { readonly until: number; readonly ms: number }>();
   readonly #firstMs: number;
@@ -171,11 +176,11 @@ export class Backoff<Key> {
     this.#longestMs = longestMs;
   }
 
-  get known(): readonly Key[] {
+  get keys(): readonly Key[] {
     return [...this.#waits.keys()];
   }
 
-  /** Keys whose wait is over, the longest waiting first. */
+  /** At most `limit` keys whose wait is over at `now`, in the order in which their waits ended. */
   due(now: number, limit: number): readonly Key[] {
     const due = [...this.#waits].filter(([, { until }]) => until <= now);
     return due
@@ -184,15 +189,15 @@ export class Backoff<Key> {
       .map(([key]) => key);
   }
 
-  /** Backs off the `failed` keys. If a retry succeeded and no key failed, all back-offs are cleared. */
-  note(asked: readonly Key[], failed: ReadonlySet<Key>, now: number): void {
-    const wasAgain = asked.some((key) => this.#waits.has(key));
-    for (const key of asked) {
+  /** Backs off the `failed` keys. If a retried key is among `attempted` and no key failed, all back-offs are cleared. */
+  note(attempted: readonly Key[], failed: ReadonlySet<Key>, now: number): void {
+    const hasRetried = attempted.some((key) => this.#waits.has(key));
+    for (const key of attempted) {
       const before = this.#waits.get(key);
       this.#waits.delete(key);
       const ms = before === undefined ? this.#firstMs : Math.min(2 * before.ms, this.#longestMs);
       if (failed.has(key)) this.#waits.set(key, { until: now + ms, ms });
     }
-    if (wasAgain && failed.size === 0) this.#waits.clear();
+    if (hasRetried && failed.size === 0) this.#waits.clear();
   }
 }

@@ -3,7 +3,7 @@ import { deriveAta } from '../../solana/tokens/ata.ts';
 
 type ListedAsset = Pick<AssetTerms, 'asset' | 'program'>;
 
-/** The wallet's associated token accounts for all listed mints, existing or not. */
+/** The wallet's associated token accounts for all listed mints, whether they exist on chain or not. */
 export function derivedAccountsOf(listed: readonly ListedAsset[], wallet: string): readonly string[] {
   return listed.flatMap(({ asset, program }) =>
     program === null ? [] : [deriveAta(wallet, asset, program)],
@@ -11,8 +11,9 @@ export function derivedAccountsOf(listed: readonly ListedAsset[], wallet: string
 }
 
 /**
- * Token accounts of our token accounts, each with its owner. A sender's wallet creates one if it takes our
- * token account for a wallet. Only of the same mint, which adds one account per listed mint.
+ * Associated token accounts whose owner is a token account of the wallet, as a map from account to owner. A sender's
+ * wallet creates such an account if it treats our token account as a wallet. Only accounts of the same mint are
+ * included: one for each listed mint.
  */
 export function nestedAccountsOf(
   listed: readonly ListedAsset[],

@@ -10,8 +10,8 @@ import { finalizedTip, listedSlots } from '../../solana/scan/frontier.ts';
 import { HeaderQuorum } from '../../solana/scan/header-quorum.ts';
 import { haltAfter, isOperational, ScanAlarms, STALLED_MS } from './failure-alerts.ts';
 import { REPORT_EVERY_MS, slowReport, tipOrNull } from './report.ts';
-import { cursorOrStart, openReader, type ScannerDeps } from './scanner.ts';
-import { meanwhile } from './side-loop.ts';
+import { chainReader, cursorOrStart, type ScannerDeps } from './scanner.ts';
+import { tickUntilSettled } from './side-loop.ts';
 
 export interface RangeDeps extends ScannerDeps {
   /** Lag in slots above which ranges are read in parallel. Default 500. */
@@ -22,32 +22,32 @@ export interface RangeDeps extends ScannerDeps {
 
 const CATCH_UP_SLOTS = 500n;
 const RANGE_BLOCKS = 256;
-/** Slots per plan. The next plan starts after these are joined. */
-const PLAN_SLOTS = 8_000n;
-/** Ranges that one process reads at once, and bytes per range. */
-const RANGES_AT_ONCE = 2;
+/** Maximum slots of one plan. The next plan is made after the ranges of this one are joined. */
+const MAX_PLAN_SLOTS = 8_000n;
+/** Limits for one process: concurrently read ranges, and bytes of blocks in memory for each range. */
+const MAX_CONCURRENT_RANGES = 2;
 const BUDGET_BYTES = 16 * 1024 * 1024;
 
 /**
- * Catches up in parallel: any worker stages ranges, which are joined to the cursor in order. Operational
- * errors are returned as a reason: the tail scan meets them too and raises the alert.
+ * Activities that catch up in parallel: any worker stages ranges, which are then joined to the cursor in order. Errors
+ * are returned as `reason` and not thrown, because the tail scan has the same errors and raises the alert.
  */
 export function createDepositRanges(deps: RangeDeps) {
-  const turn = pLimit(RANGES_AT_ONCE);
+  const limit = pLimit(MAX_CONCURRENT_RANGES);
   return {
     planCatchUp(): Promise<CatchUpPlan> {
       return orReason(
-        () => whileReporting(deps, plan(deps), false),
+        () => whileReporting(deps, makePlan(deps), false),
         (reason) => ({ behind: false, ranges: [], reason }),
       );
     },
 
-    /** Stages the blocks of a range as far as they link. The tail scan proves missing ones a gap. Idempotent. */
+    /** Stages the blocks of a range up to the first missing block, which the tail scan reports as a gap. Idempotent. */
     scanRange(range: CatchUpRange): Promise<RangeEnd> {
       return orReason<RangeEnd>(
         async () => {
-          const stage = (over: AbortSignal) => stageRange(deps, range, over);
-          const complete = await turn(() => withAbort(stage, cancellationSignal()));
+          const stage = (signal: AbortSignal) => stageRange(deps, range, signal);
+          const complete = await limit(() => withAbort(stage, cancellationSignal()));
           return { complete, reason: null };
         },
         (reason) => ({ complete: false, reason }),
@@ -70,94 +70,102 @@ async function orReason<Answer>(
   try {
     return await work();
   } catch (error) {
-    if (!isOperational(error)) log.error('reading ahead failed', { error });
+    if (!isOperational(error)) log.error('the deposit scan cannot catch up', { error });
     return otherwise(haltAfter(error).reason);
   }
 }
 
-async function plan(deps: RangeDeps): Promise<CatchUpPlan> {
+async function makePlan(deps: RangeDeps): Promise<CatchUpPlan> {
   const { ledger, catchUpSlots = CATCH_UP_SLOTS } = deps;
-  const tip = await tipSeen(deps);
+  const tip = await recordTip(deps);
   const cursor = await cursorOrStart(deps);
   const behind = tip - cursor.slot > catchUpSlots;
-  const ranges = behind ? await unstaged(ledger, await rangesAhead(deps, cursor, tip)) : [];
+  const ranges = behind ? await unstagedRanges(ledger, await agreedRanges(deps, cursor, tip)) : [];
   return { behind, ranges, reason: null };
 }
 
-/** Stored also while the scan is paused: API clients see the lag. */
-async function tipSeen({ ledger, pool }: RangeDeps): Promise<bigint> {
+/** Stores the finalized tip even while the scan is paused, so that the API returns the current lag. */
+async function recordTip({ ledger, pool }: RangeDeps): Promise<bigint> {
   const tip = await finalizedTip(pool);
-  await ledger.scan.seen(tip);
+  await ledger.scan.recordTip(tip);
   return tip;
 }
 
-/** Waits for `work`, and shows meanwhile that a worker is at work. */
+/** Awaits `work`, and reports at intervals that a worker is scanning. */
 function whileReporting<T>({ ledger }: RangeDeps, work: Promise<T>, isCatchingUp: boolean): Promise<T> {
-  return meanwhile(work, REPORT_EVERY_MS, () => quietly(() => ledger.scanStatus.touch(isCatchingUp)));
+  return tickUntilSettled(work, REPORT_EVERY_MS, () =>
+    ignoreFailure(() => ledger.scanStatus.recordActivity(isCatchingUp)),
+  );
 }
 
 async function joinStaged(deps: RangeDeps): Promise<JoinEnd> {
   const { ledger } = deps;
   const first = await cursorOrStart(deps);
-  const cursor = await join(deps, first);
+  const cursor = await joinAllFrom(deps, first);
   const joined = Number(cursor.height - first.height);
-  const tip = await tipSeen(deps);
+  const tip = await recordTip(deps);
   if (joined === 0) return { joined, status: await ledger.scanStatus.read(), reason: null };
   const status = await ledger.scanStatus.report({ state: 'catch-up', tip, reason: null });
-  await new ScanAlarms(ledger).note(status);
+  await new ScanAlarms(ledger).update(status);
   return { joined, status, reason: null };
 }
 
-async function rangesAhead(
+async function agreedRanges(
   { pool, rangeBlocks = RANGE_BLOCKS }: RangeDeps,
   cursor: Cursor,
   tip: bigint,
 ): Promise<readonly CatchUpRange[]> {
-  const to = lowest([tip, cursor.slot + PLAN_SLOTS]);
-  const listed = await listedSlots(pool, cursor.slot + 1n, to);
-  const ends = listed.filter((_, index) => (index + 1) % rangeBlocks === 0 || index === listed.length - 1);
+  const to = lowest([tip, cursor.slot + MAX_PLAN_SLOTS]);
+  const slots = await listedSlots(pool, cursor.slot + 1n, to);
+  const ends = slots.filter((_, index) => (index + 1) % rangeBlocks === 0 || index === slots.length - 1);
   const headers = new HeaderQuorum(pool);
   await headers.request(ends);
-  const agreed = ends.flatMap((slot) => headers.agreed(slot) ?? []);
+  const agreed = ends.flatMap((slot) => headers.agreedHeader(slot) ?? []);
   const starts: readonly BlockName[] = [cursor, ...agreed];
-  return agreed.flatMap((end, index) => rangeAfter(starts[index], end.slot));
+  return agreed.flatMap((end, index) => rangesBetween(starts[index], end.slot));
 }
 
-async function join(deps: RangeDeps, from: Cursor): Promise<Cursor> {
+async function joinAllFrom(deps: RangeDeps, from: Cursor): Promise<Cursor> {
   for (let cursor = from; ; ) {
-    const joined = await deps.ledger.stagedRanges.join(cursor);
-    if (joined.kind === 'nothing') return cursor;
-    cursor = joined.kind === 'committed' ? joined.cursor : await cursorOrStart(deps);
+    const result = await deps.ledger.stagedRanges.join(cursor);
+    if (result.kind === 'nothing') return cursor;
+    cursor = result.kind === 'committed' ? result.cursor : await cursorOrStart(deps);
   }
 }
 
-function rangeAfter(after: BlockName | undefined, to: bigint): readonly CatchUpRange[] {
+function rangesBetween(after: BlockName | undefined, to: bigint): readonly CatchUpRange[] {
   if (after === undefined) return [];
   const { slot, blockhash, height } = after;
   return [{ after: { slot: slot.toString(), blockhash, height: height.toString() }, to: to.toString() }];
 }
 
-/** Ranges that no earlier catch-up has staged completely. */
-async function unstaged(ledger: Ledger, ranges: readonly CatchUpRange[]): Promise<readonly CatchUpRange[]> {
-  const staged = new Set((await ledger.stagedRanges.list()).map(({ toSlot }) => toSlot.toString()));
-  return ranges.filter(({ to }) => !staged.has(to));
+async function unstagedRanges(
+  ledger: Ledger,
+  ranges: readonly CatchUpRange[],
+): Promise<readonly CatchUpRange[]> {
+  const stagedEnds = new Set((await ledger.stagedRanges.list()).map(({ toSlot }) => toSlot.toString()));
+  return ranges.filter(({ to }) => !stagedEnds.has(to));
 }
 
-/** True if the range is staged completely before `over` is aborted. */
-async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, over: AbortSignal): Promise<boolean> {
+/** Stages blocks until the range is complete, a block is missing, or `signal` is aborted. True if it is complete. */
+async function stageRange(
+  deps: RangeDeps,
+  { after, to }: CatchUpRange,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { ledger, matcher, slowMs = STALLED_MS } = deps;
-  const reader = openReader(deps, deps.budgetBytes ?? BUDGET_BYTES, over);
+  const reader = chainReader(deps, deps.budgetBytes ?? BUDGET_BYTES, signal);
   const last = BigInt(to);
   let cursor: BlockName = {
     slot: BigInt(after.slot),
     blockhash: after.blockhash,
     height: BigInt(after.height),
   };
-  while (cursor.slot < last && !over.aborted) {
-    const reading = await meanwhile(
-      reader.after(cursor, last),
+  while (cursor.slot < last && !signal.aborted) {
+    const reading = await tickUntilSettled(
+      reader.readAfter(cursor, last),
       Math.min(slowMs, REPORT_EVERY_MS),
-      (waitedMs) => quietly(() => reportWaiting(deps, BigInt(after.slot), waitedMs, slowMs)),
+      (waitedMs) => ignoreFailure(() => reportWaiting(deps, BigInt(after.slot), waitedMs, slowMs)),
     );
     if (reading.kind !== 'linked') return false;
     const from = cursor.slot + 1n;
@@ -169,23 +177,24 @@ async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, over: Ab
   return cursor.slot >= last;
 }
 
-/** Reports a slow first range: all others wait for the range at the cursor, so the scan is stalled. */
+/** Reports a slow scan if the range begins at the cursor, because all other ranges wait for this one. */
 async function reportWaiting(
   { ledger, pool }: RangeDeps,
   begin: bigint,
   waitedMs: number,
   slowMs: number,
 ): Promise<void> {
-  if (waitedMs < slowMs || (await ledger.scan.cursor())?.slot !== begin) return ledger.scanStatus.touch(true);
+  if (waitedMs < slowMs || (await ledger.scan.cursor())?.slot !== begin)
+    return ledger.scanStatus.recordActivity(true);
   const status = await ledger.scanStatus.report(slowReport(await tipOrNull(pool), waitedMs), waitedMs);
-  await new ScanAlarms(ledger, slowMs).note(status);
+  await new ScanAlarms(ledger, slowMs).update(status);
 }
 
-/** The work is repeated, so its error is ignored. */
-async function quietly(work: () => Promise<void>): Promise<void> {
+/** Runs `work` and ignores its error, because the caller repeats the work at the next interval. */
+async function ignoreFailure(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    if (!isOperational(error)) log.error('the state of the scan cannot be stored', { error });
+    if (!isOperational(error)) log.error('the state of the deposit scan cannot be stored', { error });
   }
 }

@@ -4,7 +4,7 @@ import { type AssetTerms, SOL, untouchedSol } from '../../domain/deposit-asset.t
 import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { MatchedBlock } from '../../ledger/scan/scan.ts';
-import type { Matched, StaleWatchSet } from '../../ledger/scan/watched.ts';
+import type { MatchedBlocks, StaleWatchSet } from '../../ledger/scan/watched.ts';
 import type { RecordedSpend } from '../../ledger/settlements/wallet-history.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import { WatchSet } from '../../solana/scan/bytes/watch-set.ts';
@@ -17,15 +17,18 @@ export interface MatcherOptions {
   /** See `Ours.ownerChangeAllowed`. */
   readonly ownerChangeAllowed: boolean;
   readonly maxTransactionVersion: number;
-  /** Minimum SOL deposit in lamports, unless an operator has set another. */
+  /** Minimum SOL deposit in lamports if no operator has set one. */
   readonly minimumLamports: () => Promise<bigint>;
-  /** Milliseconds before the watch set in memory is refreshed; a commit always refreshes. Default 1,000. */
-  readonly freshMs?: number;
-  /** Limit on mentions of our wallets per commit, which bounds its deposits and outflows. Default 2,000. */
-  readonly mostMentions?: number;
+  /** Maximum age of the watch set in memory when blocks are searched. Default 1,000. */
+  readonly maxAgeMs?: number;
+  /** Maximum mentions of candidates in one commit, which limits its deposits and outflows. Default 2,000. */
+  readonly maxMentions?: number;
 }
 
-/** A watch set in memory. It contains at least every wallet up to `version` of the database. */
+/**
+ * A watch set in memory. It contains every wallet up to watch version `version` of the database, and possibly later
+ * ones.
+ */
 export interface WatchState {
   readonly set: WatchSet;
   readonly version: bigint;
@@ -33,51 +36,51 @@ export interface WatchState {
 
 export interface WatchedBlock extends SearchedBlock {
   readonly watch: WatchState;
-  /** Reads the same block from a node again and searches it with another set. */
+  /** Fetches the same block again and searches it with the watch set of `watch`. */
   readonly readAgain: (watch: WatchState) => Promise<WatchedBlock>;
 }
 
-type Searched = Pick<Search, 'candidates' | 'transactions'>;
-type WithFinding<Asked extends Searched> = Asked & { readonly finding: BlockFinding };
+type SearchResult = Pick<Search, 'candidates' | 'transactions'>;
+type WithFinding<Result extends SearchResult> = Result & { readonly finding: BlockFinding };
 type TermsByAsset = ReadonlyMap<string, AssetTerms>;
 type Rules = Pick<Ours, 'ataOf' | 'asset' | 'ownerChangeAllowed' | 'nestedIn'>;
 
 /**
- * Finds a transaction's movements of our wallets. `nestedOf`: wallets whose token accounts may own other
- * token accounts. The transaction need not name these wallets.
+ * Finds a transaction's movements of our wallets. `nestedOf`: wallets for which transfers to token accounts of their
+ * token accounts are found too, even if the transaction does not name the wallet.
  */
 export type MatchTransaction = (
   transaction: ScannedTransaction,
   nestedOf?: readonly string[],
 ) => Promise<BlockFinding>;
 
-const EXPECTED_AT_FIRST = 100_000;
-const FRESH_MS = 1_000;
+const EXPECTED_WALLETS = 100_000;
+const MAX_AGE_MS = 1_000;
 const MAX_MENTIONS = 2_000;
-/** Of one commit, while wallets are added. */
-const ATTEMPTS = 3;
+/** Maximum attempts of one commit if wallets are added meanwhile. */
+const MAX_ATTEMPTS = 3;
 
-/** Finds the deposits, outflows and spends in blocks. One instance per process, because it keeps the watch set. */
+/** Finds the deposits, outflows and spends in blocks. Create one instance per process, which stores the watch set. */
 export class DepositMatcher {
   readonly #ledger: Ledger;
   readonly #options: MatcherOptions;
-  readonly #fresh: TtlCache<WatchState>;
-  /** Each value extends the previous set, so that a version always belongs to the set it was read for. */
+  readonly #cache: TtlCache<WatchState>;
+  /** Each refresh continues the previous one, so that the version always belongs to the same set. */
   #current: Promise<WatchState> | null = null;
 
   constructor(ledger: Ledger, options: MatcherOptions) {
     this.#ledger = ledger;
     this.#options = options;
-    this.#fresh = new TtlCache(options.freshMs ?? FRESH_MS, 1);
+    this.#cache = new TtlCache(options.maxAgeMs ?? MAX_AGE_MS, 1);
   }
 
-  /** The watch set, at most `freshMs` old. The first call reads all of it. */
+  /** The watch set, at most `maxAgeMs` old. The first call reads all watched wallets. */
   watch(): Promise<WatchState> {
-    return this.#fresh.get('', () => this.#refresh());
+    return this.#cache.get('', () => this.#refresh());
   }
 
   #refresh(): Promise<WatchState> {
-    const next = this.#catchUp(this.#current);
+    const next = this.#addNewWallets(this.#current);
     this.#current = next;
     next.catch(() => {
       if (this.#current === next) this.#current = null;
@@ -85,100 +88,108 @@ export class DepositMatcher {
     return next;
   }
 
-  async #catchUp(known: Promise<WatchState> | null): Promise<WatchState> {
-    const { set, version: before } = await (known ?? this.#load());
-    const { version, wallets } = await this.#ledger.watched.since(before);
+  async #addNewWallets(previous: Promise<WatchState> | null): Promise<WatchState> {
+    const { set, version: before } = await (previous ?? this.#readAll());
+    const { version, wallets } = await this.#ledger.watched.changesSince(before);
     for (const { address } of wallets) set.add(address);
     return { set, version };
   }
 
-  async #load(): Promise<WatchState> {
-    // The version is read first: wallets added while the rows are read are read again later.
+  async #readAll(): Promise<WatchState> {
+    // The version is read before the rows, so that wallets that are added meanwhile are read at the next refresh.
     const version = await this.#ledger.watched.version();
-    const set = new WatchSet(EXPECTED_AT_FIRST);
+    const set = new WatchSet(EXPECTED_WALLETS);
     for await (const address of this.#ledger.watched.stream()) set.add(address);
     return { set, version };
   }
 
-  /** Drops the watch set, because the database is not the one that it was read from. */
+  /** Discards the watch set. Call it if the database has been restored since the set was read. */
   forget(): void {
-    this.#fresh.clear();
+    this.#cache.clear();
     this.#current = null;
   }
 
   /**
-   * Matches as many of the first blocks as fit in one commit, at least one, and commits them with `commit`; again if
-   * wallets were added meanwhile. The last try keeps wallets from being added, so that endless imports cannot starve
-   * it.
+   * Matches as many of the first blocks as fit in one commit, at least one, and commits them with `commit`. Repeats
+   * this if wallets were added meanwhile. The last attempt blocks imports of wallets, so that it succeeds however many
+   * follow.
    */
   async commit<Result extends string>(
     blocks: readonly WatchedBlock[],
-    commit: (matched: Matched<MatchedBlock>) => Promise<Result | StaleWatchSet>,
+    commit: (matched: MatchedBlocks<MatchedBlock>) => Promise<Result | StaleWatchSet>,
   ): Promise<{ readonly result: Result | StaleWatchSet; readonly blocks: readonly MatchedBlock[] }> {
     const terms = await this.#terms();
-    const attempt = async (number: number) => {
-      const matched = await this.match(blocks, number, terms);
+    const tryCommit = async (attempt: number) => {
+      const matched = await this.match(blocks, attempt, terms);
       return { result: await commit(matched), blocks: matched.blocks };
     };
-    for (let number = 1; ; number += 1) {
-      const isLast = number === ATTEMPTS;
-      const done = await (isLast ? this.#ledger.watched.hold(() => attempt(number)) : attempt(number));
-      if (done.result === 'unknown_version') this.forget();
-      if (done.result !== 'watch_set_changed' || isLast) return done;
+    for (let attempt = 1; ; attempt += 1) {
+      const isLast = attempt === MAX_ATTEMPTS;
+      const outcome = await (isLast
+        ? this.#ledger.watched.holdVersion(() => tryCommit(attempt))
+        : tryCommit(attempt));
+      if (outcome.result === 'unknown_version') this.forget();
+      if (outcome.result !== 'watch_set_changed' || isLast) return outcome;
     }
   }
 
   /**
-   * Matches as many of the first blocks as fit in one commit, at least one. Every attempt but the first one reads the
-   * newest watch set. The last one holds a lock that imports wait for, so it asks no node.
+   * Matches as many of the first blocks as fit in one commit, at least one. Every attempt except the first reads the
+   * newest watch set. The last attempt holds a lock that imports wait for, so that it sends no requests to nodes.
    */
   async match(
     blocks: readonly WatchedBlock[],
     attempt = 1,
     terms: TermsByAsset | Promise<TermsByAsset> = this.#terms(),
-  ): Promise<Matched<MatchedBlock>> {
+  ): Promise<MatchedBlocks<MatchedBlock>> {
     const rules = this.#rules(await terms);
     const watch = await (attempt === 1 ? this.watch() : this.#refresh());
-    const mayRead = attempt < ATTEMPTS;
-    const searched = await Promise.all(blocks.map((block) => this.#searchedWith(watch, block, mayRead)));
-    const searches = forOneCommit(searched, this.#options.mostMentions ?? MAX_MENTIONS);
-    const found = await find(searches, this.#ledger, rules);
+    const canAskNodes = attempt < MAX_ATTEMPTS;
+    const searchedBlocks = await Promise.all(
+      blocks.map((block) => this.#searchAgain(watch, block, canAskNodes)),
+    );
+    const searches = fittingOneCommit(searchedBlocks, this.#options.maxMentions ?? MAX_MENTIONS);
+    const matched = await addFindings(searches, this.#ledger, rules);
     return {
-      blocks: found.map(({ header, finding }) => ({ header, finding })),
+      blocks: matched.map(({ header, finding }) => ({ header, finding })),
       watchVersion: watch.version,
     };
   }
 
-  /** Adds to each search its movements of the wallets watched now. */
-  async findings<Asked extends Searched>(searches: readonly Asked[]): Promise<readonly WithFinding<Asked>[]> {
+  /** Adds to each search the movements of the wallets that are watched now. */
+  async findings<Result extends SearchResult>(
+    searches: readonly Result[],
+  ): Promise<readonly WithFinding<Result>[]> {
     const isEmpty = searches.every(({ candidates }) => candidates.length === 0);
-    return find(searches, this.#ledger, this.#rules(isEmpty ? new Map() : await this.#terms()));
+    return addFindings(searches, this.#ledger, this.#rules(isEmpty ? new Map() : await this.#terms()));
   }
 
-  /** A judge with the current asset terms. It looks up wallets at each call. */
-  async judge(): Promise<MatchTransaction> {
+  /** Returns a function that matches single transactions by the current asset terms. Each call looks up the wallets. */
+  async transactionMatcher(): Promise<MatchTransaction> {
     const terms = await this.#terms();
     return async (transaction, nestedOf = []) => {
       const rules = { ...this.#rules(terms), ...nestedRule(terms, nestedOf) };
       const search = { candidates: [...addressesOf(transaction), ...nestedOf], transactions: [transaction] };
-      return findingOf(search, await oursAmong([search], this.#ledger, rules));
+      return findingOf(search, await ownWalletsAmong([search], this.#ledger, rules));
     };
   }
 
-  /** The block, searched with all of `watch`. Throws Unavailable if a node must be asked and `mayRead` is false. */
-  async #searchedWith(watch: WatchState, block: WatchedBlock, mayRead: boolean): Promise<WatchedBlock> {
-    const { kept, header } = block;
-    // A search with a set that was dropped belongs to another database.
-    const isOfSet = block.watch.set === watch.set;
-    if (isOfSet && block.watch.version >= watch.version) return block;
-    if (kept.kind === 'bytes')
-      return { ...block, ...this.#search(block, kept.bytes, watch.set), header, watch };
-    if (isOfSet) {
-      const { wallets } = await this.#ledger.watched.since(block.watch.version);
-      if (!wallets.some(({ address }) => kept.names.has(address))) return { ...block, watch };
+  /**
+   * The block, searched with `watch`. Throws Unavailable if the block must be fetched again and `canAskNodes` is false.
+   */
+  async #searchAgain(watch: WatchState, block: WatchedBlock, canAskNodes: boolean): Promise<WatchedBlock> {
+    const { retained, header } = block;
+    // A search with another set was made before `forget`, possibly for another database: it must be repeated.
+    const isSameSet = block.watch.set === watch.set;
+    if (isSameSet && block.watch.version >= watch.version) return block;
+    if (retained.kind === 'bytes')
+      return { ...block, ...this.#search(block, retained.bytes, watch.set), header, watch };
+    if (isSameSet) {
+      const { wallets } = await this.#ledger.watched.changesSince(block.watch.version);
+      if (!wallets.some(({ address }) => retained.names.has(address))) return { ...block, watch };
     }
-    if (mayRead) return { ...(await block.readAgain(watch)), header };
-    const message = `block ${header.slot} must be read again: it names a wallet that was added while the block was read`;
+    if (canAskNodes) return { ...(await block.readAgain(watch)), header };
+    const message = `the block of slot ${header.slot} must be fetched again: it names a wallet that was added after the block was searched`;
     throw new DomainError('Unavailable', message);
   }
 
@@ -189,7 +200,7 @@ export class DepositMatcher {
 
   #rules(terms: TermsByAsset): Rules {
     const { ownerChangeAllowed } = this.#options;
-    return { ataOf: ataOrNone, asset: (asset) => terms.get(asset), ownerChangeAllowed };
+    return { ataOf: ataOrEmpty, asset: (asset) => terms.get(asset), ownerChangeAllowed };
   }
 
   async #terms(): Promise<TermsByAsset> {
@@ -199,17 +210,20 @@ export class DepositMatcher {
   }
 }
 
-/** The first blocks within `most` mentions of our wallets; the first block always. */
-function forOneCommit<Asked extends Searched>(searches: readonly Asked[], most: number): readonly Asked[] {
+/** The first searches with at most `maxMentions` mentions of candidates in total, and always the first search. */
+function fittingOneCommit<Result extends SearchResult>(
+  searches: readonly Result[],
+  maxMentions: number,
+): readonly Result[] {
   let mentions = 0;
   const end = searches.findIndex((search, index) => {
     mentions += mentionsOf(search);
-    return index > 0 && mentions > most;
+    return index > 0 && mentions > maxMentions;
   });
   return end < 0 ? searches : searches.slice(0, end);
 }
 
-function mentionsOf({ candidates, transactions }: Searched): number {
+function mentionsOf({ candidates, transactions }: SearchResult): number {
   const ours = new Set(candidates);
   const mentions = transactions.map(
     (transaction) => addressesOf(transaction).filter((address) => ours.has(address)).length,
@@ -226,8 +240,8 @@ function nestedRule(terms: TermsByAsset, wallets: readonly string[]): Pick<Ours,
   return { nestedIn: (owner) => owners.get(owner) };
 }
 
-/** Empty if there is none: a node may return anything as a mint. */
-function ataOrNone(wallet: string, mint: string, program: string): string {
+/** The associated token account; empty if none can be derived, because a node can return any address as a mint. */
+function ataOrEmpty(wallet: string, mint: string, program: string): string {
   try {
     return deriveAta(wallet, mint, program);
   } catch {
@@ -235,22 +249,28 @@ function ataOrNone(wallet: string, mint: string, program: string): string {
   }
 }
 
-async function find<Asked extends Searched>(
-  searches: readonly Asked[],
+async function addFindings<Result extends SearchResult>(
+  searches: readonly Result[],
   ledger: Ledger,
   rules: Rules,
-): Promise<readonly WithFinding<Asked>[]> {
-  const ours = await oursAmong(searches, ledger, rules);
+): Promise<readonly WithFinding<Result>[]> {
+  const ours = await ownWalletsAmong(searches, ledger, rules);
   return searches.map((search) => ({ ...search, finding: findingOf(search, ours) }));
 }
 
-async function oursAmong(searches: readonly Searched[], ledger: Ledger, rules: Rules): Promise<Ours> {
+async function ownWalletsAmong(
+  searches: readonly SearchResult[],
+  ledger: Ledger,
+  rules: Rules,
+): Promise<Ours> {
   const candidates = [...new Set(searches.flatMap((search) => search.candidates))];
   const kinds =
-    candidates.length === 0 ? new Map<string, WatchKind>() : await ledger.watched.among(candidates);
+    candidates.length === 0 ? new Map<string, WatchKind>() : await ledger.watched.watchKindsOf(candidates);
   const signatures = searches.flatMap(({ transactions }) => transactions.map(({ signature }) => signature));
   const attempts =
-    kinds.size === 0 ? new Map<string, RecordedSpend>() : await ledger.walletHistory.recordOf(signatures);
+    kinds.size === 0
+      ? new Map<string, RecordedSpend>()
+      : await ledger.walletHistory.attemptsBySignature(signatures);
   return {
     ...rules,
     kindOf: (address) => kinds.get(address),

@@ -8,8 +8,8 @@ import type { ScanStep } from './scanner.ts';
 /** Milliseconds between two reports of the same state. */
 export const REPORT_EVERY_MS = 2_000;
 
-const COMPARE =
-  'One of these hashes is false: compare both slots with another provider, and replace the nodes that return the false hash';
+const COMPARE_HINT =
+  'One of these hashes is false: compare the blocks of both slots with another provider, and replace the nodes that return the false hash';
 
 function describeParent({ child, nodes }: BrokenLink): string {
   const { slot, blockhash, parentSlot, previousBlockhash, height } = child;
@@ -28,22 +28,25 @@ export function reportOf(step: ScanStep): ScanReport {
     case 'gap': {
       const { from, to } = step.gap;
       const reason =
-        step.link.shown.length === 0
+        step.link.versions.length === 0
           ? `no node returns the blocks from slot ${from} to ${to}`
-          : `${describeParent(step.link)}; in slot ${to} nodes return another block (${describeVersions(step.link.shown)}). ${COMPARE}`;
+          : `${describeParent(step.link)}; in slot ${to} nodes return another block (${describeVersions(step.link.versions)}). ${COMPARE_HINT}`;
       return { state: 'gap', tip, reason };
     }
     case 'lost':
       return {
         state: 'stopped',
         tip,
-        reason: `the chain of the nodes does not contain block ${cursor.blockhash} of slot ${cursor.slot}, which the scan has committed: ${describeParent(step.link)}. ${COMPARE}`,
+        reason: `the chain of the nodes does not contain block ${cursor.blockhash} of slot ${cursor.slot}, which the scan has committed: ${describeParent(step.link)}. ${COMPARE_HINT}`,
       };
   }
 }
 
-/** Shows failed side tasks as a waiting scan, although blocks are still read. */
-export function withDefects(report: ScanReport, defects: ReadonlyMap<string, string>): ScanReport {
+/**
+ * Reports a failed side task as state `waiting`, although blocks are still read, so that a lasting failure raises an
+ * alert.
+ */
+export function withTaskFailures(report: ScanReport, defects: ReadonlyMap<string, string>): ScanReport {
   const [first] = defects;
   if (first === undefined || report.reason !== null) return report;
   return { state: 'waiting', tip: report.tip, reason: first.join(': ') };
@@ -54,7 +57,7 @@ export function slowReport(tip: bigint | null, waitedMs: number): ScanReport {
   return { state: 'waiting', tip, reason };
 }
 
-/** Finalized slot of a quorum, or null. An earlier tip would give a wrong lag. */
+/** The newest slot that a quorum has finalized. Null if nodes fail: a cached tip would give a wrong lag. */
 export function tipOrNull(pool: NodePool): Promise<bigint | null> {
   return finalizedTip(pool).catch(() => null);
 }

@@ -19,47 +19,46 @@ export interface ScannerDeps {
   readonly matcher: DepositMatcher;
   /** First slot of a new scan. Default: the newest finalized block. */
   readonly startSlot?: bigint | undefined;
-  /** Bytes of answers in memory per reader. Default 64 MiB for the tail, 16 MiB for a range. */
+  /** Maximum bytes of prefetched blocks per reader. Default: 64 MiB for the tail, 16 MiB for a range. */
   readonly budgetBytes?: number;
-  /** Milliseconds after which a slow read is reported, and a waiting scan raises an alert. Default 60,000. */
+  /** Time after which a slow read is reported, and a waiting scan raises an alert. Default 60,000. */
   readonly slowMs?: number;
 }
 
 export type BlockDeps = Pick<ScannerDeps, 'pool' | 'matcher'>;
 
-/** Result of one step. `lost`: the nodes' chain does not contain our cursor. */
+/** Result of one step; `blocks`: number of committed blocks. `lost`: the nodes' chain does not contain our cursor. */
 export type ScanStep = { readonly cursor: Cursor; readonly tip: bigint; readonly blocks: number } & (
   | { readonly state: 'continues' | 'idle' }
   | { readonly state: 'lost'; readonly link: BrokenLink }
   | { readonly state: 'gap'; readonly gap: ScanRange; readonly link: BrokenLink }
 );
 
-/** Blocks per read, and concurrent block requests. */
-const BATCH = 32;
-const AT_ONCE = 8;
+const BATCH_BLOCKS = 32;
+const MAX_CONCURRENT_REQUESTS = 8;
 const BUDGET_BYTES = 64 * 1024 * 1024;
 
-/** Moves the cursor over linked blocks. Each block is committed together with its findings. */
+/** Moves the cursor over linked blocks. Each block is committed together with its deposits, outflows and spends. */
 export class DepositScanner {
   readonly #deps: ScannerDeps;
   readonly #reader: ChainReader<WatchedBlock>;
 
-  /** Block requests are cancelled once `end` is aborted. */
-  constructor(deps: ScannerDeps, end?: AbortSignal) {
+  /** Block requests are cancelled as soon as `signal` is aborted. */
+  constructor(deps: ScannerDeps, signal?: AbortSignal) {
     this.#deps = deps;
-    this.#reader = openReader(deps, deps.budgetBytes ?? BUDGET_BYTES, end);
+    this.#reader = chainReader(deps, deps.budgetBytes ?? BUDGET_BYTES, signal);
   }
 
   /**
-   * Reads the blocks after the cursor and commits them. If another scanner was faster, the next step starts
-   * at its cursor. Throws ScanPaused, and like `NodePool.read`.
+   * Reads the blocks after the cursor and commits them. If another scanner has moved the cursor meanwhile, nothing is
+   * committed, and the next step starts at the new cursor. Throws ScanPaused, and as `NodePool.read` does.
    */
   async step(): Promise<ScanStep> {
     const { ledger, pool, matcher } = this.#deps;
     const cursor = await cursorOrStart(this.#deps);
     const tip = await finalizedTip(pool);
-    const reading = await this.#reader.after(cursor, tip);
-    if (reading.kind !== 'linked') return this.#still(cursor, tip, reading);
+    const reading = await this.#reader.readAfter(cursor, tip);
+    if (reading.kind !== 'linked') return this.#stepWithoutBlocks(cursor, tip, reading);
     const { result, blocks } = await matcher.commit(reading.blocks, (matched) =>
       ledger.scan.commit({ expected: cursor, ...matched }),
     );
@@ -72,7 +71,7 @@ export class DepositScanner {
     };
   }
 
-  async #still(
+  async #stepWithoutBlocks(
     cursor: Cursor,
     tip: bigint,
     reading: Exclude<ChainReading<WatchedBlock>, { kind: 'linked' }>,
@@ -87,33 +86,44 @@ export class DepositScanner {
   }
 }
 
-export function openReader(
+export function chainReader(
   deps: BlockDeps,
   budgetBytes: number,
-  end?: AbortSignal,
+  signal?: AbortSignal,
 ): ChainReader<WatchedBlock> {
-  return new ChainReader(deps.pool, openBlocks(deps), { batch: BATCH, atOnce: AT_ONCE, budgetBytes, end });
+  return new ChainReader(deps.pool, blockFetcher(deps), {
+    batchSize: BATCH_BLOCKS,
+    concurrency: MAX_CONCURRENT_REQUESTS,
+    budgetBytes,
+    signal,
+  });
 }
 
-/** Finalized blocks from any node, searched for all watched wallets. */
-export function openBlocks({ pool, matcher }: BlockDeps): FetchBlock<WatchedBlock> {
+/** Returns a function that fetches a finalized block from any node and searches it for all watched wallets. */
+export function blockFetcher({ pool, matcher }: BlockDeps): FetchBlock<WatchedBlock> {
   const read = async (
     slot: bigint,
     watch: WatchState,
-    end?: AbortSignal,
+    signal?: AbortSignal,
     expected?: ExpectedBlock,
   ): Promise<WatchedBlock> => {
     const block = await pool.read(
-      (node, over) => fetchBlock(node, slot, 'finalized', watch.set, expected, over),
-      end,
+      (node, nodeSignal) => fetchBlock(node, slot, 'finalized', watch.set, expected, nodeSignal),
+      signal,
     );
-    const { header, listed } = block;
-    return { ...block, watch, readAgain: (newer) => read(slot, newer, undefined, { ...header, listed }) };
+    const { header, signaturesHash } = block;
+    return {
+      ...block,
+      watch,
+      readAgain: (newer) => read(slot, newer, undefined, { ...header, signaturesHash }),
+    };
   };
-  return async (slot, end, expected) => read(slot, await matcher.watch(), end, expected);
+  return async (slot, signal, expected) => read(slot, await matcher.watch(), signal, expected);
 }
 
-/** The cursor; before the first block, the block before the scan's start. Throws ScanPaused. */
+/**
+ * The cursor. If there is none, the scan is started: the cursor is the block before its first block. Throws ScanPaused.
+ */
 export async function cursorOrStart({ ledger, pool, startSlot }: ScannerDeps): Promise<Cursor> {
   await ledger.scanPauses.assertNone();
   return (await ledger.scan.cursor()) ?? ledger.scan.start(await startBlock(pool, startSlot));

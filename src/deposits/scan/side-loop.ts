@@ -3,32 +3,33 @@ import { log } from '@temporalio/activity';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { haltAfter, isOperational } from './failure-alerts.ts';
 
-/** Current defects by step name. A step that succeeds removes its entry. */
+/** Messages of unexpected errors, by task name. A task that succeeds removes its entry. */
 export type Defects = Map<string, string>;
 
-/** Runs side tasks next to the scan. Their errors neither end nor delay it, but a turn ends only after all of them. */
+/**
+ * Runs side tasks in parallel to the scan. Their errors neither end nor delay the scan, but a turn waits for their end.
+ */
 export class SideTasks {
   readonly defects: Defects;
   readonly #ledger: Ledger;
   readonly #pollMs: number;
-  readonly #end: AbortSignal;
+  readonly #signal: AbortSignal;
 
-  constructor(ledger: Ledger, pollMs: number, defects: Defects, end: AbortSignal) {
+  constructor(ledger: Ledger, pollMs: number, defects: Defects, signal: AbortSignal) {
     this.#ledger = ledger;
     this.#pollMs = pollMs;
     this.defects = defects;
-    this.#end = end;
+    this.#signal = signal;
   }
 
-  /** Repeats the task, except while the scan is paused. */
+  /** Repeats the task until the turn ends, except while the scan is paused. */
   async repeat(name: string, work: () => Promise<unknown>): Promise<void> {
-    while (!this.#end.aborted) {
+    while (!this.#signal.aborted) {
       await this.runUnlessPaused(name, work);
-      await rest(this.#pollMs, this.#end);
+      await pause(this.#pollMs, this.#signal);
     }
   }
 
-  /** Runs the task unless the scan is paused. */
   runUnlessPaused(name: string, work: () => Promise<unknown>): Promise<void> {
     return this.run(name, async () => {
       await this.#ledger.scanPauses.assertNone();
@@ -36,12 +37,12 @@ export class SideTasks {
     });
   }
 
-  /** Runs the task once. A failure is left to the next round. */
+  /** Runs the task once and never throws. An unexpected error is logged and stored in `defects`. */
   async run(name: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
-      // At the end of a turn a step may return before it has done anything.
-      if (!this.#end.aborted) this.defects.delete(name);
+      // At the end of a turn a task can return before it has done anything, so that its defect must remain.
+      if (!this.#signal.aborted) this.defects.delete(name);
     } catch (error) {
       if (isOperational(error)) return;
       if (!this.defects.has(name)) log.error(`${name} failed`, { error });
@@ -50,28 +51,28 @@ export class SideTasks {
   }
 }
 
-export async function rest(ms: number, end: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal: end }).catch(() => undefined);
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
 }
 
-/** Awaits `work`. Until it settles, calls `tick` every `everyMs` with the time waited. */
-export async function meanwhile<T>(
+/** Awaits `work`. Until it settles, calls `tick` every `everyMs` with the time since the start. */
+export async function tickUntilSettled<T>(
   work: Promise<T>,
   everyMs: number,
   tick: (waitedMs: number) => Promise<void>,
 ): Promise<T> {
-  const over = new AbortController();
-  const ticking = (async () => {
+  const settled = new AbortController();
+  const ticks = (async () => {
     for (let waitedMs = everyMs; ; waitedMs += everyMs) {
-      await rest(everyMs, over.signal);
-      if (over.signal.aborted) return;
+      await pause(everyMs, settled.signal);
+      if (settled.signal.aborted) return;
       await tick(waitedMs);
     }
   })();
   try {
     return await work;
   } finally {
-    over.abort();
-    await ticking;
+    settled.abort();
+    await ticks;
   }
 }

@@ -4,40 +4,39 @@ import { withAbort } from '../../solana/rpc/with-abort.ts';
 import { DepositAnnouncer } from '../credits/announce.ts';
 import { DepositConfirmer } from '../credits/confirm.ts';
 import { haltAfter, isOperational, ScanAlarms, STALLED_MS } from './failure-alerts.ts';
-import { REPORT_EVERY_MS, reportOf, slowReport, tipOrNull, withDefects } from './report.ts';
+import { REPORT_EVERY_MS, reportOf, slowReport, tipOrNull, withTaskFailures } from './report.ts';
 import { DepositScanner, type ScannerDeps } from './scanner.ts';
-import { type Defects, meanwhile, rest, SideTasks } from './side-loop.ts';
+import { type Defects, pause, SideTasks, tickUntilSettled } from './side-loop.ts';
 
 export interface DepositScanDeps extends ScannerDeps {
-  /** Milliseconds between two checks for a new block. Default 400. */
+  /** Time between two checks for a new block. Default 400. */
   readonly pollMs?: number;
-  /** Milliseconds between two tries while the scan is blocked. Default 2,000. */
+  /** Time between two attempts while the scan is blocked. Default 2,000. */
   readonly waitMs?: number;
   /** True to announce deposits in confirmed blocks. Default false. */
   readonly announces?: boolean;
-  /** Slots behind the cursor whose headers are kept. Default: see {@link KeptBlocks}. */
-  readonly keptSlots?: bigint;
-  /** Aborted at shutdown: other processes then continue the scan at once. */
-  readonly stop?: AbortSignal;
+  /** Number of slots below the cursor whose headers are retained. Default: see `KeptBlocks`. */
+  readonly retainedSlots?: bigint;
+  /** Abort it at shutdown, so that the activity ends and another process continues the scan. */
+  readonly shutdownSignal?: AbortSignal;
 }
 
 const POLL_MS = 400;
 const WAIT_MS = 2_000;
 
 export function createDepositScan(deps: DepositScanDeps) {
-  // Kept across turns, because a defect must last longer than one turn before it raises an alert.
+  // Shared by all turns, because a defect raises an alert only if it lasts longer than one turn.
   const defects: Defects = new Map();
   const { pollMs = POLL_MS } = deps;
   const confirmer = new DepositConfirmer(deps);
   return {
     /**
-     * Follows the chain for `seconds`: moves the cursor, confirms deposits, prunes old headers.
-     * Returns the last status; null if the database does not answer then. A blocked scan reports its reason and
-     * retries. A paused scan only reports the chain's tip. Several may run at once, because each block is committed
-     * once.
+     * Follows the chain for `seconds`: moves the cursor, confirms deposits, prunes old headers. Returns the last
+     * status; null if the database does not return it. A blocked scan reports its reason and retries. Several workers
+     * can run this activity at the same time, because each block is committed only once.
      */
     async scanTail({ seconds }: TailOrder): Promise<ScanStatus | null> {
-      const abandons = [cancellationSignal(), deps.stop];
+      const abortSignals = [cancellationSignal(), deps.shutdownSignal];
       const scan = async (turnEnd: AbortSignal, abandoned: AbortSignal): Promise<void> => {
         const tasks = new SideTasks(deps.ledger, pollMs, defects, turnEnd);
         const announcer = new DepositAnnouncer(deps);
@@ -45,48 +44,51 @@ export function createDepositScan(deps: DepositScanDeps) {
           follow({ deps, tasks, turnEnd, abandoned }),
           tasks.repeat('confirming deposits', () => confirmer.confirm(turnEnd)),
           tasks.runUnlessPaused('pruning headers', () =>
-            deps.ledger.keptBlocks.prune({ keptSlots: deps.keptSlots }),
+            deps.ledger.blockHeaders.prune({ retainedSlots: deps.retainedSlots }),
           ),
           ...(deps.announces === true
             ? [tasks.repeat('announcing deposits', () => announcer.announce(turnEnd))]
             : []),
         ]);
       };
-      const turn = (turnEnd: AbortSignal) => withAbort((abandoned) => scan(turnEnd, abandoned), ...abandons);
-      await withAbort(turn, AbortSignal.timeout(seconds * 1_000), ...abandons);
+      const turn = (turnEnd: AbortSignal) =>
+        withAbort((abandoned) => scan(turnEnd, abandoned), ...abortSignals);
+      await withAbort(turn, AbortSignal.timeout(seconds * 1_000), ...abortSignals);
       return deps.ledger.scanStatus.read().catch(() => null);
     },
   };
 }
 
-interface Scanning {
+interface TurnContext {
   readonly deps: DepositScanDeps;
   readonly tasks: SideTasks;
   readonly turnEnd: AbortSignal;
-  /** Aborted once blocks are no longer needed. At the end of a turn the current block is still read. */
+  /**
+   * Aborted on cancellation and shutdown: running reads are given up. At the end of a turn the current step completes.
+   */
   readonly abandoned: AbortSignal;
 }
 
-async function follow(scanning: Scanning): Promise<void> {
-  const { deps, tasks, turnEnd, abandoned } = scanning;
+async function follow(context: TurnContext): Promise<void> {
+  const { deps, tasks, turnEnd, abandoned } = context;
   const { slowMs = STALLED_MS, pollMs = POLL_MS, waitMs = WAIT_MS } = deps;
   const scanner = new DepositScanner(deps, abandoned);
   const reporter = new StatusReporter(deps, tasks);
   while (!turnEnd.aborted) {
-    const step = attempt(scanning, scanner);
-    const reached = await meanwhile(step, Math.min(slowMs, REPORT_EVERY_MS), (waitedMs) =>
+    const step = tryStep(context, scanner);
+    const outcome = await tickUntilSettled(step, Math.min(slowMs, REPORT_EVERY_MS), (waitedMs) =>
       reporter.noteWaiting(waitedMs, slowMs),
     );
-    if (reached === null) return;
-    const report = withDefects(reached.report, tasks.defects);
-    await reporter.note(report);
-    if (reached.blocks === 0) await rest(report.state === 'tail' ? pollMs : waitMs, turnEnd);
+    if (outcome === null) return;
+    const report = withTaskFailures(outcome.report, tasks.defects);
+    await reporter.update(report);
+    if (outcome.blocks === 0) await pause(report.state === 'tail' ? pollMs : waitMs, turnEnd);
   }
 }
 
-/** Null once blocks are no longer needed. */
-async function attempt(
-  { deps, abandoned }: Scanning,
+/** Runs one step. Null if the step failed after `abandoned` was aborted. */
+async function tryStep(
+  { deps, abandoned }: TurnContext,
   scanner: DepositScanner,
 ): Promise<{ readonly report: ScanReport; readonly blocks: number } | null> {
   try {
@@ -94,12 +96,12 @@ async function attempt(
     return { report: reportOf(step), blocks: step.blocks };
   } catch (error) {
     if (abandoned.aborted) return null;
-    if (!isOperational(error)) log.error('a step of the scan failed', { error });
+    if (!isOperational(error)) log.error('a step of the deposit scan failed', { error });
     return { report: { ...haltAfter(error), tip: await tipOrNull(deps.pool) }, blocks: 0 };
   }
 }
 
-/** Stores the reports of one turn: a change of state at once, else one at intervals. Keeps the alerts too. */
+/** Stores the reports of one turn: a new state immediately, others at intervals. Updates the alerts too. */
 class StatusReporter {
   readonly #deps: DepositScanDeps;
   readonly #tasks: SideTasks;
@@ -113,22 +115,22 @@ class StatusReporter {
     this.#alarms = new ScanAlarms(deps.ledger, deps.slowMs);
   }
 
-  /** `haltedMs`: how long a standstill has lasted by now. */
-  async note(report: ScanReport, haltedMs = 0): Promise<void> {
+  /** `haltedMs`: how long the scan has made no progress before this report. */
+  async update(report: ScanReport, haltedMs = 0): Promise<void> {
     const isNew = report.state !== this.#last?.state;
     this.#last = report;
     if (!isNew && performance.now() - this.#storedAt < REPORT_EVERY_MS) return;
     this.#storedAt = performance.now();
     await this.#tasks.run('keeping alerts', async () =>
-      this.#alarms.note(await this.#deps.ledger.scanStatus.report(report, haltedMs)),
+      this.#alarms.update(await this.#deps.ledger.scanStatus.report(report, haltedMs)),
     );
   }
 
-  /** A step has not ended yet. */
+  /** Reports that the current step has not ended after `waitedMs`. */
   async noteWaiting(waitedMs: number, slowMs: number): Promise<void> {
     const last = this.#last;
-    if (waitedMs >= slowMs) return this.note(slowReport(last?.tip ?? null, waitedMs), waitedMs);
-    if (last !== null) return this.note(last);
-    await this.#tasks.run('keeping alerts', () => this.#deps.ledger.scanStatus.touch(false));
+    if (waitedMs >= slowMs) return this.update(slowReport(last?.tip ?? null, waitedMs), waitedMs);
+    if (last !== null) return this.update(last);
+    await this.#tasks.run('keeping alerts', () => this.#deps.ledger.scanStatus.recordActivity(false));
   }
 }

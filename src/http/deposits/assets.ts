@@ -27,7 +27,7 @@ const AssetBody = z
   .object({
     asset: text('`SOL` or the address of a mint'),
     program: textOrNull('Token program of the mint; null for SOL'),
-    decimals: z.int().describe('Number of decimals'),
+    decimals: z.int().describe('Number of decimals of the asset'),
     extensions: z.array(z.string()).readonly().describe('Names of the Token-2022 extensions of the mint'),
     freezeAuthority: textOrNull(
       'Address that can freeze every token account of the mint, including deposit accounts; null if the mint has none',
@@ -36,10 +36,13 @@ const AssetBody = z
       'Address that can transfer or burn the tokens of every holder, including deposit accounts; null if the mint has none',
     ),
     minimumDeposit: u64.describe(
-      'Minimum in base units. A smaller deposit is recorded as `below_minimum` and not credited',
+      'Minimum deposit in base units. A smaller deposit is recorded as `not_credited` with the reason `below_minimum`',
     ),
     depositsOn: z.boolean().describe('Whether deposits are credited'),
-    warnings: z.array(WarningBody).readonly().describe('Powers that the mint gives to its issuer'),
+    warnings: z
+      .array(WarningBody)
+      .readonly()
+      .describe('Warnings about powers that the mint gives to its issuer'),
   })
   .meta({ id: 'Asset' });
 
@@ -54,7 +57,7 @@ const ChangeBody = z
       .meta({ pattern: amountPattern })
       .optional()
       .describe(
-        'Minimum in base units. Default for a new asset: 1 for a token; for SOL the rent-exempt minimum',
+        'Minimum deposit in base units. Default for a new asset: 1 for a token; for SOL the rent-exempt minimum',
       ),
     depositsOn: z
       .boolean()
@@ -77,7 +80,7 @@ export function assetRoutes(app: FastifyInstance, deps: AssetDeps): void {
     tags,
     summary: 'List assets',
     response: AssetsBody,
-    handler: async () => ({ assets: (await listed(deps)).map(withWarnings) }),
+    handler: async () => ({ assets: (await listAssets(deps)).map(withWarnings) }),
   });
   route(app, 'GET', '/v1/assets/:mint', {
     operationId: 'getAsset',
@@ -85,36 +88,36 @@ export function assetRoutes(app: FastifyInstance, deps: AssetDeps): void {
     summary: 'Get an asset',
     params,
     response: AssetBody,
-    handler: async ({ params: { mint } }) => withWarnings(await get(deps, mint)),
+    handler: async ({ params: { mint } }) => withWarnings(await getAsset(deps, mint)),
   });
   route(app, 'PUT', '/v1/assets/:mint', {
     operationId: 'putAsset',
     tags,
     summary: 'Create or update an asset',
     description:
-      'Program, decimals, extensions, freeze authority and permanent delegate are read from the chain. A field that is absent keeps its value. 409 `AssetRejected`: the chain has no such mint, or its deposits would not be safe.',
+      'Program, decimals, extensions, freeze authority and permanent delegate are read from the chain. A field that is absent keeps its value. 409 `AssetRejected`: the chain has no such mint, or deposits of the token would not be safe.',
     params,
     body: ChangeBody,
     response: AssetBody,
-    handler: async ({ params: { mint }, body }) => withWarnings(await put(deps, mint, body)),
+    handler: async ({ params: { mint }, body }) => withWarnings(await putAsset(deps, mint, body)),
   });
 }
 
-async function listed(deps: AssetDeps): Promise<readonly NewAsset[]> {
+async function listAssets(deps: AssetDeps): Promise<readonly NewAsset[]> {
   const rows = await deps.ledger.assets.list();
-  return rows.some(({ asset }) => asset === SOL) ? rows : [(await readAsset(deps, SOL)).fresh, ...rows];
+  return rows.some(({ asset }) => asset === SOL) ? rows : [(await readAsset(deps, SOL)).chainAsset, ...rows];
 }
 
 /** @throws DomainError NotFound */
-async function get(deps: AssetDeps, asset: string): Promise<NewAsset> {
+async function getAsset(deps: AssetDeps, asset: string): Promise<NewAsset> {
   const row = await deps.ledger.assets.get(asset);
   if (row !== undefined) return row;
-  if (asset === SOL) return (await readAsset(deps, SOL)).fresh;
-  throw new DomainError('NotFound', `${asset} is not among the assets`);
+  if (asset === SOL) return (await readAsset(deps, SOL)).chainAsset;
+  throw new DomainError('NotFound', `asset ${asset} is not listed`);
 }
 
 /** @throws DomainError AssetRejected, InvalidRequest, NoHealthyNode */
-async function put(
+async function putAsset(
   deps: AssetDeps,
   asset: string,
   { minimumDeposit, depositsOn, acceptTransferHook }: z.output<typeof ChangeBody>,
@@ -125,37 +128,44 @@ async function put(
       : { minimumDeposit: parseAmount(minimumDeposit, 'minimumDeposit') }),
     ...(depositsOn === undefined ? {} : { depositsOn }),
   };
-  const { fresh, hookProgram } = await readAsset(deps, asset);
-  const unpaid = acceptTransferHook === true ? null : unpaidHook(hookProgram, deps.tokenPolicy);
+  const { chainAsset, hookProgram } = await readAsset(deps, asset);
+  const hookRefusal = acceptTransferHook === true ? null : refusalOfHook(hookProgram, deps.tokenPolicy);
   const limits = {
-    leastDeposit: fresh.minimumDeposit,
-    immovable: refusedExtension(fresh, deps.tokenPolicy)?.message ?? unpaid,
+    leastDeposit: chainAsset.minimumDeposit,
+    immovable: refusedExtension(chainAsset, deps.tokenPolicy)?.message ?? hookRefusal,
   };
-  return deps.ledger.assets.put(fresh, (current) => changeTerms(current, change, limits));
+  return deps.ledger.assets.put(chainAsset, (current) => changeTerms(current, change, limits));
 }
 
-/** The asset as the chain describes it, with default terms, and the program of its transfer hook; null without one. */
+/** Reads the asset from the chain, with default terms. `hookProgram`: its transfer hook; null if the mint has none. */
 async function readAsset(
   { chain = noChain }: AssetDeps,
   asset: string,
-): Promise<{ readonly fresh: NewAsset; readonly hookProgram: string | null }> {
-  const opened = await chain();
+): Promise<{ readonly chainAsset: NewAsset; readonly hookProgram: string | null }> {
+  const solana = await chain();
   if (asset === SOL) {
-    const sol = untouchedSol(await opened.rentMinimum(0));
-    return { fresh: { ...sol, extensions: [] }, hookProgram: null };
+    const sol = untouchedSol(await solana.rentMinimum(0));
+    return { chainAsset: { ...sol, extensions: [] }, hookProgram: null };
   }
-  const { hookProgram, ...mint } = await agreedMint(opened.pool, asset);
+  const { hookProgram, ...mint } = await agreedMint(solana.pool, asset);
   const { program, decimals, extensions, freezeAuthority, permanentDelegate } = mint;
-  const fresh = untouchedToken({ asset, program, decimals, extensions, freezeAuthority, permanentDelegate });
-  return { fresh, hookProgram };
+  const chainAsset = untouchedToken({
+    asset,
+    program,
+    decimals,
+    extensions,
+    freezeAuthority,
+    permanentDelegate,
+  });
+  return { chainAsset, hookProgram };
 }
 
-/** Why deposits of a token with this hook are refused: they could not be withdrawn. Null if withdrawals are allowed. */
-function unpaidHook(hookProgram: string | null, policy: TokenPolicy = {}): string | null {
+/** Why deposits of a token with this hook are refused; null if they could be withdrawn. */
+function refusalOfHook(hookProgram: string | null, policy: TokenPolicy = {}): string | null {
   if (hookProgram === null || allowsHooks(policy)) return null;
   return (
     `the token calls program ${hookProgram} in every transfer, and SLUICE_TOKEN_POLICY refuses withdrawals of such a token: ` +
-    'set transferHook=allow, or list it with acceptTransferHook, or with deposits off'
+    'set transferHook=allow in SLUICE_TOKEN_POLICY, or list the token with acceptTransferHook or with deposits off'
   );
 }
 

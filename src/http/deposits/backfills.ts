@@ -6,11 +6,11 @@ import { BACKFILL_STATES } from '../../domain/backfill.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { type BackfillRow, type BackfillSubject, orderOf } from '../../ledger/scan/backfills.ts';
+import { type BackfillRow, type BackfillSubject, commandOf } from '../../ledger/scan/backfills.ts';
 import { startBackfill } from '../../platform/temporal/starts.ts';
 import { listRoute, mapRows, route } from '../route.ts';
 import { addressParam, inOrder, position, reason, text, textOrNull, time, u64 } from '../schemas.ts';
-import { refuseAsRecorded } from '../temporal-errors.ts';
+import { onStartFailure } from '../temporal-errors.ts';
 
 interface BackfillDeps {
   readonly ledger: Ledger;
@@ -22,10 +22,10 @@ const DifferenceBody = z
   .object({
     signature: text('Signature of the transaction in base58'),
     slot: u64.describe('Slot of the block'),
-    account: text('The wallet for SOL, else a token account'),
+    account: text('Account of the deposit: the wallet for SOL, or else a token account'),
     asset: text('`SOL` or the address of a mint'),
-    chain: u64.nullable().describe('Base units that arrived on chain; null if none did'),
-    record: u64.nullable().describe('Base units in the database; null if it had no such deposit'),
+    chain: u64.nullable().describe('Base units that the account received on chain; null if it received none'),
+    record: u64.nullable().describe('Base units in the database; null if the database had no such deposit'),
     repaired: z.boolean().describe('Whether the audit corrected the database'),
   })
   .meta({ id: 'AuditDifference' }) satisfies z.ZodType<AuditDifference>;
@@ -44,25 +44,28 @@ const ReportBody = z
   .meta({ id: 'AuditReport' }) satisfies z.ZodType<AuditReport>;
 
 const rangeFields = {
-  from: position.describe('First slot'),
-  to: position.describe('Last slot; the scan must have passed it'),
+  from: position.describe('First slot of the range'),
+  to: position.describe('Last slot of the range; the scan must have passed it'),
   reason,
 };
 
-/** A range of slots, both ends inclusive, and a reason. */
 export const RangeBody = z.strictObject(rangeFields).transform(inOrder);
 
-const OrderBody = z
+const RequestBody = z
   .strictObject({
     ...rangeFields,
     address: addressParam
       .nullable()
       .default(null)
-      .describe('Address of a watched wallet, to read its history; null: all wallets, by the blocks'),
+      .describe(
+        'Address of a watched wallet whose history is read; null to read the blocks again for all wallets',
+      ),
     repair: z
       .boolean()
       .optional()
-      .describe('With an address: whether missing deposits are recorded; default false. Blocks: always true'),
+      .describe(
+        'Whether missing deposits are recorded. Default: false with an address; without an address always true',
+      ),
   })
   .refine(({ address, repair }) => address !== null || repair !== false, {
     path: ['repair'],
@@ -74,9 +77,11 @@ const OrderBody = z
 export const BackfillBody = z
   .object({
     id: u64.describe('Number of the backfill'),
-    address: textOrNull('Address whose history is read; null: all wallets, by the blocks'),
-    from: u64.describe('First slot'),
-    to: u64.describe('Last slot'),
+    address: textOrNull(
+      'Address of the wallet whose history is read; null if the blocks are read again for all wallets',
+    ),
+    from: u64.describe('First slot of the range'),
+    to: u64.describe('Last slot of the range'),
     repair: z.boolean().describe('Whether missing deposits are recorded'),
     actor: text('Name of the API key or operator that requested the backfill'),
     reason: text('Reason for the backfill'),
@@ -89,21 +94,29 @@ export const BackfillBody = z
       .nullable()
       .describe('Slot up to which blocks are read, apart from gaps; null before the first block'),
     blocks: count.describe('Number of blocks read'),
-    found: count.describe('Number of deposits found that differ from the database'),
+    found: count.describe('Number of deposits on chain that differed from the database'),
     unread: z
-      .array(z.object({ from: u64.describe('First slot'), to: u64.describe('Last slot') }))
+      .array(
+        z.object({
+          from: u64.describe('First slot of the range'),
+          to: u64.describe('Last slot of the range'),
+        }),
+      )
       .readonly()
-      .describe('Slots of closed gaps whose blocks no node returned; empty until they were tried'),
-    report: ReportBody.nullable().describe('Result for an address; null until the backfill has ended'),
-    trouble: textOrNull('Why the last try failed; null if it did not'),
-    begunAt: time.describe('Time of the request'),
+      .describe(
+        'Slot ranges of closed gaps whose blocks no node returned; empty until the backfill has tried to read these gaps',
+      ),
+    report: ReportBody.nullable().describe(
+      'Result of the audit of an address; null for a backfill of blocks, and until the backfill has ended',
+    ),
+    trouble: textOrNull('Why the last try of the backfill failed; null if it did not fail'),
+    begunAt: time.describe('Time at which the backfill was requested'),
     endedAt: time.nullable().describe('Time at which the backfill ended; null until then'),
   })
   .meta({ id: 'Backfill' });
 
 const tags = ['operations'];
 
-/** Routes of `/v1/backfills`. The name of the API key is stored with each backfill. */
 export function backfillRoutes(app: FastifyInstance, deps: BackfillDeps): void {
   const { backfills } = deps.ledger;
   route(app, 'POST', '/v1/backfills', {
@@ -111,8 +124,8 @@ export function backfillRoutes(app: FastifyInstance, deps: BackfillDeps): void {
     tags,
     summary: 'Read blocks or the history of an address again',
     description:
-      'Reads the slots between `from` and `to` again, both included, in either order. Missing deposits are added; no deposit is removed. With `address`, the transactions of that wallet on chain are compared with its recorded deposits. If the same backfill is running, the response describes that one. 409 `SlotsNotRecorded`: the database does not hold all of these slots. Its `detail` names the first or the last slot that it holds.',
-    body: OrderBody,
+      'Reads the slots between `from` and `to` again, both included, in either order. Missing deposits are added; no deposit is removed. With `address`, the transactions of that wallet on chain are compared with its recorded deposits. If the same backfill is running, the response describes that one. 409 `SlotsNotRecorded`: the database does not have all of these slots; the `detail` of the problem names the first or the last slot that it has.',
+    body: RequestBody,
     response: BackfillBody,
     handler: async ({ caller: actor, body }) => presentBackfill(await begin(deps, { ...body, actor })),
   });
@@ -120,8 +133,8 @@ export function backfillRoutes(app: FastifyInstance, deps: BackfillDeps): void {
     operationId: 'listBackfills',
     tags,
     summary: 'List backfills, newest first',
-    page: 'BackfillPage',
-    name: 'backfills',
+    pageId: 'BackfillPage',
+    itemsField: 'backfills',
     item: BackfillBody,
     filter: {},
     find: async (request) => mapRows(await backfills.list(request), presentBackfill),
@@ -139,13 +152,13 @@ export function backfillRoutes(app: FastifyInstance, deps: BackfillDeps): void {
 /** @throws DomainError NotFound for an address that is not watched; SlotsNotRecorded; Unavailable */
 async function begin(
   { ledger, temporal }: BackfillDeps,
-  order: BackfillSubject & OperatorNote,
+  request: BackfillSubject & OperatorNote,
 ): Promise<BackfillRow> {
-  const { address = null } = order;
-  if (address !== null && !(await ledger.watched.among([address])).has(address))
+  const { address = null } = request;
+  if (address !== null && !(await ledger.watched.watchKindsOf([address])).has(address))
     throw new DomainError('NotFound', `${address} is not a watched wallet`, { address });
-  const row = await ledger.backfills.begin(order);
-  await startBackfill(temporal, orderOf(row)).catch(refuseAsRecorded('the backfill'));
+  const row = await ledger.backfills.begin(request);
+  await startBackfill(temporal, commandOf(row)).catch(onStartFailure('the backfill'));
   return row;
 }
 

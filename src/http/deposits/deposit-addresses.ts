@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import {
   checkManifest,
-  MANIFEST_ENTRIES,
+  MAX_MANIFEST_ENTRIES,
   type ManifestTrust,
 } from '../../deposits/addresses/address-manifest.ts';
 import { DEPOSIT_ADDRESS_STATES } from '../../domain/deposit.ts';
@@ -24,53 +24,61 @@ export interface AddressRules extends Pick<ManifestTrust, 'manifestKey'> {
 
 export interface DepositAddressDeps extends ChainDeps {
   readonly explorer: Pick<ExplorerSettings, 'cluster'>;
-  /** Default: manifests of any key, but none on mainnet; low below 100. */
+  /** Default: manifests with any key, except on mainnet, which then refuses all; alert below 100 free addresses. */
   readonly addresses?: AddressRules;
 }
 
 const tags = ['deposits'];
 const LOW_WATER = 100;
-const TIP_SHARED_MS = 1_000;
+const TIP_TTL_MS = 1_000;
 /** Maximum size of a manifest entry in indented JSON, with a margin. */
-const ENTRY_BYTES = 160;
+const MAX_ENTRY_BYTES = 160;
 
 const AddressBody = z
   .object({
     address: text('Address of the wallet in base58'),
-    path: text('Derivation path of its key, for the system that holds the keys'),
+    path: text('Derivation path of the private key, for the system that holds the keys'),
     state: z
       .enum(DEPOSIT_ADDRESS_STATES)
       .describe('State of the address; only a `free` address can be assigned'),
-    userRef: textOrNull('Your id of its user; null until it is assigned'),
+    userRef: textOrNull('Your id for the user of the address; null until the address is assigned'),
     since: u64
       .nullable()
       .describe(
-        'Slot from which the address was audited before it became free; null if it was new when imported',
+        'First slot of the audit that the address needs before it becomes `free`; null if the address was imported without `since`',
       ),
-    createdAt: time.describe('Time of the import'),
-    assignedAt: time.nullable().describe('Time of the assignment; null until then'),
-    warnings: z.array(WarningBody).readonly().describe('Conditions that need attention but block nothing'),
+    createdAt: time.describe('Time at which the address was imported'),
+    assignedAt: time
+      .nullable()
+      .describe('Time at which the address was assigned to its user; null until then'),
+    warnings: z
+      .array(WarningBody)
+      .readonly()
+      .describe('Conditions that need attention, although the request has succeeded'),
   })
   .meta({ id: 'DepositAddress' });
 
 const ManifestBody = z
   .strictObject({
-    version: z.literal(1).describe('Version of the format'),
+    version: z.literal(1).describe('Version of the manifest format'),
     publicKey: z
       .string()
       .max(44)
-      .describe('Public key of the signer in base58. This key signs only manifests'),
+      .describe('Public key of the signer of the manifest in base58. This key signs only manifests'),
     entries: z
       .array(
         z.strictObject({
-          path: z.string().max(128).describe('Derivation path of its key'),
+          path: z.string().max(128).describe('Derivation path of the private key'),
           address: z.string().max(44).describe('Address of the wallet in base58'),
         }),
       )
-      .max(MANIFEST_ENTRIES)
+      .max(MAX_MANIFEST_ENTRIES)
       .readonly()
       .describe('Wallets, each listed once'),
-    signature: z.string().max(88).describe('Ed25519 signature over version, key and entries, in base58'),
+    signature: z
+      .string()
+      .max(88)
+      .describe('Ed25519 signature over `version`, `publicKey` and `entries`, in base58'),
   })
   .meta({
     id: 'AddressManifest',
@@ -81,8 +89,15 @@ const ImportedBody = z
   .object({
     imported: z.int().describe('Number of new addresses'),
     known: z.int().describe('Number of addresses that were imported before'),
-    free: z.int().describe('Number of free addresses; counted up to 10,000'),
-    warnings: z.array(WarningBody).readonly().describe('Conditions that need attention but block nothing'),
+    free: z
+      .int()
+      .describe(
+        'Number of free addresses. Counted only up to 10,000, or up to SLUICE_ADDRESS_LOW_WATER if that is higher',
+      ),
+    warnings: z
+      .array(WarningBody)
+      .readonly()
+      .describe('Conditions that need attention, although the request has succeeded'),
   })
   .meta({ id: 'AddressImport' });
 
@@ -96,10 +111,10 @@ export function depositAddressRoutes(app: FastifyInstance, deps: DepositAddressD
 /** Returns the newest slot that a quorum of nodes has finalized. */
 type FinalTip = () => Promise<bigint>;
 
-/** The slot is cached for a second because many users may register at once. Null if the API has no nodes. */
+/** Caches the slot for a second, because many users can register at the same time. Null if the API has no nodes. */
 function finalTipOf({ chain }: ChainDeps): FinalTip | null {
   if (chain === undefined) return null;
-  const cache = new TtlCache<bigint>(TIP_SHARED_MS);
+  const cache = new TtlCache<bigint>(TIP_TTL_MS);
   return () => cache.get('', async () => finalizedTip((await chain()).pool));
 }
 
@@ -120,12 +135,12 @@ function importRoute(app: FastifyInstance, pool: AddressPool, deps: DepositAddre
   const { chain = noChain, addresses, explorer } = deps;
   const trust = { manifestKey: addresses?.manifestKey, cluster: explorer.cluster };
   route(app, 'POST', '/v1/deposit-addresses/import', {
-    bodyLimit: MANIFEST_ENTRIES * ENTRY_BYTES,
+    bodyLimit: MAX_MANIFEST_ENTRIES * MAX_ENTRY_BYTES,
     operationId: 'importDepositAddresses',
     tags,
     summary: 'Import the addresses of a signed manifest',
     description:
-      'The scan watches the addresses from now on. Pass `since` if they may have received payments before.',
+      'The scan watches the addresses from this request on. Pass `since` if an address may have received a payment earlier: the addresses are then audited before they can be assigned.',
     body: z.strictObject({
       manifest: ManifestBody,
       since: position
@@ -135,7 +150,7 @@ function importRoute(app: FastifyInstance, pool: AddressPool, deps: DepositAddre
     response: ImportedBody,
     handler: async ({ body: { manifest, since = null } }) => {
       await checkManifest(manifest, trust);
-      // Confirmed, not finalized: payments in blocks that are not finalized yet also precede the import.
+      // The confirmed tip, because payments in blocks that are not finalized yet also precede the import.
       const tip = since === null ? null : assertPast(since, await confirmedTip((await chain()).pool));
       const { low, ...counts } = await pool.import(manifest.entries, since, { tip });
       return { ...counts, warnings: low === null ? [] : [{ code: low.kind, message: low.message }] };
@@ -150,7 +165,9 @@ function importRoute(app: FastifyInstance, pool: AddressPool, deps: DepositAddre
  */
 function assertPast(since: bigint, newest: bigint): bigint {
   if (since <= newest) return newest;
-  throw new DomainError('SlotsNotRecorded', `since: the newest slot is ${newest}`, { field: 'since' });
+  throw new DomainError('SlotsNotRecorded', `since is in the future: the newest slot is ${newest}`, {
+    field: 'since',
+  });
 }
 
 function readRoutes(app: FastifyInstance, deps: DepositAddressDeps): void {

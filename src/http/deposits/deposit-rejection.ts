@@ -7,8 +7,8 @@ import { type ChainDeps, noChain } from '../no-chain.ts';
 /**
  * Drops the deposit with this public id if a quorum of nodes denies it now. Idempotent.
  *
- * Returns the dropped deposit. Throws NotFound if it is not waiting, NotRejectable if no quorum denies it,
- * Unavailable or NoHealthyNode if the nodes cannot be asked.
+ * Returns the dropped deposit. Throws NotFound if the deposit does not wait for a quorum, NotRejectable if no
+ * quorum denies it, Unavailable or NoHealthyNode if the nodes cannot be asked.
  */
 export async function rejectDeposit(
   { ledger, chain = noChain }: ChainDeps,
@@ -21,9 +21,10 @@ export async function rejectDeposit(
   if (row.state === 'dropped') return row;
   const { pool } = await chain();
   const deniedBy = await denyingNodes(pool, row);
-  // A URL that now leads to another cluster would deny every deposit.
+  // Nodes of another cluster would deny every deposit, so check that the URLs still lead to this one.
   await pool.confirmCluster();
   if (deniedBy.length >= pool.quorum) return ledger.rejections.reject({ row, deniedBy, ...note });
-  const denial = deniedBy.length === 0 ? 'no node denies' : `only ${deniedBy.join(', ')} denies`;
-  throw new DomainError('NotRejectable', `${denial} it now; ${pool.quorum} are needed`, { id, deniedBy });
+  const denial = deniedBy.length === 0 ? 'no node denies' : `not enough nodes (${deniedBy.join(', ')}) deny`;
+  const message = `${denial} deposit ${id} now; ${pool.quorum} nodes must deny it`;
+  throw new DomainError('NotRejectable', message, { id, deniedBy });
 }

@@ -38,19 +38,19 @@ const DepositBody = z
       'Hash of the block; null if no node has the block and only the transaction is known',
     ),
     blockTime: time.nullable().describe('Time of the block as the nodes report it; null if unknown'),
-    account: text('Account that received the deposit: the wallet for SOL, else its token account'),
-    wallet: text('Deposit address'),
+    account: text('Account that received the deposit: the wallet for SOL, or else a token account'),
+    wallet: text('Deposit address that received the deposit'),
     userRef: textOrNull(
-      'Your id of the user who had the address when the deposit arrived; null if it had no user',
+      'Your id for the user to whom the address was assigned when the deposit arrived; null if it was not assigned',
     ),
     asset: text('`SOL` or the address of a mint'),
-    amount: u64.describe('Base units received'),
+    amount: u64.describe('Received amount in base units'),
     state: State.describe('State of the deposit. Book a deposit only when it is `final`'),
     reason: z
       .enum(NOT_CREDITED_REASONS)
       .nullable()
       .describe(
-        'Why the deposit is not credited. For a pending deposit: why it will not be credited, as reported by one node. Else null',
+        'Why the deposit is not credited. For a pending deposit: why it will not be credited if a quorum agrees with the node that reported it. Else null',
       ),
     explorerUrl: text('URL of the transaction in a block explorer'),
   })
@@ -59,10 +59,10 @@ const DepositBody = z
 
 const EventBody = z
   .object({
-    sequence: u64.describe('Number of the event, from 1, in the order in which events became visible'),
+    sequence: u64.describe('Number of the event, starting at 1, in the order in which events became visible'),
     kind: State.describe('State that the deposit entered'),
     at: time.describe('Time of the event'),
-    deposit: DepositBody.describe('The deposit at the time of the event'),
+    deposit: DepositBody.describe('State of the deposit at the time of the event'),
   })
   .readonly()
   .meta({ id: 'DepositEvent' });
@@ -86,7 +86,7 @@ const DepositQuery = z.strictObject({
   after: position
     .optional()
     .describe(
-      '`next` of the previous response, or the sequence of the last event that you have; 0 for all events',
+      '`next` of the previous response, or the sequence of the last event that you have handled; 0 for all events',
     ),
   address: addressParam.optional().describe('Deposit address'),
   userRef: userRef.optional(),
@@ -95,11 +95,6 @@ const DepositQuery = z.strictObject({
   ...pageQuery,
 });
 
-/**
- * `GET /v1/deposits`: with `after` the feed of deposit events, without it the deposits in their current state.
- * `GET /v1/deposits/{id}`: one deposit in its current state.
- * `POST /v1/deposits/{id}/reject`: ends a deposit that one node reported and a quorum denies.
- */
 export function depositRoutes(app: FastifyInstance, deps: DepositDeps): void {
   const { ledger, explorer } = deps;
   const present = presenter(explorer);
@@ -109,7 +104,7 @@ export function depositRoutes(app: FastifyInstance, deps: DepositDeps): void {
     tags,
     summary: 'List deposits, or follow their events',
     description:
-      'With `after`: events, oldest first. Their sequence has no gaps, and no event is ever added below one that you have seen. A request examines a limited number of events, so a filtered response may be empty: continue with `next`. `cursor` has no effect. Without `after`: deposits in their current state, newest first.',
+      'With `after`: events, oldest first. Their sequence has no gaps, and no event is ever added below one that was returned. A request examines a limited number of events, so a filtered response can be empty: continue with `next`. `cursor` has no effect. Without `after`: deposits in their current state, newest first.',
     querystring: DepositQuery,
     response: z.union([FeedBody, PageBody]),
     handler: async ({ query: { after, ...query } }) => {

@@ -8,75 +8,87 @@ import { ReasonBody, text, textOrNull, time, u64 } from '../schemas.ts';
 import { BackfillBody, presentBackfill, RangeBody } from './backfills.ts';
 
 const tags = ['operations'];
-const GAPS_SHOWN = 100;
-const BACKFILLS_SHOWN = 100;
-const range = z.object({ from: u64.describe('First slot'), to: u64.describe('Last slot') });
+const MAX_GAPS = 100;
+const MAX_BACKFILLS = 100;
+const range = z.object({
+  from: u64.describe('First slot of the range'),
+  to: u64.describe('Last slot of the range'),
+});
 
 const GapBody = range.extend({
   state: z
     .enum(GAP_STATES)
     .describe(
-      '`open`: the gap stops the scan. `closed`: an operator let the scan continue without these blocks',
+      '`open`: the gap stops the scan. `filled`: nodes returned the blocks. `closed`: an operator let the scan continue without the blocks',
     ),
   openedAt: time.describe('Time at which the gap was found'),
   endedAt: time.nullable().describe('Time at which the gap was closed or filled; null until then'),
-  actor: textOrNull('Name of the API key or operator that closed the gap; null if it was not closed'),
-  reason: textOrNull('Reason for closing it; null if it was not closed'),
+  actor: textOrNull('Name of the API key or operator that closed the gap; null if the gap was not closed'),
+  reason: textOrNull('Reason that was given for closing the gap; null if the gap was not closed'),
   readAt: time
     .nullable()
-    .describe('Time at which a rescan had read all its blocks from a quorum of nodes; null until then'),
+    .describe(
+      'Time at which a rescan had read all blocks of the gap from a quorum of nodes; null until then',
+    ),
 }) satisfies z.ZodType<ScanGap>;
 
-const position = z.object({
+const scanFields = z.object({
   cursor: z
     .object({
-      slot: u64.describe('Slot'),
-      blockhash: text('Blockhash'),
-      height: u64.describe('Block height'),
+      slot: u64.describe('Slot of the block'),
+      blockhash: text('Hash of the block'),
+      height: u64.describe('Height of the block'),
     })
     .nullable()
-    .describe('Last block that was linked, scanned and committed; null before the first'),
+    .describe('Last block that was linked, scanned and committed; null before the first block'),
   tip: u64
     .nullable()
     .describe(
-      'Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report',
+      'Newest slot that a quorum of nodes has finalized, as a worker last reported it; null without a report',
     ),
-  lag: u64.nullable().describe('Number of slots from the cursor to the tip'),
+  lag: u64.nullable().describe('Number of slots from the cursor to the tip; null if one of them is null'),
   blocksPerSecond: z
     .number()
     .nullable()
-    .describe('Speed in the newest report; null without a report and while paused'),
-  at: time.nullable().describe('Time of the newest report; null without a report'),
-  gaps: z.array(GapBody).readonly().describe('Ranges of blocks that no node returned, newest first'),
-  backfills: z.array(BackfillBody).readonly().describe('Backfills that have not ended'),
+    .describe(
+      'Blocks per second in the newest report of a worker; null without a report, and while the scan is paused',
+    ),
+  at: time.nullable().describe('Time of the newest report of a worker; null if no worker has reported'),
+  gaps: z
+    .array(GapBody)
+    .readonly()
+    .describe(`Ranges of blocks that no node returned, newest first; at most ${MAX_GAPS}`),
+  backfills: z
+    .array(BackfillBody)
+    .readonly()
+    .describe(`Backfills that have not ended; at most ${MAX_BACKFILLS}`),
 });
-const standstill = position.extend({
+const stoppedFields = scanFields.extend({
   reason: text('Why the scan is stopped, for display'),
-  since: time.describe('Time since which the scan is stopped'),
+  since: time.describe('Time at which the scan stopped'),
 });
 const ScanBody = z
   .discriminatedUnion('state', [
-    position.extend({ state: z.enum(IN_PROGRESS).describe('The scan makes progress') }),
-    standstill.extend({
+    scanFields.extend({ state: z.enum(IN_PROGRESS).describe('The scan makes progress') }),
+    stoppedFields.extend({
       state: z.enum(HALTED).describe('The scan is stopped until nodes recover or an operator acts'),
     }),
-    standstill.extend({
+    stoppedFields.extend({
       state: z.literal('paused').describe('An operator paused the scan'),
       actor: text('Name of the API key or operator that paused the scan'),
     }),
-    standstill.extend({
+    stoppedFields.extend({
       state: z
         .literal('gap')
         .describe('No node returns blocks that exist, or nodes return blocks that are not linked'),
       gap: range.describe('Slots of the missing blocks'),
     }),
-    position.extend({
+    scanFields.extend({
       state: z.enum(WITHOUT_REPORT).describe('No worker reports, or no worker has started the scan'),
     }),
   ])
   .meta({ id: 'Scan' });
 
-/** Routes of `/v1/scan`: status and operator actions. The name of the API key is stored with each action. */
 export function scanRoutes(app: FastifyInstance, { ledger }: { readonly ledger: Ledger }): void {
   route(app, 'GET', '/v1/scan', {
     operationId: 'getScan',
@@ -85,7 +97,7 @@ export function scanRoutes(app: FastifyInstance, { ledger }: { readonly ledger: 
     response: ScanBody,
     handler: () => overviewOf(ledger),
   });
-  for (const { store, url, ...texts } of ORDERS) {
+  for (const { store, url, ...texts } of COMMANDS) {
     route(app, 'POST', url, {
       ...texts,
       tags,
@@ -112,29 +124,29 @@ export function scanRoutes(app: FastifyInstance, { ledger }: { readonly ledger: 
   });
 }
 
-const ORDERS = [
+const COMMANDS = [
   {
     operationId: 'pauseScan',
     url: '/v1/scan/pause',
     summary: 'Pause the scan of blocks',
     description: 'No further block is read until `POST /v1/scan/resume`.',
-    store: ({ scanPauses }: Ledger, order: OperatorNote) => scanPauses.begin(order),
+    store: ({ scanPauses }: Ledger, note: OperatorNote) => scanPauses.begin(note),
   },
   {
     operationId: 'resumeScan',
     url: '/v1/scan/resume',
     summary: 'Resume the scan of blocks',
     description: 'Changes nothing if the scan is not paused.',
-    store: ({ scanPauses }: Ledger, order: OperatorNote) => scanPauses.end(order),
+    store: ({ scanPauses }: Ledger, note: OperatorNote) => scanPauses.end(note),
   },
 ] as const;
 
 async function overviewOf({ scanStatus, gaps, backfills }: Ledger) {
   const [status, recorded, open] = await Promise.all([
     scanStatus.read(),
-    gaps.list(GAPS_SHOWN),
-    backfills.open(BACKFILLS_SHOWN),
+    gaps.list(MAX_GAPS),
+    backfills.listOpen(MAX_BACKFILLS),
   ]);
-  const named = recorded.map((gap) => ({ ...gap, from: gap.fromSlot, to: gap.toSlot }));
-  return { ...status, gaps: named, backfills: open.map(presentBackfill) };
+  const gapsOfApi = recorded.map((gap) => ({ ...gap, from: gap.fromSlot, to: gap.toSlot }));
+  return { ...status, gaps: gapsOfApi, backfills: open.map(presentBackfill) };
 }

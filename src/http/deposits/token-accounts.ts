@@ -27,12 +27,12 @@ export function tokenAccountRoute(app: FastifyInstance, deps: ChainDeps): void {
     summary: 'Get the token account of a deposit address',
     params: z.object({ address: addressParam, mint: assetParam }),
     response: TokenAccountBody,
-    handler: ({ params }) => tokenAccount(deps, params.address, params.mint),
+    handler: ({ params }) => findTokenAccount(deps, params.address, params.mint),
   });
 }
 
 /** @throws DomainError NotFound, AssetRejected, NoHealthyNode */
-async function tokenAccount({ ledger, chain = noChain }: ChainDeps, wallet: string, mint: string) {
+async function findTokenAccount({ ledger, chain = noChain }: ChainDeps, wallet: string, mint: string) {
   const { address } = knownAddress(await ledger.addresses.byAddress(wallet));
   const asset = await ledger.assets.get(mint);
   const depositsOn = takesDeposits(mint, asset);

@@ -16,8 +16,8 @@ export const AlertBody = z
     subject: text(
       'Subject of the alert: a settlement (a withdrawal by its own id), signature, wallet, node or webhook, or `sluice` for the whole service',
     ),
-    message: text('Explanation, for display'),
-    runbook: text('Path in the repository of the page that says what to do'),
+    message: text('Explanation of the alert, for display'),
+    runbook: text('Path of the runbook page in the repository'),
     details: z.record(z.string(), z.unknown()).describe('Further fields, depending on `kind`'),
     raisedAt: time.describe('Time at which the alert was raised'),
     lastSeenAt: time.describe('Time at which the condition was last observed'),
@@ -30,7 +30,7 @@ const ClosedBody = z
   .object({ alerts: z.array(AlertBody).readonly().describe('Alerts that this request closed') })
   .meta({ id: 'ClosedAlerts' });
 
-const open = z
+const openFilter = z
   .enum(['true', 'false'])
   .transform((text) => text === 'true')
   .optional()
@@ -47,20 +47,21 @@ const CloseBody = z.strictObject({
   reason,
 });
 
-const JudgedBody = z
-  .object({ closed: z.boolean().describe('False if there was no such open alert') })
+const ClosedAlertBody = z
+  .object({
+    closed: z.boolean().describe('True if the request closed the alert; false if no such alert was open'),
+  })
   .meta({ id: 'ClosedAlert' });
 
-/** Routes of `/v1/alerts`. The API key's name is stored with each action. */
 export function alertRoutes(app: FastifyInstance, { ledger }: { readonly ledger: Ledger }): void {
   listRoute(app, '/v1/alerts', {
     operationId: 'listAlerts',
     tags,
     summary: 'List alerts, newest first',
-    page: 'AlertPage',
-    name: 'alerts',
+    pageId: 'AlertPage',
+    itemsField: 'alerts',
     item: AlertBody,
-    filter: { open },
+    filter: { open: openFilter },
     find: async (query) => mapRows(await ledger.alerts.list(query), withRunbook),
   });
   route(app, 'POST', '/v1/alerts/seen', {
@@ -72,18 +73,18 @@ export function alertRoutes(app: FastifyInstance, { ledger }: { readonly ledger:
     body: SeenBody,
     response: ClosedBody,
     handler: async ({ caller: actor, body: { seen, reason } }) => {
-      const closed = await ledger.alerts.endSeen(seen, { actor, reason });
+      const closed = await ledger.alerts.acknowledge(seen, { actor, reason });
       return { alerts: closed.map(withRunbook) };
     },
   });
   route(app, 'POST', '/v1/alerts/close', {
     operationId: 'closeAlert',
     tags,
-    summary: 'Close an alert that stops a settlement, so that Sluice may pay it',
+    summary: 'Close an alert that stops a settlement, so that Sluice can pay the settlement',
     description:
-      'The alert gets `closedBy` and `closedReason` in its details. The settlement then continues from its newest attempt, and may be paid. If it was paid already, use `POST /v1/settlements/paid` instead. A pause of payments stays until `POST /v1/resume`.',
+      'The alert gets `closedBy` and `closedReason` in its details. The settlement then continues from its newest attempt, and can be paid. If the settlement was paid already, use `POST /v1/settlements/paid` instead. A pause of payments stays until `POST /v1/resume`.',
     body: CloseBody,
-    response: JudgedBody,
+    response: ClosedAlertBody,
     handler: async ({ caller: actor, body: { kind, subject, reason } }) => {
       const note = { actor, reason };
       return {

@@ -34,20 +34,19 @@ const PausesBody = z
       .array(
         z
           .object({
-            cause: text('`operator`, or the kind of the alert that began the pause'),
+            cause: text('Cause of the pause: `operator`, or the kind of the alert that began the pause'),
             scope: text('Scope of the pause: `all`, `kind/<kind>` or `wallet/<address>`'),
             reason: text('Reason for the pause'),
-            actor: text('Name of the API key, operator or process that paused'),
-            since: time.describe('Start of the pause'),
+            actor: text('Name of the API key, operator or process that began the pause'),
+            since: time.describe('Time at which the pause began'),
           })
           .meta({ id: 'Pause' }),
       )
       .readonly()
-      .describe('Pauses; empty while no payment is paused'),
+      .describe('Open pauses; after a resume, the pauses that it ended'),
   })
   .meta({ id: 'Pauses' });
 
-/** `GET /v1/pause`, `POST /v1/pause` and `POST /v1/resume`. The name of the API key is stored with each action. */
 export function pauseRoutes(
   app: FastifyInstance,
   { ledger: { pauses } }: { readonly ledger: Pick<Ledger, 'pauses'> },
@@ -57,14 +56,14 @@ export function pauseRoutes(
     tags,
     summary: 'List the open pauses of payments',
     response: PausesBody,
-    handler: async () => ({ pauses: await pauses.open() }),
+    handler: async () => ({ pauses: await pauses.listOpen() }),
   });
   route(app, 'POST', '/v1/pause', {
     operationId: 'pausePayments',
     tags,
     summary: 'Pause payments',
     description:
-      'After the response no further attempt is prepared in this scope. An attempt that is already prepared is still signed and sent. The response lists all open pauses.',
+      'After the response, no further attempt is prepared in this scope. An attempt that is already prepared is still signed and sent. The response lists all open pauses.',
     body: PauseBody,
     response: PausesBody,
     handler: async ({ caller: actor, body }) => ({ pauses: await pauses.begin({ actor, ...body }) }),

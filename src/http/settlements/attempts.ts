@@ -10,35 +10,43 @@ export const AttemptBody = z
       .int()
       .positive()
       .describe(
-        'Number of the attempt, from 1. The next attempt is made only after this one is proved dead or failed',
+        'Number of the attempt, starting at 1. Sluice prepares the next attempt only after this one has failed or is proved dead',
       ),
     state: z
       .enum(['prepared', 'signed', 'landed', 'failed', 'dead'])
-      .describe('An attempt that is `prepared` or `signed` may still land'),
+      .describe('State of the attempt. While it is `prepared` or `signed`, its transaction can still land'),
     signature: textOrNull('Transaction signature in base58; null until the attempt is signed'),
-    blockhash: text('Blockhash of the transaction, or the value of `nonceAccount`'),
+    blockhash: text(
+      'Blockhash of the transaction, or the nonce that a transaction with a durable nonce has in its place',
+    ),
     lastValidBlockHeight: decimal(z.string())
       .nullable()
       .describe(
         'Last block height at which the transaction can land; null for a durable nonce, which has no such height',
       ),
-    nonceAccount: textOrNull('Durable nonce account of the transaction; null if it uses a recent blockhash'),
+    nonceAccount: textOrNull(
+      'Durable nonce account of the transaction; null if the transaction uses a recent blockhash',
+    ),
     feeLamports: decimal(z.string()).describe(
-      'Maximum fee until the attempt has landed, then the fee that was charged',
+      'Fee in lamports: the charged fee if the transaction ran and nodes report it, otherwise the maximum',
     ),
     rentLamports: decimal(z.string()).describe(
-      'Rent that the transaction pays for the token account of the receiver',
+      'Rent in lamports that the transaction pays to create the token account of the receiver; 0 if it creates none',
     ),
     slot: decimal(z.string())
       .nullable()
-      .describe('Slot of the finalized block with the transaction; null until then'),
-    error: textOrNull('Decoded program error of a failed transaction, else null'),
-    explorer: textOrNull('URL of the transaction in a block explorer; null until the attempt is signed'),
-    proof: EvidenceBody.nullable().describe('Evidence for the verdict; null until there is a verdict'),
-    messageProof: EvidenceBody.nullable().describe(
-      'For a dead attempt after the database was restored from a backup: evidence that its message has not landed with any other signature',
+      .describe('Slot of the finalized block that contains the transaction; null if there is none yet'),
+    error: textOrNull(
+      'Error of a transaction that failed on chain, as the nodes report it; null for every other attempt',
     ),
-    createdAt: time.describe('Time of preparation'),
+    explorer: textOrNull('URL of the transaction in a block explorer; null until the attempt is signed'),
+    proof: EvidenceBody.nullable().describe(
+      'Evidence for the final verdict; null until the attempt has ended',
+    ),
+    messageProof: EvidenceBody.nullable().describe(
+      'For a dead attempt after the database was restored from a backup: evidence that its message has not landed with any other signature. Null for every other attempt',
+    ),
+    createdAt: time.describe('Time at which the attempt was prepared'),
   })
   .readonly()
   .meta({ id: 'Attempt' });
@@ -47,26 +55,32 @@ const { state, signature } = AttemptBody.unwrap().shape;
 
 export const ExplainedBody = z
   .object({
-    n: z.int().positive().describe('Number of the attempt, from 1'),
+    n: z.int().positive().describe('Number of the attempt, starting at 1'),
     state,
     signature,
-    blockhash: text('Blockhash of the transaction, or the value of its durable nonce'),
-    slot: u64.nullable().describe('Slot of the block with the transaction; null until a block is stored'),
+    blockhash: text(
+      'Blockhash of the transaction, or the nonce that a transaction with a durable nonce has in its place',
+    ),
+    slot: u64
+      .nullable()
+      .describe('Slot of the finalized block that contains the transaction; null if none is stored'),
     verdict: z
       .enum(['landed', 'failed', 'alive', 'dead', 'unknown'])
-      .describe('Current verdict. Only `dead` and some `failed` attempts are followed by another'),
+      .describe(
+        'Current verdict. Sluice makes another attempt only after `dead`, or after `failed` with a cause that can pass',
+      ),
     reason: textOrNull('Why the verdict is `unknown`, or the error of a `failed` transaction; else null'),
     missing: z
       .array(
         z.object({
-          node: textOrNull('Name of the node; null if it does not depend on one node'),
-          what: text('Missing evidence, for display'),
+          node: textOrNull('Name of the node that must provide the evidence; null if no single node can'),
+          what: text('Description of the missing evidence, for display'),
         }),
       )
       .readonly()
       .describe('Evidence that a final verdict still needs'),
     evidence: EvidenceBody.nullable().describe(
-      'Node answers now, or those stored with the final verdict; null if no node could be asked, or none are stored',
+      'Current node answers about a live attempt, or the stored answers about an ended one. Null if no node could be asked, or no answers are stored',
     ),
   })
   .meta({ id: 'ExplainedAttempt' });

@@ -8,25 +8,28 @@ import { type BlockCache, blockCache } from '../../solana/proof/linked-blocks.ts
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import type { ExplainedBody } from './attempts.ts';
 import { proofsOf } from './evidence-schemas.ts';
-import { type Missing, missingOf, missingOfNonce } from './missing-evidence.ts';
+import { type MissingEvidence, missingEvidence, missingNonceEvidence } from './missing-evidence.ts';
 
 type ExplainedAttempt = z.input<typeof ExplainedBody>;
 
-/** Calls within this time share one examination by the nodes; each call reads the database. */
-const SHARED_MS = 1_000;
+/** Calls within this time share the node answers about an attempt, but each call reads its row again. */
+const ANSWERS_TTL_MS = 1_000;
 
-/** Explains the live attempt by node answers, otherwise the last one by its proof; null without attempts. */
+/**
+ * Explains the live attempt with current node answers, or else the last attempt with its stored proof. Returns null if
+ * there are no attempts.
+ */
 export type ExplainAttempt = (attempts: readonly AttemptRow[]) => Promise<ExplainedAttempt | null>;
 
-export function attemptExplainer(chain: () => Promise<Chain>): ExplainAttempt {
-  const examined = new TtlCache<ExplainedAttempt>(SHARED_MS);
+export function attemptExplainer(openChain: () => Promise<Chain>): ExplainAttempt {
+  const explanations = new TtlCache<ExplainedAttempt>(ANSWERS_TTL_MS);
   const blocks = blockCache();
   return async (attempts) => {
     const row = attempts.find(({ state }) => isLive(state)) ?? attempts.at(-1);
     if (row === undefined) return null;
     const { state } = row;
     if (isLive(state))
-      return examined.get(`${row.messageHash} ${state}`, () => explainLive(row, chain, blocks));
+      return explanations.get(`${row.messageHash} ${state}`, () => explainLive(row, openChain, blocks));
     return { ...row, verdict: state, reason: row.error, missing: [], evidence: proofsOf(row).proof };
   };
 }
@@ -37,17 +40,17 @@ function isLive(state: AttemptRow['state']): state is 'prepared' | 'signed' {
 
 async function explainLive(
   row: AttemptRow,
-  chain: () => Promise<Chain>,
+  openChain: () => Promise<Chain>,
   blocks: BlockCache,
 ): Promise<ExplainedAttempt> {
   const attempt = attemptOfRow(row, row.signature);
   try {
-    const opened = await chain();
-    const finding = await examineNow(opened, attempt, blocks);
+    const chain = await openChain();
+    const finding = await examineNow(chain, attempt, blocks);
     const { verdict, evidence, times } = finding;
-    const nodes = opened.pool.nodes.map(({ name }) => name);
+    const nodes = chain.pool.nodes.map(({ name }) => name);
     const missing =
-      verdict.kind === 'unknown' || verdict.kind === 'alive' ? lacks(attempt, finding, nodes) : [];
+      verdict.kind === 'unknown' || verdict.kind === 'alive' ? missingFrom(attempt, finding, nodes) : [];
     const answers = attemptEvidence(attempt, evidence, times);
     return { ...row, verdict: verdict.kind, reason: reasonOf(finding), missing, evidence: answers };
   } catch (error) {
@@ -56,9 +59,13 @@ async function explainLive(
   }
 }
 
-function lacks(attempt: AnyAttempt, { evidence }: Finding, nodes: readonly string[]): readonly Missing[] {
-  if ('use' in evidence) return 'nonce' in attempt ? missingOfNonce(attempt, evidence, nodes) : [];
-  return 'nonce' in attempt ? [] : missingOf(attempt, evidence, nodes);
+function missingFrom(
+  attempt: AnyAttempt,
+  { evidence }: Finding,
+  nodes: readonly string[],
+): readonly MissingEvidence[] {
+  if ('use' in evidence) return 'nonce' in attempt ? missingNonceEvidence(attempt, evidence, nodes) : [];
+  return 'nonce' in attempt ? [] : missingEvidence(attempt, evidence, nodes);
 }
 
 function reasonOf({ verdict, obstacle }: Finding): string | null {

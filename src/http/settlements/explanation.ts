@@ -17,20 +17,20 @@ const AlertOfSettlement = AlertBody.pick({ position: true, message: true, raised
   kind: z.enum(ABOUT_SETTLEMENT).describe('Kind of alert'),
 });
 
-const facts = {
+const explanationFields = {
   waitsFor: text('What the settlement waits for, for display'),
-  nextStep: text('Next step, for display'),
+  nextStep: text('What to do next, for display'),
   attempt: ExplainedBody.nullable().describe(
-    'Attempt that may still land, else the last attempt; null if there is none',
+    'Attempt that can still land, or else the last attempt; null if the settlement has no attempt',
   ),
 };
 
 const ExplanationBody = z
   .object({
-    id: text('Your id of the withdrawal'),
-    status: Status.describe('Current status'),
+    id: text('Your id for the withdrawal'),
+    status: Status.describe('Current status of the withdrawal'),
     reason: Reason,
-    ...facts,
+    ...explanationFields,
   })
   .meta({ id: 'Explanation' });
 
@@ -41,7 +41,7 @@ const SettlementExplanationBody = z
       .nullable()
       .describe('Asset, amount and destination of a withdrawal; null for other kinds'),
     ...settlementFields,
-    ...facts,
+    ...explanationFields,
     attempts: z.array(AttemptBody).readonly().describe('All attempts, oldest first'),
     alerts: z.array(AlertOfSettlement).readonly().describe('Open alerts about this settlement, newest first'),
   })
@@ -52,9 +52,8 @@ export interface ExplanationDeps extends ChainDeps {
 }
 
 const description =
-  'Read-only. No request can make Sluice sign another attempt before the last one is proved dead.';
+  'Read-only: shows what the settlement waits for, and which evidence a final verdict still needs.';
 
-/** Explains a live attempt by current node answers, or an ended one by its stored proof. Read-only. */
 export function explanationRoutes(app: FastifyInstance, deps: ExplanationDeps): void {
   const explain = attemptExplainer(deps.chain ?? noChain);
   route(app, 'GET', '/v1/withdrawals/:id/explain', {
@@ -84,11 +83,11 @@ async function explanationOf({ ledger, explorer }: ExplanationDeps, explain: Exp
   const row = await ledger.settlementViews.get(id);
   const [attempts, alerts, terms] = await Promise.all([
     ledger.attempts.of(id),
-    ledger.alerts.openAbout(id),
+    ledger.alerts.listOpenAbout(id),
     row.kind === WITHDRAWAL ? ledger.withdrawals.get(id) : null,
   ]);
   const attempt = await explain(attempts);
-  // An unsigned attempt waits for the signer, whatever the nodes return about it.
+  // Null for an unsigned attempt: it waits for the signer, whatever the nodes return about it.
   const verdict = attempt?.state === 'signed' ? attempt.verdict : null;
   return {
     ...presentSettlement(row),

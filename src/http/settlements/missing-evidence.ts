@@ -6,95 +6,108 @@ import type {
   OutcomeEvidence,
 } from '../../domain/attempt.ts';
 import { lastHeight } from '../../solana/proof/attempt-evidence.ts';
-import { firstHash } from '../../solana/proof/judge.ts';
+import { firstBlockhash } from '../../solana/proof/judge.ts';
 
-/** Missing evidence for a final verdict, and the node to provide it; null if no single node can. */
-export interface Missing {
+/** Evidence that a final verdict still needs. `node` must provide it; null if no single node can. */
+export interface MissingEvidence {
   readonly node: string | null;
   readonly what: string;
 }
 
-/** Missing evidence for a final verdict, by node. `nodes`: all configured. For display only: the judge decides. */
-export function missingOf(
+/** Lists the evidence that a final verdict still needs. For display only: `judgeAttempt` decides. */
+export function missingEvidence(
   attempt: AttemptFacts,
   evidence: Evidence,
   nodes: readonly string[],
-): readonly Missing[] {
+): readonly MissingEvidence[] {
   const { finalizedHeights, stillTaking, origin, displacement, coverage, quorum } = evidence;
   const last = lastHeight(attempt, evidence);
   const heights = new Map(finalizedHeights.map(({ node, answer }) => [node, answer]));
-  const behind = nodes.flatMap((node): Missing[] => {
+  const missingHeights = nodes.flatMap((node): MissingEvidence[] => {
     const height = heights.get(node);
-    if (height === undefined) return [{ node, what: 'its finalized block height' }];
+    if (height === undefined) return [{ node, what: 'the finalized block height of the node' }];
     if (height > last && stillTaking.includes(node))
-      return [{ node, what: 'the expiry of its blockhash, which its finalized bank still accepts' }];
-    return height > last ? [] : [{ node, what: `finalized blocks above ${last}: it is at ${height}` }];
+      return [
+        { node, what: 'the expiry of the blockhash, which the finalized bank of the node still accepts' },
+      ];
+    return height > last
+      ? []
+      : [{ node, what: `a finalized block above height ${last}: the node is at height ${height}` }];
   });
-  const isPast = nodes.length - behind.length >= quorum;
+  const isPast = nodes.length - missingHeights.length >= quorum;
   const lacksBlock = isPast && origin === null && displacement === null;
   const lacksLinks = isPast && origin !== null && displacement === null && coverage === null;
   return [
-    ...unsigned(attempt),
-    ...behind,
-    ...missingFact(lacksBlock, `the block of blockhash ${firstHash(attempt)}, returned by ${quorum} nodes`),
-    ...missingFact(lacksLinks, `linked finalized blocks to above height ${last}`),
-    ...ofStatuses(evidence, nodes),
+    ...missingSignature(attempt),
+    ...missingHeights,
+    ...missingFact(lacksBlock, `the block with hash ${firstBlockhash(attempt)}, returned by ${quorum} nodes`),
+    ...missingFact(lacksLinks, `linked finalized blocks up to a height above ${last}`),
+    ...missingStatuses(evidence, nodes),
   ];
 }
 
-/** {@link missingOf} for an attempt with a durable nonce. */
-export function missingOfNonce(
+/** {@link missingEvidence} for an attempt with a durable nonce. */
+export function missingNonceEvidence(
   attempt: NonceAttemptFacts,
   evidence: NonceEvidence,
   nodes: readonly string[],
-): readonly Missing[] {
+): readonly MissingEvidence[] {
   const { finalizedNonces, use, bypass, coverage, quorum } = evidence;
   const nonces = new Map(finalizedNonces.map(({ node, answer }) => [node, answer]));
-  const unadvanced = nodes.flatMap((node): Missing[] => {
+  const missingAdvances = nodes.flatMap((node): MissingEvidence[] => {
     const nonce = nonces.get(node);
     if (nonce === undefined) return [{ node, what: `the finalized nonce of ${attempt.nonceAccount}` }];
     return nonce === attempt.nonce
-      ? [{ node, what: 'the advance of its nonce, which is still valid there' }]
+      ? [
+          {
+            node,
+            what: `the advance of nonce account ${attempt.nonceAccount}, whose nonce is still valid on the node`,
+          },
+        ]
       : [];
   });
-  const isGone = nodes.length - unadvanced.length >= quorum;
+  const isAdvanced = nodes.length - missingAdvances.length >= quorum;
   const isUseAgreed = new Set((use ?? bypass)?.shownBy).size >= quorum;
-  const lacksLinks = isGone && isUseAgreed && use === null && coverage === null;
+  const lacksLinks = isAdvanced && isUseAgreed && use === null && coverage === null;
   return [
-    ...unsigned(attempt),
-    ...unadvanced,
+    ...missingSignature(attempt),
+    ...missingAdvances,
     ...missingFact(
-      isGone && !isUseAgreed,
-      `the transaction that used up its nonce, returned by ${quorum} nodes`,
+      isAdvanced && !isUseAgreed,
+      `the transaction that advanced nonce account ${attempt.nonceAccount}, returned by ${quorum} nodes`,
     ),
-    ...missingFact(lacksLinks, `linked finalized blocks from ${attempt.nonceSlot} to ${bypass?.slot}`),
-    ...ofStatuses(evidence, nodes),
+    ...missingFact(
+      lacksLinks,
+      `linked finalized blocks from slot ${attempt.nonceSlot} to slot ${bypass?.slot}`,
+    ),
+    ...missingStatuses(evidence, nodes),
   ];
 }
 
-function unsigned({ signature }: { readonly signature: string | null }): readonly Missing[] {
+function missingSignature({ signature }: { readonly signature: string | null }): readonly MissingEvidence[] {
   return missingFact(signature === null, 'the signature, which is needed to query the nodes');
 }
 
-function missingFact(isMissing: boolean, what: string): readonly Missing[] {
+function missingFact(isMissing: boolean, what: string): readonly MissingEvidence[] {
   return isMissing ? [{ node: null, what }] : [];
 }
 
-/** A second confirmation of a finalized outcome, and readable statuses. */
-function ofStatuses(
+function missingStatuses(
   { statuses, outcomeConfirmedBy }: OutcomeEvidence,
   nodes: readonly string[],
-): readonly Missing[] {
+): readonly MissingEvidence[] {
   const finalized = statuses.filter(
     ({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized',
   );
-  const seconds = nodes.length === 1 ? nodes : nodes.filter((node) => node !== finalized[0]?.node);
-  const unseconded = finalized.length > 0 && outcomeConfirmedBy.length === 0 ? seconds : [];
+  const otherNodes = nodes.length === 1 ? nodes : nodes.filter((node) => node !== finalized[0]?.node);
+  const unconfirmedBy = finalized.length > 0 && outcomeConfirmedBy.length === 0 ? otherNodes : [];
   return [
     ...statuses.flatMap(({ node, answer }) =>
-      answer.kind === 'unreadable' ? [{ node, what: `the status of its signature: ${answer.reason}` }] : [],
+      answer.kind === 'unreadable'
+        ? [{ node, what: `a readable status of the signature: ${answer.reason}` }]
+        : [],
     ),
-    ...unseconded.map((node) => ({
+    ...unconfirmedBy.map((node) => ({
       node,
       what: 'a confirmation of the finalized outcome that another node returns',
     })),

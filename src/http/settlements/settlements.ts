@@ -5,21 +5,23 @@ import { SETTLEMENT_STATUSES } from '../../domain/settlement.ts';
 import type { SettlementViewRow } from '../../ledger/settlements/settlement-views.ts';
 import { listRoute, mapRows, route } from '../route.ts';
 import { ReasonBody, settlementId, text, textOrNull, time } from '../schemas.ts';
-import { type CustomerOrderDeps, endAsPaid } from '../withdrawals/confirm-cancel.ts';
+import { type CustomerCommandDeps, endAsPaid } from '../withdrawals/confirm-cancel.ts';
 import { Reason } from '../withdrawals/withdrawal-schemas.ts';
 
 const SettlementStatusBody = z.enum(SETTLEMENT_STATUSES).meta({ id: 'SettlementStatus' });
 
 export const settlementFields = {
-  id: text('Id of the withdrawal; for every other kind `<kind>/<subject>`'),
+  id: text('Id of the settlement: the id of a withdrawal, or `<kind>/<subject>` for every other kind'),
   kind: text('Kind of settlement, such as `withdrawal` or `nonce-create`'),
-  subject: text('Subject of the settlement; unique within its kind'),
-  status: SettlementStatusBody.describe('Current status'),
+  subject: text(
+    'What the settlement is for, such as a withdrawal id or the address of a nonce account; unique within its kind',
+  ),
+  status: SettlementStatusBody.describe('Current status of the settlement'),
   reason: Reason,
-  signature: textOrNull('Signature of the newest signed attempt in base58; null until one is signed'),
+  signature: textOrNull('base58 signature of the newest signed attempt; null until an attempt is signed'),
   workflowId: text('Id of the Temporal workflow of the settlement'),
-  createdAt: time.describe('Time of creation'),
-  updatedAt: time.describe('Time of the last change'),
+  createdAt: time.describe('Time at which the settlement was created'),
+  updatedAt: time.describe('Time at which the settlement last changed'),
 };
 
 const SettlementViewBody = z.object(settlementFields).meta({ id: 'SettlementView' });
@@ -28,7 +30,7 @@ const settlementFilter = {
   kind: settlementId.optional(),
   subject: settlementId.optional(),
   status: z.enum(SETTLEMENT_STATUSES).optional(),
-  signature: settlementId.optional().describe('base58 signature of any of its attempts'),
+  signature: settlementId.optional().describe('base58 signature of any attempt of the settlement'),
 };
 
 /** The id of a settlement contains slashes, so it is a query parameter and not part of the path. */
@@ -36,14 +38,14 @@ export const SettlementIdQuery = z.strictObject({
   id: settlementId.describe('Id of the settlement, percent-encoded'),
 });
 
-export function settlementRoutes(app: FastifyInstance, deps: CustomerOrderDeps): void {
+export function settlementRoutes(app: FastifyInstance, deps: CustomerCommandDeps): void {
   const { settlementViews } = deps.ledger;
   listRoute(app, '/v1/settlements', {
     operationId: 'listSettlements',
     tags: ['settlements'],
     summary: 'List settlements of every kind, newest first',
-    page: 'SettlementPage',
-    name: 'settlements',
+    pageId: 'SettlementPage',
+    itemsField: 'settlements',
     item: SettlementViewBody,
     filter: settlementFilter,
     find: async (query) => mapRows(await settlementViews.list(query), presentSettlement),
@@ -53,7 +55,7 @@ export function settlementRoutes(app: FastifyInstance, deps: CustomerOrderDeps):
     tags: ['operations'],
     summary: 'Mark a settlement as already paid',
     description:
-      'For a settlement that another transaction has paid: one unknown to this database, or an attempt that was judged dead. Allowed only while an open alert, or a restore of the database from a backup, suggests such a payment. The settlement becomes `cancelled` with the reason `paid_already`.',
+      'For a settlement that was paid by a transaction which is not in this database, or by an attempt that was judged dead. Allowed only while an open alert, or a restore of the database from a backup, suggests such a payment. The settlement becomes `cancelled` with the reason `paid_already`.',
     querystring: SettlementIdQuery,
     body: ReasonBody,
     response: SettlementViewBody,

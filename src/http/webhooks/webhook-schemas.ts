@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import { DELIVERY_STATES, WEBHOOK_EVENTS, WEBHOOK_TOPICS } from '../../domain/webhook.ts';
 import { pageOf } from '../route.ts';
-import { idParam, numbersTo, pageQuery, text, textOrNull, time } from '../schemas.ts';
+import { idParam, pageQuery, patternUpTo, text, textOrNull, time } from '../schemas.ts';
 
 const topics = z
   .array(z.enum(WEBHOOK_TOPICS))
   .min(1)
-  .refine((list) => new Set(list).size === list.length, 'must not name one twice')
+  .refine((list) => new Set(list).size === list.length, 'must not list a topic twice')
   .meta({ uniqueItems: true })
   .readonly();
 
-const BYTE = `(0|${numbersTo(255n)})`;
+const BYTE = `(0|${patternUpTo(255n)})`;
 const NAME = '([A-Za-z0-9-]{1,63}\\.)*[A-Za-z][A-Za-z0-9-]{0,62}';
 const HOST = `(${NAME}|(${BYTE}\\.){3}${BYTE})`;
-/** IPv6 addresses are refused: such an endpoint needs a host name. */
-const ENDPOINT = new RegExp(`^https?://${HOST}(:${numbersTo(65_535n)})?([/?][!-"$-~]*)?$`);
+/** Refuses IPv6 addresses: an endpoint that has only IPv6 needs a host name. */
+const ENDPOINT = new RegExp(`^https?://${HOST}(:${patternUpTo(65_535n)})?([/?][!-"$-~]*)?$`);
 
 export const NewWebhookBody = z
   .strictObject({
@@ -26,9 +26,11 @@ export const NewWebhookBody = z
         'must be an http or https URL of a host name or an IPv4 address, without user or fragment',
       )
       .describe(
-        'https URL of a public host. Plain http and private hosts only with SLUICE_WEBHOOK_ALLOW_PRIVATE',
+        'https URL of a public host. Plain http and private hosts are accepted only with SLUICE_WEBHOOK_ALLOW_PRIVATE',
       ),
-    events: topics.describe('Event types, groups such as `withdrawal.*`, or `*` for all'),
+    events: topics.describe(
+      'Event types to send: single types, groups such as `withdrawal.*`, or `*` for all',
+    ),
   })
   .meta({ id: 'NewWebhook' });
 
@@ -38,12 +40,14 @@ const webhookFields = {
   events: z
     .array(z.enum(WEBHOOK_TOPICS))
     .readonly()
-    .describe('Event types, groups such as `withdrawal.*`, or `*` for all'),
+    .describe('Event types to send: single types, groups such as `withdrawal.*`, or `*` for all'),
   disabledBecause: textOrNull('Why the endpoint is disabled; null if it is enabled'),
   previousSecretUntil: time
     .nullable()
-    .describe('Time until which the previous secret also signs; null if it does not'),
-  createdAt: time.describe('Time of creation'),
+    .describe(
+      'Time until which deliveries are also signed with the previous secret; null if there is no previous secret',
+    ),
+  createdAt: time.describe('Time at which the endpoint was created'),
 };
 
 export const WebhookBody = z.object(webhookFields).meta({ id: 'Webhook' });
@@ -51,21 +55,25 @@ export const WebhookBody = z.object(webhookFields).meta({ id: 'Webhook' });
 export const WebhookWithSecretBody = z
   .object({
     ...webhookFields,
-    secret: textOrNull('Signing secret, only in this response; null if no new secret was created'),
+    secret: textOrNull('Signing secret, returned only in this response; null if no new secret was created'),
   })
   .meta({ id: 'WebhookWithSecret' });
 
-const WebhookStandingBody = z
+const WebhookWithBacklogBody = z
   .object({
     ...webhookFields,
-    waiting: z.int().describe('Number of undelivered events; counted up to 100,000'),
-    dead: z.int().describe('Number of deliveries in state `dead`'),
-    lastError: textOrNull('Error of the newest failed try of an undelivered event; null if there is none'),
+    waiting: z.int().describe('Number of events that wait for delivery. Counted only up to 100,000'),
+    dead: z.int().describe('Number of deliveries in state `dead`. Counted only up to 100,000'),
+    lastError: textOrNull(
+      'Error of the newest failed try of an undelivered event; null if no try has failed',
+    ),
   })
   .meta({ id: 'WebhookWithBacklog' });
 
 export const WebhooksBody = z
-  .object({ webhooks: z.array(WebhookStandingBody).readonly().describe('Oldest first') })
+  .object({
+    webhooks: z.array(WebhookWithBacklogBody).readonly().describe('Webhook endpoints, oldest first'),
+  })
   .meta({ id: 'Webhooks' });
 
 export const RotateBody = z.strictObject({
@@ -74,7 +82,9 @@ export const RotateBody = z.strictObject({
     .min(0)
     .max(168)
     .default(24)
-    .describe('Hours in which the previous secret also signs; 0 if it leaked'),
+    .describe(
+      'Hours for which deliveries are also signed with the previous secret; pass 0 if that secret has leaked',
+    ),
 });
 
 export const DeliveriesQuery = z.strictObject({ state: z.enum(DELIVERY_STATES).optional(), ...pageQuery });
@@ -87,12 +97,14 @@ const DeliveryBody = z
     state: z
       .enum(DELIVERY_STATES)
       .describe('State of the delivery; a `dead` delivery is tried again only after a replay'),
-    attempts: z.int().describe('Number of tries'),
-    lastError: textOrNull('Error of the last failed try; null if there is none'),
+    attempts: z.int().describe('Number of tries since the event occurred or was last replayed'),
+    lastError: textOrNull('Error of the last failed try; null if no try has failed, or after the delivery'),
     createdAt: time.describe('Time of the event'),
     settledAt: time
       .nullable()
-      .describe('Time of the delivery, or of the last try of a `dead` delivery; null while it waits'),
+      .describe(
+        'Time at which the event was delivered, or the delivery became `dead`; null while the delivery waits',
+      ),
   })
   .meta({ id: 'WebhookDelivery' });
 
@@ -103,5 +115,5 @@ export const ReplayBody = z.strictObject({
 });
 
 export const ReplayedBody = z.object({
-  replayed: z.int().describe('Number of deliveries that are tried again'),
+  replayed: z.int().describe('Number of deliveries that Sluice tries again'),
 });

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { NOTHING_WAITS } from '../../ledger/webhooks/backlogs.ts';
-import type { FreshSecret } from '../../ledger/webhooks/webhooks.ts';
+import { EMPTY_BACKLOG } from '../../ledger/webhooks/backlogs.ts';
+import type { IssuedSecret } from '../../ledger/webhooks/webhooks.ts';
 import { faultOfUrl } from '../../webhooks/public-address.ts';
 import { route } from '../route.ts';
 import { idParam } from '../schemas.ts';
@@ -21,7 +21,7 @@ import {
 
 export interface WebhookRouteDeps {
   readonly ledger: Ledger;
-  /** Allows private addresses and plain http. @default false */
+  /** Accepts private addresses and plain http. @default false */
   readonly allowPrivateWebhooks?: boolean;
 }
 
@@ -35,7 +35,7 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookRouteDeps): voi
     tags,
     summary: 'Create a webhook endpoint',
     description:
-      'A URL has one endpoint. If it exists, its events are replaced. The secret of a new endpoint is only in this response.',
+      'A URL has at most one endpoint: if the URL has one already, only its events are replaced. The secret of a new endpoint is returned only in this response.',
     body: NewWebhookBody,
     response: WebhookWithSecretBody,
     handler: async ({ body: { url, events } }) => {
@@ -52,7 +52,7 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookRouteDeps): voi
     handler: async () => {
       const backlogs = await deliveries.backlogs();
       const rows = await webhooks.list();
-      return { webhooks: rows.map((row) => ({ ...row, ...(backlogs.get(row.id) ?? NOTHING_WAITS) })) };
+      return { webhooks: rows.map((row) => ({ ...row, ...(backlogs.get(row.id) ?? EMPTY_BACKLOG) })) };
     },
   });
   endpointRoutes(app, deps.ledger);
@@ -73,7 +73,7 @@ function endpointRoutes(app: FastifyInstance, { webhooks }: Ledger): void {
     tags,
     summary: 'Rotate the signing secret of an endpoint',
     description:
-      'For `keepPreviousHours`, each delivery has two signatures: one with the new secret and one with the previous secret. A second rotation in that time replaces only the new secret.',
+      'For `keepPreviousHours`, each delivery has two signatures: one with the new secret and one with the previous secret. A second rotation within that time replaces only the new secret.',
     params,
     body: RotateBody,
     response: WebhookWithSecretBody,
@@ -121,4 +121,4 @@ function deliveryRoutes(app: FastifyInstance, { webhooks, deliveries }: Ledger):
   });
 }
 
-const withSecret = ({ row, secret }: FreshSecret) => ({ ...row, secret });
+const withSecret = ({ row, secret }: IssuedSecret) => ({ ...row, secret });

@@ -11,7 +11,7 @@ import { startWithdrawal } from '../../platform/temporal/starts.ts';
 import { cancelWithdrawal, confirmDestination, type SettlementView } from '../../workflows/messages.ts';
 import { temporalFault } from '../temporal-errors.ts';
 
-export interface CustomerOrderDeps {
+export interface CustomerCommandDeps {
   readonly ledger: Ledger;
   readonly temporal: Client;
 }
@@ -19,11 +19,12 @@ export interface CustomerOrderDeps {
 const UPDATE_DEADLINE_MS = 15_000;
 
 /**
- * Sends the customer's confirmation to the running workflow. Without one, stores it and starts the workflow.
+ * Sends the customer's confirmation to the running workflow. Without a running workflow, stores the confirmation and
+ * starts the workflow.
  *
  * @throws DomainError NotFound, NotAwaitingConfirmation, Unavailable
  */
-export async function confirm(deps: CustomerOrderDeps, id: string): Promise<void> {
+export async function confirm(deps: CustomerCommandDeps, id: string): Promise<void> {
   if (await updateUnfinished(deps, id, confirmDestination)) return;
   const row = await deps.ledger.withdrawals.confirmDestination(id);
   if (isTerminal(row.status)) return;
@@ -32,12 +33,11 @@ export async function confirm(deps: CustomerOrderDeps, id: string): Promise<void
 }
 
 /**
- * Cancels through the running workflow. Without one, uses the ledger's compare-and-set, which is decisive in both
- * cases.
+ * Cancels through the running workflow, or without one in the database. The same compare-and-set decides in both cases.
  *
- * @throws DomainError NotFound, NotCancellable (also if it ended as paid), RecordInDoubt, Unavailable
+ * @throws DomainError NotFound, NotCancellable (also if the withdrawal has ended as paid), RecordInDoubt, Unavailable
  */
-export async function cancel(deps: CustomerOrderDeps, id: string): Promise<void> {
+export async function cancel(deps: CustomerCommandDeps, id: string): Promise<void> {
   if (!(await updateUnfinished(deps, id, cancelWithdrawal))) {
     await deps.ledger.settlements.cancel(id, CANCELLED);
     await sendUpdate(deps, id, cancelWithdrawal);
@@ -48,19 +48,19 @@ export async function cancel(deps: CustomerOrderDeps, id: string): Promise<void>
 }
 
 /**
- * Ends a settlement of any kind that an operator has seen paid on chain. A withdrawal's workflow may be waiting for its
- * customer, so the API sends it an update. Workflows of other kinds read the database again within half a minute.
+ * Ends a settlement of any kind that an operator has seen paid on chain. The workflow of a withdrawal can be waiting for
+ * its customer, so the API sends the workflow an update. Others read the database again within half a minute.
  *
  * @throws DomainError NotFound, NotCancellable, Unavailable
  */
-export async function endAsPaid(deps: CustomerOrderDeps, id: string, note: OperatorNote): Promise<void> {
+export async function endAsPaid(deps: CustomerCommandDeps, id: string, note: OperatorNote): Promise<void> {
   const { kind } = await deps.ledger.settlements.endAsPaid(id, note);
   if (kind === WITHDRAWAL) await sendUpdate(deps, id, cancelWithdrawal);
 }
 
-/** True if the withdrawal is unfinished and its workflow accepted the update. Otherwise the ledger must decide. */
+/** True if the withdrawal is unfinished and its workflow accepted the update. Otherwise the caller must write to the database. */
 async function updateUnfinished(
-  deps: CustomerOrderDeps,
+  deps: CustomerCommandDeps,
   id: string,
   update: UpdateDefinition<SettlementView>,
 ): Promise<boolean> {
@@ -69,11 +69,11 @@ async function updateUnfinished(
 }
 
 /**
- * True if a running workflow accepted the update. A workflow that started during the database write may have read
- * the old row and be waiting: so the update is sent again after the write. A repeated update changes nothing.
+ * True if a running workflow accepted the update. Callers send it again after a database write, for a workflow that
+ * started during the write and read the old row. A repeated update changes nothing.
  */
 async function sendUpdate(
-  deps: CustomerOrderDeps,
+  deps: CustomerCommandDeps,
   id: string,
   update: UpdateDefinition<SettlementView>,
 ): Promise<boolean> {

@@ -8,11 +8,11 @@ import { startWithdrawal } from '../../platform/temporal/starts.ts';
 import { listRoute, mapRows, route } from '../route.ts';
 import { problems, ReasonBody } from '../schemas.ts';
 import { presentAttempt } from '../settlements/attempts.ts';
-import { refuseAsRecorded } from '../temporal-errors.ts';
-import { type CustomerOrderDeps, cancel, confirm, endAsPaid } from './confirm-cancel.ts';
+import { onStartFailure } from '../temporal-errors.ts';
+import { type CustomerCommandDeps, cancel, confirm, endAsPaid } from './confirm-cancel.ts';
 import { IdParams, listFilter, SummaryBody, TermsBody, WithdrawalBody } from './withdrawal-schemas.ts';
 
-export interface WithdrawalRouteDeps extends CustomerOrderDeps {
+export interface WithdrawalRouteDeps extends CustomerCommandDeps {
   readonly explorer: ExplorerSettings;
 }
 
@@ -31,10 +31,10 @@ export function withdrawalRoutes(app: FastifyInstance, deps: WithdrawalRouteDeps
       body: TermsBody,
       response: { 200: WithdrawalBody, 202: WithdrawalBody, ...problems },
     },
-    // The schema serves only the OpenAPI document: `checkTerms` validates requests of every API alike.
+    // The schema is only for the OpenAPI document: `checkTerms` validates the request, with its own error codes.
     validatorCompiler: () => (value: unknown) => ({ value }),
     handler: async (request, reply) => {
-      const { created, withdrawal } = await ask(deps, request.body);
+      const { created, withdrawal } = await createWithdrawal(deps, request.body);
       return reply
         .code(created ? 202 : 200)
         .header('location', withdrawal.links.self)
@@ -45,8 +45,8 @@ export function withdrawalRoutes(app: FastifyInstance, deps: WithdrawalRouteDeps
     operationId: 'listWithdrawals',
     tags,
     summary: 'List withdrawals, newest first',
-    page: 'WithdrawalPage',
-    name: 'withdrawals',
+    pageId: 'WithdrawalPage',
+    itemsField: 'withdrawals',
     item: SummaryBody,
     filter: listFilter,
     find: async (query) => mapRows(await deps.ledger.withdrawals.list(query), presentSummary),
@@ -59,15 +59,15 @@ export function withdrawalRoutes(app: FastifyInstance, deps: WithdrawalRouteDeps
     response: WithdrawalBody,
     handler: ({ params }) => show(deps, params.id),
   });
-  orderRoutes(app, deps);
+  commandRoutes(app, deps);
 }
 
-function orderRoutes(app: FastifyInstance, deps: WithdrawalRouteDeps): void {
+function commandRoutes(app: FastifyInstance, deps: WithdrawalRouteDeps): void {
   route(app, 'POST', '/v1/withdrawals/:id/confirm', {
     operationId: 'confirmWithdrawal',
     tags,
     summary: 'Confirm a withdrawal that awaits confirmation',
-    description: 'Sluice then pays the destination, although its account is empty or is a vault.',
+    description: 'Records that the customer has confirmed the destination. Sluice then pays the withdrawal.',
     params: IdParams,
     response: WithdrawalBody,
     handler: async ({ params: { id } }) => {
@@ -92,7 +92,7 @@ function orderRoutes(app: FastifyInstance, deps: WithdrawalRouteDeps): void {
     tags: ['operations'],
     summary: 'Mark a withdrawal as already paid',
     description:
-      'For a withdrawal that a payment unknown to this database has paid. Allowed only while an open alert, or a restore of the database from a backup, suggests such a payment. The withdrawal becomes `cancelled` with the reason `paid_already`: do not refund the customer.',
+      'For a withdrawal that was paid by a transaction which is not in this database. Allowed only while an open alert, or a restore of the database from a backup, suggests such a payment. The withdrawal becomes `cancelled` with the reason `paid_already`: do not refund the customer.',
     params: IdParams,
     body: ReasonBody,
     response: WithdrawalBody,
@@ -104,12 +104,12 @@ function orderRoutes(app: FastifyInstance, deps: WithdrawalRouteDeps): void {
   });
 }
 
-/** PostgreSQL first, then Temporal: every 2xx has a committed row, and a retry starts a missing workflow. */
-async function ask(deps: WithdrawalRouteDeps, body: unknown) {
+/** Commits the row before the workflow starts: every 2xx has a row, and a retry starts a missing workflow. */
+async function createWithdrawal(deps: WithdrawalRouteDeps, body: unknown) {
   const terms = checkTerms(body);
   const { row, created } = await deps.ledger.withdrawals.reserve(terms);
-  // A caller that treated this error as a refusal, and paid in another way, would pay twice.
-  const asStored = refuseAsRecorded(`withdrawal ${row.id}`, ': do not request this payment with another id');
+  // The hint is for callers that would take this error for a refusal and pay again under another id.
+  const asStored = onStartFailure(`withdrawal ${row.id}`, ': do not request this payment with another id');
   if (!isTerminal(row.status)) await startWithdrawal(deps.temporal, termsOf(row)).catch(asStored);
   return { created, withdrawal: await show(deps, row.id) };
 }

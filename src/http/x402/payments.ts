@@ -12,36 +12,36 @@ const units = decimal(z.string());
 
 const PaymentBody = z
   .object({
-    id: text('`x402/<network>/<SHA-256 of the message>`; also the id of the Temporal workflow'),
+    id: text('Id of the payment and of its Temporal workflow: `x402/<network>/<SHA-256 of the message>`'),
     state: z
       .enum(PAYMENT_STATES)
       .describe('State of the sale: whether the payment has settled and the resource was served'),
-    reason: textOrNull('Why the payment is `refundable` or `unmatched`; null in every other state'),
-    signature: textOrNull('Transaction signature in base58; null until signed'),
-    seller: z.enum(['gateway', 'facilitator']).describe('The part of Sluice that settled the payment'),
+    reason: textOrNull('Why the payment became `refundable` or `unmatched`; null if it became neither'),
+    signature: textOrNull('Transaction signature in base58; null until the transaction is signed'),
+    seller: z.enum(['gateway', 'facilitator']).describe('Part of Sluice that received the payment'),
     dialect: z
       .enum(['v2', 'v1', 'example', 'submitted'])
       .describe(
-        'Protocol of the payment: x402 version 2 or 1, or one of the two forms of the exchange interface',
+        'Protocol of the payment: `v2` or `v1` of x402; `example` and `submitted` are the two forms of the exchange interface, in which Sluice or the buyer submits the transaction',
       ),
-    payer: text('Wallet of the buyer'),
+    payer: text('Address of the wallet of the buyer'),
     network: text('Network as a CAIP-2 id'),
-    asset: text('Address of the mint'),
+    asset: text('Address of the mint of the token'),
     amount: units.describe('Price in base units'),
     received: units
       .nullable()
       .describe('Base units that the landed transaction transferred; null until it has landed'),
-    payTo: text('Wallet of the seller'),
+    payTo: text('Address of the wallet of the seller'),
     route: text(
       'Id of the route, such as `GET /reports/:id`; `facilitator/<payTo>` for a payment that the facilitator settled',
     ),
     answerStatus: z
       .number()
       .nullable()
-      .describe('HTTP status of the upstream response; null until there is one'),
+      .describe('HTTP status of the upstream response; null until there is a response'),
     paidAt: time
       .nullable()
-      .describe('Time at which a node first reported the transaction as confirmed; null until then'),
+      .describe('Time at which a node reported the transaction as confirmed; null until then'),
     servedAt: time
       .nullable()
       .describe('Time at which the response was stored, or the success was delivered; null until then'),
@@ -51,7 +51,7 @@ const PaymentBody = z
 
 const id = z
   .string()
-  .regex(/^[\x21-\x7e]{1,256}$/, 'must be an id, a message hash or a signature')
+  .regex(/^[\x21-\x7e]{1,256}$/, 'must be the id, the message hash or the signature of a payment')
   .describe('Percent-encoded id, message hash in hex, or signature in base58');
 
 export function paymentRoutes(app: FastifyInstance, { ledger }: { readonly ledger: Ledger }): void {
@@ -59,8 +59,8 @@ export function paymentRoutes(app: FastifyInstance, { ledger }: { readonly ledge
     operationId: 'listPayments',
     tags,
     summary: 'List x402 payments, newest first',
-    page: 'PaymentPage',
-    name: 'payments',
+    pageId: 'PaymentPage',
+    itemsField: 'payments',
     item: PaymentBody,
     filter: { state: z.enum(PAYMENT_STATES).optional() },
     find: async (query) => {
@@ -76,14 +76,14 @@ export function paymentRoutes(app: FastifyInstance, { ledger }: { readonly ledge
     params: z.object({ id }),
     response: PaymentBody,
     handler: async ({ params }) => {
-      const row = await ledger.payments.findNamed(params.id);
+      const row = await ledger.payments.findByName(params.id);
       if (row === undefined) throw new DomainError('NotFound', `there is no payment ${params.id}`);
       return present(row, await ledger.attempts.newestSignatures([row.id]));
     },
   });
 }
 
-/** `signatures` maps a payment to the signature of its newest attempt. A payment that bought nothing has no attempt. */
+/** `signatures`: signature of the newest attempt by payment id. Without an attempt, the row itself has the signature. */
 function present(row: PaymentRow, signatures: ReadonlyMap<string, string | null>) {
   const { network, asset, amount, payTo } = row.terms;
   return { ...row, network, asset, amount, payTo, signature: signatures.get(row.id) ?? row.signature };

@@ -4,11 +4,14 @@ import type { Ledger } from '../ledger.ts';
 import type { DepositAddressRow } from './deposit-address-row.ts';
 import type { ImportOptions, NewAddress } from './deposit-addresses.ts';
 
-/** Counting all free addresses would read millions of rows. */
-const MAX_COUNTED = 10_000;
+/** Counting stops at this number: the pool can have millions of free addresses. */
+const MAX_FREE_COUNT = 10_000;
 
-/** `free` is counted up to {@link MAX_COUNTED} or the low-water mark. `low`: the alert, null if enough are free. */
-export interface Imported {
+/**
+ * Result of an import. `free` is counted up to {@link MAX_FREE_COUNT} or the low-water mark. `low` is the alert that
+ * was raised, null if enough addresses are free.
+ */
+export interface ImportResult {
   readonly imported: number;
   readonly known: number;
   readonly free: number;
@@ -19,30 +22,34 @@ export class AddressPool {
   readonly #ledger: Pick<Ledger, 'addresses' | 'alerts' | 'scan'>;
   readonly #lowWater: number;
 
-  /** Fewer free addresses than `lowWater` raise `addresses_low`. */
+  /** Raises `addresses_low` while fewer than `lowWater` addresses are free. */
   constructor(ledger: Pick<Ledger, 'addresses' | 'alerts' | 'scan'>, lowWater: number) {
     this.#ledger = ledger;
     this.#lowWater = lowWater;
   }
 
   /**
-   * Returns the user's address, which is watched by then. A new one is the user's from `finalizedTip` on; if that is
-   * null, from the newest slot that a scan has seen. Throws as `finalizedTip` and `DepositAddresses.assign` do.
+   * Returns the user's address, which is already watched. Deposits to a newly assigned address belong to the user if
+   * their slot is above `finalizedTip`; if that is null, above the newest slot that the scan has stored. Throws what
+   * `finalizedTip` and `DepositAddresses.assign` throw.
    */
   async assign(userRef: string, finalizedTip: (() => Promise<bigint>) | null): Promise<DepositAddressRow> {
     const known = await this.#ledger.addresses.byUser(userRef);
     if (known !== undefined) return known;
-    if (finalizedTip !== null) await this.#ledger.scan.seen(await finalizedTip());
+    if (finalizedTip !== null) await this.#ledger.scan.recordTip(await finalizedTip());
     try {
       return await this.#ledger.addresses.assign(userRef);
     } finally {
-      await this.#count();
+      await this.#recount();
     }
   }
 
-  /** Updates the alert: deposits and audits change the count too. A pool that was never filled is not low. */
-  async look(): Promise<void> {
-    if (!(await this.#ledger.addresses.isEmpty())) await this.#count();
+  /**
+   * Raises or closes the alert. Call it at intervals, because deposits and audits change the count too. A pool that
+   * was never filled does not count as low.
+   */
+  async updateAlert(): Promise<void> {
+    if (!(await this.#ledger.addresses.isEmpty())) await this.#recount();
   }
 
   /** Imports addresses that the operator has verified: see `DepositAddresses.import`. */
@@ -50,23 +57,23 @@ export class AddressPool {
     entries: readonly NewAddress[],
     since: bigint | null,
     options: ImportOptions = {},
-  ): Promise<Imported> {
+  ): Promise<ImportResult> {
     const counts = await this.#ledger.addresses.import(entries, since, options);
-    const free = await this.#ledger.addresses.freeCount(Math.max(MAX_COUNTED, this.#lowWater));
-    return { ...counts, free, low: await this.#watch(free) };
+    const free = await this.#ledger.addresses.freeCount(Math.max(MAX_FREE_COUNT, this.#lowWater));
+    return { ...counts, free, low: await this.#raiseIfLow(free) };
   }
 
-  async #count(): Promise<void> {
-    await this.#watch(await this.#ledger.addresses.freeCount(this.#lowWater));
+  async #recount(): Promise<void> {
+    await this.#raiseIfLow(await this.#ledger.addresses.freeCount(this.#lowWater));
   }
 
-  async #watch(free: number): Promise<Alarm | null> {
+  async #raiseIfLow(free: number): Promise<Alarm | null> {
     const lowWater = this.#lowWater;
     const message = `${free} deposit addresses are free, fewer than ${lowWater}: import more`;
     const alarm = { kind: 'addresses_low', subject: WHOLE, message, details: { free, lowWater } } as const;
-    const low = free < lowWater ? [alarm] : [];
-    await this.#ledger.alerts.keepOnly([alarm.kind], low);
-    return low[0] ?? null;
+    const alarms = free < lowWater ? [alarm] : [];
+    await this.#ledger.alerts.syncOpen([alarm.kind], alarms);
+    return alarms[0] ?? null;
   }
 }
 

@@ -4,28 +4,34 @@ import type { DepositAddressState } from '../../domain/deposit.ts';
 import type { Trx } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 
-/** True if a `deposit_address` is above the position up to which a restore may have lost the users of addresses. */
-export const IS_SURE = sql<boolean>`deposit_address.position >
+/**
+ * True if it is certain whether a `deposit_address` has a user: its position is above those whose users a restore may
+ * have lost.
+ */
+export const IS_USER_CERTAIN = sql<boolean>`deposit_address.position >
   coalesce((select withheld_up_to from continuity), 0)`;
 
-/** State of a `deposit_address`, with `withheld` for those without a user that a restore made unsure. */
-export const STATE = sql<DepositAddressState>`case when deposit_address.state in ('auditing', 'free') and not ${IS_SURE}
+/**
+ * State of a `deposit_address`. Instead of `auditing` or `free`, the state is `withheld` if a restore may have lost
+ * the user.
+ */
+export const ADDRESS_STATE = sql<DepositAddressState>`case when deposit_address.state in ('auditing', 'free') and not ${IS_USER_CERTAIN}
   then 'withheld' else deposit_address.state end`;
 
 /**
- * Withholds every address without a user for ever: users may have them in the newer database that this backup
- * replaced. They stay watched.
+ * Withholds every unassigned address permanently: the newer database that this backup replaced may have assigned it.
+ * Withheld addresses stay watched.
  */
 export async function withholdUnassigned(trx: Trx): Promise<void> {
-  const { any, upTo } = await trx
+  const { hasUnassigned, upTo } = await trx
     .selectNoFrom([
       sql<boolean>`exists (select 1 from deposit_address where state = 'free')
-        or exists (select 1 from deposit_address where audit_due and state = 'auditing')`.as('any'),
+        or exists (select 1 from deposit_address where audit_due and state = 'auditing')`.as('hasUnassigned'),
       sql<bigint>`coalesce((select max(position) from deposit_address), 0)`.as('upTo'),
     ])
     .executeTakeFirstOrThrow();
   await trx.updateTable('continuity').set({ withheldUpTo: upTo }).execute();
-  if (!any) return;
+  if (!hasUnassigned) return;
   await raiseAlert(trx, {
     kind: 'addresses_withheld',
     subject: WHOLE,

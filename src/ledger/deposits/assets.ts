@@ -2,15 +2,18 @@ import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import { Repository, type RowOf, type Trx } from '../database.ts';
 
-/** An asset that may be deposited: `SOL` (program null) or a mint. `minimumDeposit` in base units. */
+/** An asset that can be deposited: `SOL` (`program` is null) or a mint. `minimumDeposit` is in base units. */
 export type AssetRow = RowOf<'asset'>;
 
-export type NewAsset = Omit<AssetRow, 'createdAt' | 'updatedAt' | keyof IssuerKeys> & Partial<IssuerKeys>;
+export type NewAsset = Omit<AssetRow, 'createdAt' | 'updatedAt' | keyof IssuerAuthorities> &
+  Partial<IssuerAuthorities>;
 
-/** Authorities over the tokens of every holder; null if the mint has none. */
-type IssuerKeys = Pick<AssetRow, 'freezeAuthority' | 'permanentDelegate'>;
+/** Authorities of a mint over the tokens of every holder; null if the mint has none. */
+type IssuerAuthorities = Pick<AssetRow, 'freezeAuthority' | 'permanentDelegate'>;
 
-/** Listed assets, by `SOL` or mint. Symbols are never used: any mint can have any name. */
+/**
+ * Listed assets, identified as `SOL` or by mint address. Symbols are not used, because any mint can claim any symbol.
+ */
 export class Assets extends Repository {
   async get(asset: string): Promise<AssetRow | undefined> {
     return this.db.selectFrom('asset').selectAll().where('asset', '=', asset).executeTakeFirst();
@@ -28,12 +31,13 @@ export class Assets extends Repository {
   }
 
   /**
-   * Lists the asset, or changes it to the terms that `change` returns for the stored ones, under the row's lock.
-   * Throws what `change` throws, and InvalidRequest for another program or decimals: no mint changes them.
+   * Lists the asset, or updates the stored one. `change` gets the stored terms, under the row's lock, and returns the
+   * new ones. Throws what `change` throws, and InvalidRequest if the program or decimals differ from the stored ones:
+   * a mint cannot change them.
    */
   async put(asset: NewAsset, change: (known: NewAsset) => NewAsset = () => asset): Promise<AssetRow> {
     return this.db.transaction().execute(async (trx) => {
-      const { minimumDeposit, depositsOn } = change(await listed(trx, asset));
+      const { minimumDeposit, depositsOn } = change(await lockListed(trx, asset));
       return trx
         .updateTable('asset')
         .set({ minimumDeposit, depositsOn, updatedAt: sql<Date>`now()` })
@@ -44,8 +48,11 @@ export class Assets extends Repository {
   }
 }
 
-/** The locked row of the asset, with the extensions and authorities that the chain has now. */
-async function listed(
+/**
+ * Returns the locked row of the asset, inserted if it was missing, with the current extensions and authorities of the
+ * mint.
+ */
+async function lockListed(
   trx: Trx,
   { extensions, freezeAuthority = null, permanentDelegate = null, ...asset }: NewAsset,
 ): Promise<AssetRow> {
@@ -66,6 +73,6 @@ async function listed(
     .returningAll()
     .executeTakeFirst();
   if (row !== undefined) return row;
-  const message = `${asset.asset} is already listed with another program or other decimals`;
+  const message = `asset ${asset.asset} is already listed with a different program or number of decimals`;
   throw new DomainError('InvalidRequest', message, { field: 'asset', asset: asset.asset });
 }

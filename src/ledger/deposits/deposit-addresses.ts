@@ -1,58 +1,59 @@
 import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
-import { violates } from '../connection.ts';
+import { isUniqueViolation } from '../connection.ts';
 import { anyOf, COUNT, type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
 import { refuseIfRowsMayBeLost } from '../operations/restore-detection.ts';
-import { auditSince } from '../scan/import-audits.ts';
+import { requestAudits } from '../scan/import-audits.ts';
 import { watch } from '../scan/watched.ts';
-import { IS_SURE } from './addresses-after-restore.ts';
+import { IS_USER_CERTAIN } from './addresses-after-restore.ts';
 import { type DepositAddressRow, depositAddressRows } from './deposit-address-row.ts';
-import { NEWEST_FINAL } from './deposit-row.ts';
+import { NEWEST_FINAL_SLOT } from './deposit-row.ts';
 import { inputRows } from './input-rows.ts';
 
-/** A public key that was made offline, and its derivation path. */
+/** An address whose key was generated offline, and the derivation path of the key. */
 export type NewAddress = Pick<RowOf<'depositAddress'>, 'address' | 'path'>;
 
-/** `tip`: a quorum's newest slot, for an import with `since`. */
+/** `tip`: newest slot that a quorum reports, for an import with `since`. */
 export interface ImportOptions {
   readonly tip?: bigint | null;
 }
 
-const IMPORTED_AT_ONCE = 5_000;
-const UNASSIGNED = ['auditing', 'free'] as const;
+const ADDRESSES_PER_TRANSACTION = 5_000;
+const UNASSIGNED_STATES = ['auditing', 'free'] as const;
 /**
- * `bool_or` makes the planner read the deposits of each address; for `not exists` it compares each address with all
+ * With `bool_or` the planner reads only the address's deposits; with `not exists` it compares each address with all
  * pending deposits.
  */
-const ASSIGNABLE = sql<boolean>`(deposit_address.state = 'free' and ${IS_SURE} and (
+const IS_ASSIGNABLE = sql<boolean>`(deposit_address.state = 'free' and ${IS_USER_CERTAIN} and (
   select bool_or(deposit.state = 'pending') from deposit where deposit.wallet = deposit_address.address) is not true)`;
 
-/** The pool of deposit addresses. An address is watched from its import on; it never has a second user. */
+/** The pool of deposit addresses. An address is watched from its import on, and never gets a second user. */
 export class DepositAddresses extends Repository {
   /**
-   * Imports addresses, some thousand in each transaction. Idempotent. Addresses with `since` may have been paid from
-   * that slot on: they cannot be assigned before an audit, nor before the scan has reached `tip`. A known
-   * address that was not audited from so early becomes due again. Throws InvalidRequest for a wallet
-   * that we pay from, and for a known address with another path.
+   * Imports addresses in transactions of a few thousand. Idempotent. `since` is the first slot in which the addresses
+   * can have been paid: they cannot be assigned before an audit has read from that slot and the scan has reached
+   * `tip`. A known address whose audit began at a later slot is audited again. Throws InvalidRequest for a wallet
+   * that Sluice pays from, and for a known address with a different path.
    */
   async import(
     entries: readonly NewAddress[],
     since: bigint | null = null,
     options: ImportOptions = {},
   ): Promise<{ imported: number; known: number }> {
-    for (let at = 0; at < entries.length; at += IMPORTED_AT_ONCE)
-      await refuseOtherPath(this.db, entries.slice(at, at + IMPORTED_AT_ONCE));
+    for (let at = 0; at < entries.length; at += ADDRESSES_PER_TRANSACTION)
+      await refuseOtherPath(this.db, entries.slice(at, at + ADDRESSES_PER_TRANSACTION));
     let imported = 0;
-    for (let at = 0; at < entries.length; at += IMPORTED_AT_ONCE) {
-      const part = entries.slice(at, at + IMPORTED_AT_ONCE);
+    for (let at = 0; at < entries.length; at += ADDRESSES_PER_TRANSACTION) {
+      const part = entries.slice(at, at + ADDRESSES_PER_TRANSACTION);
       imported += await this.db.transaction().execute((trx) => importPart(trx, part, since, options));
     }
     return { imported, known: entries.length - imported };
   }
 
   /**
-   * Returns the user's address, or a free one, whose earlier deposits belong to no user. Throws NoFreeAddress;
-   * RecordInDoubt after a restore; Unavailable before the scan has begun, because earlier blocks are not searched.
+   * Returns the user's address, or assigns a free one. Earlier deposits to that address belong to no user. Throws
+   * NoFreeAddress; RecordInDoubt after a restore; Unavailable before the scan has begun, because earlier blocks are
+   * not searched.
    */
   async assign(userRef: string): Promise<DepositAddressRow> {
     const known = await this.byUser(userRef);
@@ -65,36 +66,42 @@ export class DepositAddresses extends Repository {
     throw new DomainError('NoFreeAddress', message, { userRef });
   }
 
-  /** Undefined if none is free, or if a concurrent call has just assigned one to this user. */
+  /** Returns undefined if no address is free, or if a concurrent call has just assigned one to this user. */
   async #assignFree(userRef: string): Promise<string | undefined> {
     try {
       for (;;) {
-        // Waits for locked addresses only if there are no others: their transactions may leave them free.
-        const taken = (await this.#assignTo(userRef, unlocked)) ?? (await this.#assignTo(userRef, afterLock));
-        if (taken !== undefined || (await this.freeCount(1)) === 0) return taken;
+        // Wait for a locked address only if no unlocked one is free: the transaction that holds the lock may leave
+        // the address free.
+        const assigned =
+          (await this.#assignTo(userRef, lockUnlocked)) ?? (await this.#assignTo(userRef, waitForLock));
+        if (assigned !== undefined || (await this.freeCount(1)) === 0) return assigned;
       }
     } catch (error) {
-      if (violates(error, 'deposit_address_user_unique')) return undefined;
+      if (isUniqueViolation(error, 'deposit_address_user_unique')) return undefined;
       throw error;
     }
   }
 
-  /** Undefined if none is chosen, or if it is no longer free. The row is locked for this transaction only. */
-  async #assignTo(userRef: string, choose: Choice): Promise<string | undefined> {
+  /**
+   * Assigns the address that `choose` locks. Returns undefined if `choose` finds none, or if the address is no longer
+   * free.
+   */
+  async #assignTo(userRef: string, choose: AddressChoice): Promise<string | undefined> {
     return this.db.transaction().execute(async (trx) => {
       await refuseUnscanned(trx);
       await refuseIfRowsMayBeLost(trx);
       const address = await choose(trx);
       if (address === undefined) return undefined;
-      // Only a new statement sees commits from before the lock; later writers wait for the lock.
-      const taken = await trx
+      // Check again in a new statement: under READ COMMITTED, it sees all commits from before the row lock was
+      // granted. Later writers wait for that lock.
+      const assigned = await trx
         .updateTable('depositAddress')
-        .set({ state: 'assigned', userRef, assignedAt: sql<Date>`now()`, assignedAfter: NEWEST_FINAL })
+        .set({ state: 'assigned', userRef, assignedAt: sql<Date>`now()`, assignedAfter: NEWEST_FINAL_SLOT })
         .where('address', '=', address)
-        .where(ASSIGNABLE)
+        .where(IS_ASSIGNABLE)
         .returning('address')
         .executeTakeFirst();
-      return taken?.address;
+      return assigned?.address;
     });
   }
 
@@ -112,73 +119,81 @@ export class DepositAddresses extends Repository {
     ));
   }
 
-  /** Number of assignable addresses, counted up to `atMost`. */
-  async freeCount(atMost = Number.MAX_SAFE_INTEGER): Promise<number> {
-    // In the order of the index of free addresses: a plan without an order may read all before it counts a few.
+  /** Number of assignable addresses, counted up to `limit`. */
+  async freeCount(limit = Number.MAX_SAFE_INTEGER): Promise<number> {
+    // Ordered like the index of free addresses, so that the planner stops at the limit instead of reading every
+    // address.
     const free = this.db
       .selectFrom('depositAddress')
       .select('position')
-      .where(ASSIGNABLE)
+      .where(IS_ASSIGNABLE)
       .orderBy('position')
-      .limit(atMost);
+      .limit(limit);
     const row = await this.db.selectFrom(free.as('free')).select(COUNT.as('free')).executeTakeFirstOrThrow();
     return row.free;
   }
 }
 
-/** No block before the first scanned one is searched. Takes no lock, which would delay the scan's cursor. */
+/**
+ * Throws Unavailable before the first scan, because earlier blocks are never searched. Takes no lock, so that the
+ * cursor of the scan is not delayed.
+ */
 async function refuseUnscanned(trx: Trx): Promise<void> {
   if (await exists(trx.selectFrom('scanCursor').select('slot'))) return;
   const message =
-    'the scan has not read its first block: it would miss a payment to an address now. Start the scan, then retry';
+    'no address can be assigned before the scan has read its first block: an earlier payment would be missed. Start the scan, then retry';
   throw new DomainError('Unavailable', message);
 }
 
 /** Locks the row of an address that appears to be free. */
-type Choice = (trx: Trx) => Promise<string | undefined>;
+type AddressChoice = (trx: Trx) => Promise<string | undefined>;
 
-const unlocked: Choice = async (trx) => {
+const lockUnlocked: AddressChoice = async (trx) => {
   const free = await firstFree(trx).forUpdate().skipLocked().executeTakeFirst();
   return free?.address;
 };
 
 /**
- * Waits for one row without holding another: transactions that record deposits lock many, in another order. A
- * statement that selects and waits would continue with the next row, and keep locks that it cannot use.
+ * Waits for the lock of one row while this transaction holds no other: transactions that record deposits lock many
+ * rows, in a different order. The row is chosen without a lock. A statement that selects and locks would continue
+ * with the next row, and keep locks that it does not need.
  */
-const afterLock: Choice = async (trx) => {
+const waitForLock: AddressChoice = async (trx) => {
   const free = await firstFree(trx).executeTakeFirst();
   if (free === undefined) return undefined;
-  await holdUnassigned(trx, [free.address]);
+  await lockUnassigned(trx, [free.address]);
   return free.address;
 };
 
 function firstFree(trx: Trx) {
-  return trx.selectFrom('depositAddress').select('address').where(ASSIGNABLE).orderBy('position').limit(1);
+  return trx.selectFrom('depositAddress').select('address').where(IS_ASSIGNABLE).orderBy('position').limit(1);
 }
 
 /**
- * Keeps these wallets from being assigned. Writers of pending deposits take this lock first; after their commit, the
- * pending deposit itself prevents the assignment until it ends.
+ * Prevents the assignment of these wallets until the transaction ends. Writers of pending deposits take this lock
+ * first. After their commit, the pending deposit itself prevents the assignment until it ends.
  */
-export async function holdUnassigned(trx: Trx, wallets: readonly string[]): Promise<void> {
+export async function lockUnassigned(trx: Trx, wallets: readonly string[]): Promise<void> {
   await trx
     .selectFrom('depositAddress')
     .select('address')
     .where('address', '=', anyOf(wallets))
-    .where('state', 'in', UNASSIGNED)
+    .where('state', 'in', UNASSIGNED_STATES)
     .orderBy('address')
     .forUpdate()
     .execute();
 }
 
-/** An address with a confirmed deposit before its assignment is never assigned. A due audit stays due. */
+/**
+ * Marks an unassigned address as used: with an earlier confirmed deposit it must never be assigned. A due audit stays
+ * due.
+ */
 export async function markUsed(trx: Trx, wallet: string): Promise<void> {
   await trx
     .updateTable('depositAddress')
     .set({ state: 'used' })
     .where('address', '=', wallet)
-    .where('state', 'in', UNASSIGNED)
+    .where('state', 'in', UNASSIGNED_STATES)
     .execute();
 }
 
@@ -200,13 +215,16 @@ async function importPart(
     .expression(trx.selectFrom(inputRows('depositAddress', rows)).select(columns))
     .onConflict((conflict) => conflict.column('address').doNothing())
     .executeTakeFirstOrThrow();
-  if (since !== null) await auditSince(trx, addresses, since, tip);
-  // A concurrent import, or a second entry for the same address, has inserted its row by now.
+  if (since !== null) await requestAudits(trx, addresses, since, tip);
+  // Check again: a concurrent import, or an earlier entry for the same address, may have stored a different path.
   await refuseOtherPath(trx, entries);
   return Number(numInsertedOrUpdatedRows);
 }
 
-/** With another path the signer would look for the wrong key, and the funds at the address could not be moved. */
+/**
+ * Throws InvalidRequest for a known address with a different path: the signer would derive the wrong key, and the
+ * funds at the address could not be moved.
+ */
 async function refuseOtherPath(db: Database, entries: readonly NewAddress[]): Promise<void> {
   const rows = await db
     .selectFrom('depositAddress')
@@ -214,9 +232,9 @@ async function refuseOtherPath(db: Database, entries: readonly NewAddress[]): Pr
     .where('address', '=', anyOf(entries.map(({ address }) => address)))
     .execute();
   const paths = new Map(rows.map(({ address, path }) => [address, path]));
-  const other = entries.find(({ address, path }) => (paths.get(address) ?? path) !== path);
-  if (other === undefined) return;
-  const { address, path } = other;
-  const message = `path: ${address} is stored with path ${paths.get(address)}, not ${path}`;
+  const conflict = entries.find(({ address, path }) => (paths.get(address) ?? path) !== path);
+  if (conflict === undefined) return;
+  const { address, path } = conflict;
+  const message = `deposit address ${address} is stored with path ${paths.get(address)}, not ${path}`;
   throw new DomainError('InvalidRequest', message, { field: 'path', address });
 }

@@ -2,14 +2,19 @@ import { type Nullable, type SelectQueryBuilder, sql } from 'kysely';
 import type { DepositState } from '../../domain/deposit.ts';
 import type { Database, RowOf, Tables } from '../database.ts';
 
-/** Slot of an import or an assignment: the newest one known to be final, whether its block was read or not. */
-export const NEWEST_FINAL = sql<bigint>`(select greatest(slot, tip) from scan_cursor)`;
+/**
+ * Newest slot that is known to be final, even if its block was not read. Imports and assignments store it as their
+ * slot.
+ */
+export const NEWEST_FINAL_SLOT = sql<bigint>`(select greatest(slot, tip) from scan_cursor)`;
 
-/** The user of a `deposit`: what a `deposit_address` received before its assignment belongs to no user. */
-export const OWNER = sql<string | null>`case when deposit.slot > coalesce(deposit_address.assigned_after, -1)
+/** User of a `deposit`; null for a deposit from before the assignment of its `deposit_address`. */
+export const DEPOSIT_USER = sql<
+  string | null
+>`case when deposit.slot > coalesce(deposit_address.assigned_after, -1)
   then deposit_address.user_ref end`;
 
-/** What one account received in one transaction; `userRef` is null if the address had no user then. */
+/** What one account received in one transaction. `userRef` is null if the address had no user in that slot. */
 export type DepositRow = RowOf<'deposit'> & { readonly userRef: string | null };
 
 export interface DepositFilter {
@@ -20,11 +25,14 @@ export interface DepositFilter {
   readonly asset?: string | undefined;
 }
 
-/** A pending `deposit` in no finalized block: one node announced it. Dropped if the cursor passes its slot. */
-export const ANNOUNCED = sql<boolean>`(deposit.state = 'pending' and deposit.finalized_at is null)`;
+/**
+ * A pending `deposit` that one node announced, and whose block is not final yet. The deposit is dropped if the cursor
+ * passes its slot first.
+ */
+export const IS_ANNOUNCED = sql<boolean>`(deposit.state = 'pending' and deposit.finalized_at is null)`;
 
-/** A pending `deposit` of a finalized block that no quorum has confirmed or denied. */
-export const UNCONFIRMED = sql<boolean>`(deposit.state = 'pending' and deposit.finalized_at is not null)`;
+/** A pending `deposit` in a finalized block, neither confirmed nor denied by a quorum. */
+export const IS_UNCONFIRMED = sql<boolean>`(deposit.state = 'pending' and deposit.finalized_at is not null)`;
 
 type DepositQuery = SelectQueryBuilder<
   Omit<Tables, 'depositAddress'> & { depositAddress: Nullable<Tables['depositAddress']> },
@@ -37,17 +45,17 @@ export function selectDeposits(db: Database): DepositQuery {
     .selectFrom('deposit')
     .leftJoin('depositAddress', 'depositAddress.address', 'deposit.wallet')
     .selectAll('deposit')
-    .select(OWNER.as('userRef'));
+    .select(DEPOSIT_USER.as('userRef'));
 }
 
-export function filtered(
+export function applyFilter(
   query: DepositQuery,
   { address, userRef, state, asset }: DepositFilter,
 ): DepositQuery {
   let narrowed = query;
   if (address !== undefined) narrowed = narrowed.where('deposit.wallet', '=', address);
   if (userRef !== undefined)
-    narrowed = narrowed.where('depositAddress.userRef', '=', userRef).where(OWNER, '=', userRef);
+    narrowed = narrowed.where('depositAddress.userRef', '=', userRef).where(DEPOSIT_USER, '=', userRef);
   if (state !== undefined) narrowed = narrowed.where('deposit.state', '=', state);
   if (asset !== undefined) narrowed = narrowed.where('deposit.asset', '=', asset);
   return narrowed;

@@ -9,10 +9,10 @@ import {
 } from '../../domain/quorum-result.ts';
 import { anyOfNumbers, type RowOf, type Trx } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
-import { holdUnassigned, markUsed } from './deposit-addresses.ts';
+import { lockUnassigned, markUsed } from './deposit-addresses.ts';
 import { appendEvents, type FeedTransaction, lockFeed } from './deposit-feed.ts';
-import type { Arrival, DepositChange } from './deposit-merge.ts';
-import { ANNOUNCED, UNCONFIRMED } from './deposit-row.ts';
+import type { BlockInflow, DepositChange } from './deposit-merge.ts';
+import { IS_ANNOUNCED, IS_UNCONFIRMED } from './deposit-row.ts';
 import { inputRows } from './input-rows.ts';
 
 export type WrittenDeposit = Pick<RowOf<'deposit'>, 'id' | 'state' | 'amount' | 'reason'>;
@@ -23,7 +23,7 @@ export interface Confirmation {
   readonly verdict: InflowVerdict;
 }
 
-const WRITTEN = ['deposit.id', 'deposit.state', 'deposit.amount', 'deposit.reason'] as const;
+const WRITTEN_COLUMNS = ['deposit.id', 'deposit.state', 'deposit.amount', 'deposit.reason'] as const;
 const INPUT_COLUMNS = [
   'signature',
   'slot',
@@ -37,22 +37,28 @@ const INPUT_COLUMNS = [
   'reason',
 ] as const;
 
-/** Maximum rows of one statement: a single statement for a large block would exceed the statement timeout. */
-export const ROWS_AT_ONCE = 5_000;
+/** A single statement for a large block would exceed the statement timeout. */
+export const MAX_ROWS_PER_STATEMENT = 5_000;
 
-/** Keeps these wallets from being assigned. Called before other writes, so that all are locked in one order. */
-export async function holdWallets(trx: FeedTransaction, arrivals: readonly Arrival[]): Promise<void> {
-  await holdUnassigned(trx, [...new Set(arrivals.map(({ wallet }) => wallet))]);
+/**
+ * Prevents the assignment of the wallets of these inflows. Call it before other writes, so that all transactions lock
+ * in one order.
+ */
+export async function lockWalletsOf(trx: FeedTransaction, inflows: readonly BlockInflow[]): Promise<void> {
+  await lockUnassigned(trx, [...new Set(inflows.map(({ wallet }) => wallet))]);
 }
 
-/** The caller has locked the wallets. Returns the deposits that need an event, in their order. */
+/**
+ * Inserts pending deposits and returns those that need an event, in the order of their ids. The caller has locked the
+ * wallets.
+ */
 export async function addDeposits(
   trx: FeedTransaction,
-  arrivals: readonly Arrival[],
+  inflows: readonly BlockInflow[],
   { finalized = true } = {},
 ): Promise<readonly WrittenDeposit[]> {
-  if (arrivals.length === 0) return [];
-  const rows = arrivals.map((arrival) => ({ ...arrival, state: 'pending' as const }));
+  if (inflows.length === 0) return [];
+  const rows = inflows.map((inflow) => ({ ...inflow, state: 'pending' as const }));
   const input = trx
     .selectFrom(inputRows('deposit', rows))
     .select(INPUT_COLUMNS)
@@ -61,23 +67,23 @@ export async function addDeposits(
     .insertInto('deposit')
     .columns([...INPUT_COLUMNS, 'finalizedAt'])
     .expression(input)
-    .returning(WRITTEN)
+    .returning(WRITTEN_COLUMNS)
     .execute();
   return inIdOrder(added.filter(needsEvent));
 }
 
-/** The caller has locked the new wallets. Returns the changes that need an event. */
+/** Returns the changed deposits that need an event. The caller has locked the new wallets. */
 export async function changeDeposits(
   trx: FeedTransaction,
   changes: readonly DepositChange[],
 ): Promise<readonly WrittenDeposit[]> {
   if (changes.length === 0) return [];
-  const rows = changes.map(({ id, arrival }) => ({ ...arrival, id, state: 'pending' as const }));
+  const rows = changes.map(({ id, inflow }) => ({ ...inflow, id, state: 'pending' as const }));
   const changed = await trx
     .updateTable('deposit')
     .from(inputRows('deposit', rows))
     .set((row) => ({
-      // The hash of an announced deposit comes from one node.
+      // The hash of an announced deposit comes from one node, so the finalized block replaces it.
       blockhash: row
         .case()
         .when('deposit.finalizedAt', 'is', null)
@@ -93,13 +99,16 @@ export async function changeDeposits(
       updatedAt: sql<Date>`now()`,
     }))
     .whereRef('deposit.id', '=', 'input.id')
-    .returning(WRITTEN)
+    .returning(WRITTEN_COLUMNS)
     .execute();
   const news = new Set(changes.filter(({ isNews }) => isNews).map(({ id }) => id));
-  return inIdOrder(changed.filter((one) => news.has(one.id) && needsEvent(one)));
+  return inIdOrder(changed.filter((deposit) => news.has(deposit.id) && needsEvent(deposit)));
 }
 
-/** Ends a pending deposit with the quorum's verdict. Undefined if it has changed since the nodes were asked. */
+/**
+ * Ends a pending deposit with the quorum's verdict. Returns undefined if the row has changed since the nodes were
+ * asked.
+ */
 export async function endDeposit(
   trx: FeedTransaction,
   { row: { id, ...before }, verdict: { by, ...confirmed } }: Confirmation,
@@ -112,11 +121,11 @@ export async function endDeposit(
     .where('wallet', '=', before.wallet)
     .where('amount', '=', before.amount)
     .where('reason', 'is not distinct from', before.reason)
-    .where(UNCONFIRMED)
-    .returning([...WRITTEN, 'signature', 'slot', 'account', 'asset', 'wallet'])
+    .where(IS_UNCONFIRMED)
+    .returning([...WRITTEN_COLUMNS, 'signature', 'slot', 'account', 'asset', 'wallet'])
     .executeTakeFirst();
   if (ended === undefined) return undefined;
-  // Our own transfers, such as a first balance for an address, do not show that a user knows the address.
+  // A transfer of our own, such as an initial balance, does not show that a user knows the address.
   if (ended.reason !== 'internal') await markUsed(trx, ended.wallet);
   if (ended.reason === 'asset_changed') await alertChangedAsset(trx, ended);
   if (isAlike(before, confirmed)) return ended;
@@ -124,7 +133,7 @@ export async function endDeposit(
   await raiseAlert(trx, {
     kind: 'deposit_mismatch',
     subject: signature,
-    message: `${by.join(', ')} report ${describeInflow({ ...confirmed, asset, account })}, the node of the scan reported ${describeInflow({ ...before, asset, account })}`,
+    message: `nodes ${by.join(', ')} report ${describeInflow({ ...confirmed, asset, account })}, but the node of the scan reported ${describeInflow({ ...before, asset, account })}`,
     details: { account, asset, by, onRecord: before.amount.toString(), read: confirmed.amount.toString() },
   });
   return ended;
@@ -135,13 +144,13 @@ async function alertChangedAsset(
   { asset, amount, account, signature }: Omit<Movement, 'amount'> & Pick<WrittenDeposit, 'amount'>,
 ): Promise<void> {
   const message =
-    `the mint ${asset} has other decimals or another program than its listing: it was closed and created again. ` +
-    `${account} received ${amount} base units of it, which are not credited. Turn deposits of it off, and ask the issuer`;
+    `mint ${asset} no longer has the listed decimals and program: it was closed and created again. ` +
+    `${account} received ${amount} base units, which are not credited. Turn off deposits of ${asset} and ask the issuer`;
   const details = { account, amount: amount.toString(), signature };
   await raiseAlert(trx, { kind: 'asset_changed', subject: asset, message, details });
 }
 
-/** A deposit that one node shows as not creditable gets its event once a quorum confirms that. */
+/** One node alone cannot report a deposit as not creditable: that event is written when a quorum confirms it. */
 function needsEvent({ reason }: WrittenDeposit): boolean {
   return reason === null;
 }
@@ -150,25 +159,25 @@ function inIdOrder(deposits: readonly WrittenDeposit[]): readonly WrittenDeposit
   return deposits.toSorted((a, b) => Number(a.id - b.id));
 }
 
-/** Drops announced deposits up to `slot` that are in no finalized block: their fork is dead. */
-export async function dropPassed(trx: Trx, slot: bigint): Promise<void> {
-  const passed = await trx
+/** Drops announced deposits up to `slot` whose block did not become final: their fork was abandoned. */
+export async function dropAnnouncedUpTo(trx: Trx, slot: bigint): Promise<void> {
+  const announced = await trx
     .selectFrom('deposit')
     .select('id')
-    .where(ANNOUNCED)
+    .where(IS_ANNOUNCED)
     .where('slot', '<=', slot)
     .orderBy('id')
     .execute();
-  if (passed.length === 0) return;
+  if (announced.length === 0) return;
   const feed = await lockFeed(trx);
-  const ids = passed.map(({ id }) => id);
-  for (const part of chunksOf(ids, ROWS_AT_ONCE)) {
+  const ids = announced.map(({ id }) => id);
+  for (const part of chunksOf(ids, MAX_ROWS_PER_STATEMENT)) {
     const dropped = await feed
       .updateTable('deposit')
       .set({ state: 'dropped', updatedAt: sql<Date>`now()` })
       .where('id', '=', anyOfNumbers(part))
-      .where(ANNOUNCED)
-      .returning(WRITTEN)
+      .where(IS_ANNOUNCED)
+      .returning(WRITTEN_COLUMNS)
       .execute();
     await appendEvents(feed, inIdOrder(dropped));
   }

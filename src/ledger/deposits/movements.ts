@@ -3,10 +3,10 @@ import type { Arrived } from '../../domain/audit.ts';
 import type { NotCreditedReason } from '../../domain/deposit.ts';
 import { anyOf, Repository, type RowOf } from '../database.ts';
 
-/** Recorded change of an account's balance, in base units; negative if more left than arrived. */
+/** Recorded net change of an account's balance, in base units. */
 export type RecordedBalance = Pick<RowOf<'outflow'>, 'wallet' | 'account' | 'asset' | 'amount'>;
 
-const NESTED: NotCreditedReason = 'nested_token_account';
+const NESTED_REASON: NotCreditedReason = 'nested_token_account';
 
 type Account = Pick<RecordedBalance, 'wallet' | 'account'>;
 
@@ -18,7 +18,7 @@ export class Movements extends Repository {
       select wallet, account, asset, sum(amount) as amount from (
         select wallet, account, asset, amount from deposit
           where wallet = any(${wallets}::text[]) and slot > ${after} and slot <= ${to}
-            and finalized_at is not null and state <> 'dropped' and reason is distinct from ${NESTED}
+            and finalized_at is not null and state <> 'dropped' and reason is distinct from ${NESTED_REASON}
         union all
         select wallet, account, asset, -amount from outflow
           where wallet = any(${wallets}::text[]) and slot > ${after} and slot <= ${to}
@@ -27,7 +27,10 @@ export class Movements extends Repository {
     return rows;
   }
 
-  /** Accounts that ever held an asset, by wallet; for hot wallets, since their baseline. */
+  /**
+   * Accounts with a recorded movement, by wallet. For a hot wallet: the accounts of its baseline, and those with a
+   * later movement.
+   */
   async accountsOf(wallets: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
     const baselines = await this.db
       .selectFrom('walletBaseline')
@@ -35,13 +38,14 @@ export class Movements extends Repository {
       .where('wallet', '=', anyOf(wallets))
       .groupBy('wallet')
       .execute();
-    const since = new Map(baselines.map(({ wallet, slot }) => [wallet, slot]));
-    // One query for each slot: with a value, the planner knows that few rows of a hot wallet are above it.
+    const baselineSlots = new Map(baselines.map(({ wallet, slot }) => [wallet, slot]));
+    // One query for each baseline: with its slot as a parameter, the planner estimates that few rows of a hot wallet
+    // are newer.
     const found: Account[] = await this.#accountsSince(
-      wallets.filter((wallet) => !since.has(wallet)),
+      wallets.filter((wallet) => !baselineSlots.has(wallet)),
       -1n,
     );
-    for (const [wallet, slot] of since) found.push(...(await this.#accountsSince([wallet], slot)));
+    for (const [wallet, slot] of baselineSlots) found.push(...(await this.#accountsSince([wallet], slot)));
     const accounts = new Map<string, string[]>();
     for (const { wallet, account } of found) accounts.set(wallet, [...(accounts.get(wallet) ?? []), account]);
     return accounts;
@@ -51,7 +55,7 @@ export class Movements extends Repository {
     if (wallets.length === 0) return [];
     const { rows } = await sql<Account>`
       select wallet, account from deposit
-        where wallet = any(${wallets}::text[]) and slot > ${slot} and reason is distinct from ${NESTED}
+        where wallet = any(${wallets}::text[]) and slot > ${slot} and reason is distinct from ${NESTED_REASON}
       union select wallet, account from outflow where wallet = any(${wallets}::text[]) and slot > ${slot}
       union select wallet, account from wallet_baseline where wallet = any(${wallets}::text[])`.execute(
       this.db,
@@ -60,7 +64,7 @@ export class Movements extends Repository {
   }
 
   /** Inflows of a wallet in finalized blocks from slot `from` to slot `to`, both included, credited or not. */
-  async arrivalsOf(wallet: string, from: bigint, to: bigint): Promise<readonly Arrived[]> {
+  async inflowsOf(wallet: string, from: bigint, to: bigint): Promise<readonly Arrived[]> {
     return this.db
       .selectFrom('deposit')
       .select(['signature', 'slot', 'account', 'asset', 'amount'])

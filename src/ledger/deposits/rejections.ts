@@ -4,10 +4,13 @@ import { exists, Repository, type Trx } from '../database.ts';
 import { closeAlert, raiseAlert } from '../operations/alerts.ts';
 import { appendEvents, type FeedTransaction, lockFeed } from './deposit-feed.ts';
 import { depositId } from './deposit-id.ts';
-import { type DepositRow, selectDeposits, UNCONFIRMED } from './deposit-row.ts';
+import { type DepositRow, IS_UNCONFIRMED, selectDeposits } from './deposit-row.ts';
 import type { WrittenDeposit } from './deposit-writing.ts';
 
-/** An operator's rejection; `deniedBy`: a quorum; `row`: the deposit as it was when nodes were asked. */
+/**
+ * An operator's rejection of a deposit. `deniedBy`: names of the quorum's nodes that do not have it. `row`: the
+ * deposit as it was when the nodes were asked.
+ */
 export interface Rejection {
   readonly row: DepositRow;
   readonly actor: string;
@@ -15,23 +18,27 @@ export interface Rejection {
   readonly deniedBy: readonly string[];
 }
 
-/** Ends deposits that one node invented: an operator orders it, and a quorum denies the deposit. */
+/**
+ * Rejects deposits that one node invented. A rejection needs an operator's command and a quorum that denies the
+ * deposit.
+ */
 export class Rejections extends Repository {
   /**
-   * Drops the deposit; if it is read again, it waits for a new quorum, with an alert. The feed gets an event if it
-   * had one of this deposit. Throws NotRejectable if the deposit has changed or ended.
+   * Drops the deposit. The feed gets an event only if it already has one of this deposit. If a block with the deposit
+   * is read again, the deposit needs a new quorum, and an alert is raised. Throws NotRejectable if the deposit has
+   * changed or ended.
    */
   async reject({ row, actor, reason, deniedBy }: Rejection): Promise<DepositRow> {
     await this.db.transaction().execute(async (trx) => {
       const feed = await lockFeed(trx);
-      const dropped = await drop(feed, row);
+      const dropped = await dropDeposit(feed, row);
       await trx
         .insertInto('depositRejection')
         .values({ depositId: row.id, actor, reason, deniedBy: deniedBy.join(', ') })
         .execute();
       if (await wasAnnounced(trx, row)) await appendEvents(feed, [dropped]);
       const [kind, subject] = ['deposit_unconfirmed' as const, depositId(row)];
-      const message = `${actor} rejected the deposit of ${row.amount} of ${row.asset} at ${row.account}: ${deniedBy.join(', ')} do not have it. Reason: ${reason}`;
+      const message = `${actor} rejected the deposit of ${row.amount} base units of ${row.asset} to ${row.account}: ${deniedBy.join(', ')} do not have it. Reason: ${reason}`;
       await raiseAlert(trx, { kind, subject, message, details: { actor, reason, deniedBy } });
       await closeAlert(trx, kind, subject);
     });
@@ -39,18 +46,20 @@ export class Rejections extends Repository {
   }
 }
 
-async function drop(trx: FeedTransaction, { id, amount, reason }: Rejection['row']): Promise<WrittenDeposit> {
+async function dropDeposit(trx: FeedTransaction, row: Rejection['row']): Promise<WrittenDeposit> {
+  const { id, amount, reason } = row;
   const dropped = await trx
     .updateTable('deposit')
     .set({ state: 'dropped', reason: null, updatedAt: sql<Date>`now()` })
     .where('id', '=', id)
     .where('amount', '=', amount)
     .where('reason', 'is not distinct from', reason)
-    .where(UNCONFIRMED)
+    .where(IS_UNCONFIRMED)
     .returning(['id', 'state', 'amount', 'reason'])
     .executeTakeFirst();
   if (dropped !== undefined) return dropped;
-  throw new DomainError('NotRejectable', 'the deposit changed while the nodes were asked: read it again');
+  const message = `deposit ${depositId(row)} changed while the nodes were asked: check it again before you reject it`;
+  throw new DomainError('NotRejectable', message);
 }
 
 async function wasAnnounced(trx: Trx, { id }: Rejection['row']): Promise<boolean> {

@@ -4,8 +4,9 @@ import { anyOf, type Trx } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 
 /**
- * Raises an alert if tokens left without the owner's signature: only a delegate can do that, and we approve none. At
- * deposit addresses only listed assets count: any worthless token may arrive there and be taken back.
+ * Raises an alert for tokens that left without the owner's signature: only a delegate can move them, and Sluice
+ * approves none. At deposit addresses only listed assets count, because anyone can send worthless tokens there and
+ * take them back.
  */
 export async function alertSeizures(
   trx: Trx,
@@ -25,9 +26,9 @@ export async function alertSeizures(
     .where('kind', '=', 'hot')
     .execute();
   const delegates = new Map(assets.map(({ asset, permanentDelegate }) => [asset, permanentDelegate]));
-  const hot = new Set(hotWallets.map(({ address }) => address));
+  const hotAddresses = new Set(hotWallets.map(({ address }) => address));
   for (const { signature, slot, account, wallet, asset, amount } of seized) {
-    if (!delegates.has(asset) && !hot.has(wallet)) continue;
+    if (!delegates.has(asset) && !hotAddresses.has(wallet)) continue;
     const permanentDelegate = delegates.get(asset) ?? null;
     const taker = permanentDelegate === null ? 'a delegate' : `the permanent delegate ${permanentDelegate}`;
     await raiseAlert(trx, {

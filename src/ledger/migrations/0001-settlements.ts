@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
 /**
- * Settlements, reservations, and withdrawals (subjects of one kind). Without a unique key on kind and subject beside
- * the id: it would refuse concurrent inserts that `on conflict (id)` is to merge.
+ * Settlements, their reservations, and withdrawals, which are one kind of settlement. `settlement` has no unique key on
+ * kind and subject: it would reject concurrent inserts that `on conflict (id)` must merge.
  */
-export const settlements = inOrder([
+export const settlements = migrationOf([
   sql`create table settlement (
     id text primary key,
     position bigint generated always as identity unique,
@@ -21,7 +21,7 @@ export const settlements = inOrder([
     check ((reason_code is null) = (reason_message is null))
   )`,
   sql`create index settlement_by_subject on settlement (subject_id)`,
-  // The newest of a kind, and of a kind and status; the orders are those of `negative` and `negated` in page.ts.
+  // For lists by kind, and by kind and status, newest first: see `negationOf` and `zeroMinus` in page.ts.
   sql`create index settlement_by_kind on settlement (kind, (-position))`,
   sql`create index settlement_by_kind_and_status on settlement (kind, status, (0 - position))`,
   sql`create index settlement_unpaid_end on settlement (kind, updated_at)
@@ -37,7 +37,7 @@ export const settlements = inOrder([
     fingerprint text not null,
     confirmed_by_customer boolean not null default false,
     amount_received numeric(20, 0),
-    -- That of its settlement, which the same statement inserts first: one index filters and orders a page.
+    -- Position of its settlement, which the same statement inserts first, so that one index filters and orders a page.
     position bigint not null default currval(pg_get_serial_sequence('settlement', 'position'))
   )`,
   sql`create index withdrawal_by_destination on withdrawal (destination, (-position))`,
@@ -53,8 +53,9 @@ export const settlements = inOrder([
     check ((state = 'landed') = (slot is not null))
   )`,
   sql`create index reservation_landed on reservation (wallet, slot) where state = 'landed'`,
-  // The sum of the open reservations of each wallet and asset. Triggers maintain it, so that no statement on
-  // `reservation` can miss it. It has parts, each for some settlements: two that end at once seldom change the same row.
+  // Sums of the open reservations of each wallet and asset. Triggers update them, so that no statement on `reservation`
+  // can omit it. Each sum is split into parts by settlement, so that two settlements that end at once seldom update the
+  // same row.
   sql`create function reserved_part(settlement_id text) returns smallint language sql immutable parallel safe
     as $$ select abs(hashtext(settlement_id) % 16)::smallint $$`,
   sql`create table reserved (
@@ -65,7 +66,7 @@ export const settlements = inOrder([
     open bigint not null,
     primary key (wallet, asset, part)
   ) with (fillfactor = 50)`,
-  // The rows are changed in one order, so that two statements on the same wallets cannot deadlock.
+  // Rows are updated in a fixed order, so that two statements on the same wallets cannot deadlock.
   sql`create function sum_reserved() returns trigger language plpgsql as $$
     begin
       if tg_op = 'UPDATE' then

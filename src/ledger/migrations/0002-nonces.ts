@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
-export const nonces = inOrder([
+export const nonces = migrationOf([
   sql`create table nonce_account (
     address text primary key,
     authority text not null,
@@ -15,7 +15,7 @@ export const nonces = inOrder([
     check ((state = 'leased') = (settlement_id is not null)),
     check (state = 'unproved' or (nonce is not null and slot is not null))
   )`,
-  // Nonces of attempts that a restored database does not have.
+  // Nonces that may be used by attempts whose rows a restore of the database has lost.
   sql`create table lost_nonce (
     address text primary key references nonce_account (address),
     nonce text not null,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
-export const operations = inOrder([
+export const operations = migrationOf([
   sql`create table api_key (
     name text primary key,
     hash text not null unique check (hash ~ '^[0-9a-f]{64}$'),

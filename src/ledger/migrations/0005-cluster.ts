@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
-export const cluster = inOrder([
+export const cluster = migrationOf([
   sql`create table cluster (
     one boolean primary key default true check (one),
     genesis_hash text not null,
@@ -15,6 +15,6 @@ export const cluster = inOrder([
     quarantine_identity text,
     nonces_settled boolean not null default false,
     generation integer not null default 0, -- epoch: the number of gaps that have ended
-    withheld_up_to bigint not null default 0 -- a restore may have lost the users of addresses up to this position
+    withheld_up_to bigint not null default 0 -- up to this position, a restore may have lost the assignments of addresses
   )`,
 ]);

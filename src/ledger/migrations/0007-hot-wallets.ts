@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
-/** The balance changes of hot wallets, and the balances from which they are added up. */
-export const hotWallets = inOrder([
+/** Balance changes of hot wallets, and the baseline balances to which they are added. */
+export const hotWallets = migrationOf([
   sql`create table fee_payer (address text primary key)`,
   sql`create table wallet_history (
     wallet text primary key,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
-export const scan = inOrder([
+export const scan = migrationOf([
   sql`create table scan_cursor (
     one boolean primary key default true check (one),
     slot bigint not null,
@@ -14,10 +14,10 @@ export const scan = inOrder([
     one boolean primary key default true check (one),
     state text not null,
     reason text,
-    since timestamptz, -- start of the standstill
+    since timestamptz, -- start of the current standstill; null if there is none
     at timestamptz not null default now(),
     tip bigint,
-    rate double precision, -- blocks per second since measured_at and measured_height
+    rate double precision, -- average number of blocks per second up to measured_at
     measured_at timestamptz not null default now(),
     measured_height bigint,
     check ((since is null) = (state in ('starting', 'tail', 'catch-up', 'paused'))),
@@ -50,7 +50,7 @@ export const scan = inOrder([
     blocks json not null,
     staged_at timestamptz not null default now()
   )`,
-  // A staged range is written once, read once and deleted: its compression takes longer than that.
+  // A staged range is written once, read once and deleted, so compressing it costs more than it saves.
   sql`alter table staged_range alter column blocks set storage external`,
   sql`create index staged_range_by_parent on staged_range (parent_slot, previous_blockhash)`,
   sql`create table scan_gap (
@@ -63,7 +63,7 @@ export const scan = inOrder([
     ended_at timestamptz,
     actor text,
     reason text,
-    read_at timestamptz, -- when a rescan had read all blocks of this closed gap from a quorum of nodes
+    read_at timestamptz, -- when a rescan had received all blocks of this closed gap from a quorum of nodes
     primary key (from_slot, to_slot),
     check ((state = 'open') = (ended_at is null)),
     check ((state = 'closed') = (actor is not null) and (actor is null) = (reason is null)),
@@ -72,21 +72,21 @@ export const scan = inOrder([
   sql`create unique index scan_gap_one_open on scan_gap (state) where state = 'open'`,
   sql`create table backfill (
     position bigint generated always as identity primary key,
-    address text, -- null for all wallets, by the blocks
+    address text, -- audited address; null for a rescan, which reads whole blocks for all wallets
     repair boolean not null check (repair or address is not null), -- whether missing deposits are recorded
     from_slot bigint not null,
     to_slot bigint not null check (to_slot >= from_slot),
     actor text not null,
     reason text not null,
-    run text, -- workflow run that last continued it
+    run text, -- workflow run that last continued the backfill
     begun_at timestamptz not null default now(),
-    read_to bigint, -- all blocks up to this slot are read, except for gaps
+    read_to bigint, -- slot up to which all blocks are read, except in gaps
     blocks integer not null default 0,
     found integer not null default 0,
     unread jsonb not null default '[]', -- slots of closed gaps whose blocks nodes did not return
     report jsonb check (report is null or address is not null),
-    trouble text, -- error of the latest try; null while it makes progress
-    retry_after timestamptz, -- when a run of it is started again; null: at once
+    trouble text, -- error of the latest try; null after progress
+    retry_after timestamptz, -- earliest time of the next run; null: at once
     ended_at timestamptz
   )`,
   sql`create unique index backfill_one_open on backfill (coalesce(address, ''), from_slot, to_slot, repair)

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
-export const deposits = inOrder([
+export const deposits = migrationOf([
   sql`create table asset (
     asset text primary key,
     program text,
@@ -27,8 +27,8 @@ export const deposits = inOrder([
     amount numeric(20, 0) not null check (amount between 1 and 18446744073709551615),
     state text not null check (state in ('pending', 'final', 'dropped', 'not_credited')),
     reason text,
-    finalized_at timestamptz, -- null while it is only announced
-    confirmed_by text, -- names of nodes; a name never contains an API key
+    finalized_at timestamptz, -- null while the deposit is only announced
+    confirmed_by text, -- names of the nodes that confirmed the deposit; a name never contains an API key
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
     constraint deposit_key unique (signature, slot, account, asset),
@@ -56,14 +56,14 @@ export const deposits = inOrder([
     deposit_id bigint not null references deposit (id),
     actor text not null,
     reason text not null,
-    denied_by text not null, -- nodes that denied the deposit at that time
+    denied_by text not null, -- names of the nodes that denied the deposit
     at timestamptz not null default now()
   )`,
   sql`create index deposit_rejection_of on deposit_rejection (deposit_id)`,
   sql`create table deposit_feed (
     one boolean primary key default true check (one),
     last_sequence bigint not null,
-    renumbered_for text -- restore after which sequences last jumped
+    renumbered_for text -- id of the restore after which the sequence last skipped numbers
   )`,
   sql`insert into deposit_feed (last_sequence) values (0)`,
   sql`create table deposit_event (

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
-export const webhooks = inOrder([
+export const webhooks = migrationOf([
   sql`create table webhook_endpoint (
     id text primary key,
     position bigint generated always as identity unique,
     url text not null unique,
     events text[] not null check (cardinality(events) > 0),
-    secret text not null, -- sealed, as previous_secret
+    secret text not null, -- encrypted, like previous_secret
     previous_secret text,
     previous_secret_until timestamptz,
     disabled_at timestamptz,
@@ -21,7 +21,7 @@ export const webhooks = inOrder([
     id text not null unique,
     type text not null,
     entity text not null,
-    body text not null, -- exactly the bytes that are signed
+    body text not null, -- the exact text that is signed and sent
     created_at timestamptz not null default now()
   )`,
   sql`create index webhook_event_by_age on webhook_event (created_at)`,
@@ -32,7 +32,7 @@ export const webhooks = inOrder([
     state text not null default 'waiting' check (state in ('waiting', 'delivered', 'dead')),
     attempts integer not null default 0,
     last_error text,
-    handed_at timestamptz, -- when its workflow was last known to have it
+    handed_at timestamptz, -- when the workflow last confirmed that it knows the event
     settled_at timestamptz,
     primary key (endpoint, sequence),
     check ((state = 'waiting') = (settled_at is null))

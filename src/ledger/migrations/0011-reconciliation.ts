@@ -1,19 +1,19 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
-/** The comparison of balances: the running pass, the last complete one, and wallets without a result. */
-export const reconciliation = inOrder([
+/** Comparison of balances: the running pass, the last complete pass, and wallets whose balances could not be read. */
+export const reconciliation = migrationOf([
   sql`create table reconciliation (
     one boolean primary key default true check (one),
     pages bigint not null default 0,
-    passes bigint not null default 0, -- that have ended
-    begun_at timestamptz, -- of the running pass
+    passes bigint not null default 0, -- number of complete passes
+    begun_at timestamptz, -- start of the running pass
     after text,
     compared_since timestamptz not null default now(),
     wallets bigint not null default 0,
     accounts bigint not null default 0,
     differences bigint not null default 0,
-    halted_because text, -- why a round ended early; null if none did since the last page
+    halted_because text, -- why the newest round ended early; null after the next page
     last_begun_at timestamptz,
     last_ended_at timestamptz,
     last_wallets bigint not null default 0,

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import { inOrder } from '../in-order.ts';
+import { migrationOf } from '../migration-of.ts';
 
 /**
- * x402 payments. The id is that of the settlement inserted in the same transaction; an `unmatched` payment may have
- * none. `request` and `answer` are sealed; `request` is deleted once it is served.
+ * x402 payments. The id is that of the settlement inserted in the same transaction; an `unmatched` payment can have no
+ * settlement. `request` and `answer` are encrypted; `request` is deleted when the payment's obligation ends.
  */
-export const payments = inOrder([
+export const payments = migrationOf([
   sql`create table payment (
     id text primary key,
     position bigint generated always as identity unique,
@@ -15,21 +15,21 @@ export const payments = inOrder([
     dialect text not null check (dialect in ('v2', 'v1', 'example', 'submitted')),
     payer text not null, -- owner of the funds
     fee_payer text not null,
-    fee_lamports numeric(20, 0) not null, -- maximum that the fee payer may lose by it
+    fee_lamports numeric(20, 0) not null, -- maximum amount that the transaction can cost the fee payer
     compute_unit_limit integer not null,
     compute_unit_price_micro_lamports numeric(20, 0) not null,
     terms jsonb not null,
     wire text not null, -- base64 of the transaction as the buyer sent it
-    signature text, -- null unless the buyer has made the transaction's first signature
-    accepted_slot bigint not null, -- slot in which a node accepted its blockhash, or returned it in a block
-    received numeric(20, 0), -- base units that the landed transaction brought
+    signature text, -- null unless the buyer has provided the transaction's first signature
+    accepted_slot bigint not null, -- slot at which a node accepted its blockhash, or slot of the block that contains it
+    received numeric(20, 0), -- base units received by the landed transaction
     route text not null,
     request_hash text not null check (request_hash ~ '^[0-9a-f]{64}$'),
     request text,
     answer text,
     answer_status integer,
     caller jsonb not null,
-    claim text, -- hash of the Idempotency-Key that has received the success of the facilitator
+    claim text, -- hash of the Idempotency-Key of the newest claim of the facilitator's success
     lease_holder text,
     lease_until timestamptz,
     asked_at timestamptz, -- when the upstream was first called
@@ -38,7 +38,7 @@ export const payments = inOrder([
     created_at timestamptz not null default now(),
     check ((lease_holder is null) = (lease_until is null))
   )`,
-  // A buyer who has lost the answer must not pay twice for the same request.
+  // Prevents a buyer who has lost the answer from paying twice for the same request.
   sql`create unique index payment_one_open on payment (payer, request_hash) where state in ('settling', 'owed')`,
   sql`create index payment_by_signature on payment (signature) where signature is not null`,
   sql`create index payment_by_state on payment (state, (-position))`,

@@ -20,68 +20,67 @@ import {
   type Trx,
 } from '../database.ts';
 import { type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
-import { alertNews } from '../webhooks/events.ts';
+import { alertOutboxEvent } from '../webhooks/events.ts';
 import { writeEvent } from '../webhooks/outbox.ts';
 
 export type AlertRow = RowOf<'alert'>;
 
 export interface AlertFilter extends PageRequest {
-  /** true: open alerts only; false: closed ones only. */
+  /** true: only open alerts; false: only closed alerts. Default: both. */
   readonly open?: boolean | undefined;
 }
 
-/** The scope that an alert has paused, if its kind pauses. */
+/** The scope that an alert's pause covers; meaningful only for kinds of alert that pause. */
 export const PAUSED_SCOPE = sql<string>`coalesce(alert.details ->> 'scope', ${EVERYTHING})`;
 
-/** True if an operator has judged the alert; false if a resume has closed it. */
+/** True if an operator has closed the alert with a note; false for alerts that a resume or their cause has closed. */
 export const WAS_JUDGED = sql<boolean>`alert.details ->> 'closedBy' is not null`;
 
-/** Everything that operators must know. At most one alert of a kind and subject is open. */
+/** Alerts for operators. At most one alert of each kind and subject is open. */
 export class Alerts extends Repository {
-  /** Opens the alert. If it is open, counts it again and replaces its message and details. */
+  /** Opens the alert. If it is already open, increments its count and replaces its message and details. */
   raise(alarm: Alarm): Promise<AlertRow> {
     return this.db.transaction().execute((trx) => raiseAlert(trx, alarm));
   }
 
-  /** Closes the alert. Returns false if it was not open. `note`: the operator who judged it, and the reason. */
+  /** Closes the alert. Returns false if it was not open. `note`: the operator who closed it, and the reason. */
   async close(kind: AlertKind, subject: string, note?: OperatorNote): Promise<boolean> {
     return this.db.transaction().execute((trx) => closeAlert(trx, kind, subject, note));
   }
 
   /**
    * Closes the open alerts at these positions and returns them; their details get the operator's note as `closedBy`
-   * and `closedReason`. Throws InvalidRequest if one of them closes otherwise; then none is closed.
+   * and `closedReason`. Throws InvalidRequest, and closes none, if the kind of one of them cannot be acknowledged.
    */
-  async endSeen(seen: readonly bigint[], note: OperatorNote): Promise<readonly AlertRow[]> {
+  async acknowledge(positions: readonly bigint[], note: OperatorNote): Promise<readonly AlertRow[]> {
     return this.db.transaction().execute(async (trx) => {
-      const positions = seen.map(String);
-      const others = await trx
+      const refused = await trx
         .selectFrom('alert')
         .select(['position', 'kind'])
         .where('position', '=', anyOfNumbers(positions))
         .where('kind', 'not in', ENDED_BY_A_LOOK)
         .execute();
-      if (others.length > 0) throw endsOtherwise(others);
+      if (refused.length > 0) throw cannotAcknowledge(refused);
       return closeAlerts(trx, (row) => row('position', '=', anyOfNumbers(positions)), note);
     });
   }
 
-  /** Raises these alerts, and closes all other open ones of these kinds. */
-  async keepOnly(kinds: readonly AlertKind[], alarms: readonly Alarm[]): Promise<void> {
-    await this.db.transaction().execute((trx) => keepOnlyAlerts(trx, kinds, alarms));
+  /** Raises `alarms`, and closes all other open alerts of these kinds. */
+  async syncOpen(kinds: readonly AlertKind[], alarms: readonly Alarm[]): Promise<void> {
+    await this.db.transaction().execute((trx) => syncOpenAlerts(trx, kinds, alarms));
   }
 
-  /** Closes open alerts of these kinds that were not raised again for so long. */
-  async closeUnseen(kinds: readonly AlertKind[], seconds: number): Promise<void> {
-    const isUnseen = (row: ExpressionBuilder<Tables, 'alert'>) =>
+  /** Closes open alerts of these kinds that were last raised more than `seconds` ago. */
+  async closeStale(kinds: readonly AlertKind[], seconds: number): Promise<void> {
+    const isStale = (row: ExpressionBuilder<Tables, 'alert'>) =>
       row.and([
         row('kind', 'in', kinds),
         row('lastSeenAt', '<', sql<Date>`now() - make_interval(secs => ${seconds})`),
       ]);
-    await this.db.transaction().execute((trx) => closeAlerts(trx, isUnseen));
+    await this.db.transaction().execute((trx) => closeAlerts(trx, isStale));
   }
 
-  /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
+  /** Lists alerts, newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
   async list(filter: AlertFilter): Promise<Page<AlertRow>> {
     const { open } = filter;
     let query = this.db.selectFrom('alert').selectAll().where('position', '<', positionBefore(filter));
@@ -89,8 +88,8 @@ export class Alerts extends Repository {
     return readPage(query.orderBy('position', 'desc'), filter);
   }
 
-  /** Newest first. */
-  async openAbout(settlementId: string): Promise<readonly AlertRow[]> {
+  /** Open alerts about the settlement, newest first. */
+  async listOpenAbout(settlementId: string): Promise<readonly AlertRow[]> {
     return this.db
       .selectFrom('alert')
       .selectAll()
@@ -101,8 +100,8 @@ export class Alerts extends Repository {
       .execute();
   }
 
-  /** The number of open alerts of every kind; 0 if there are none. */
-  async openByKind(): Promise<ReadonlyMap<AlertKind, number>> {
+  /** The number of open alerts of every kind, including kinds with 0. */
+  async countOpenByKind(): Promise<ReadonlyMap<AlertKind, number>> {
     const rows = await this.db
       .selectFrom('alert')
       .select('kind')
@@ -110,15 +109,15 @@ export class Alerts extends Repository {
       .where('closedAt', 'is', null)
       .groupBy('kind')
       .execute();
-    const open = new Map(rows.map((row) => [row.kind, row.open]));
-    return new Map(ALERT_KINDS.map((kind) => [kind, open.get(kind) ?? 0]));
+    const counts = new Map(rows.map((row) => [row.kind, row.open]));
+    return new Map(ALERT_KINDS.map((kind) => [kind, counts.get(kind) ?? 0]));
   }
 
   /**
-   * The subjects that ever had such an alert that paused this scope or everything, even if closed. `maybePaid: null`
-   * does not count: the search for withdrawals has not ended.
+   * The subjects that ever had an alert of this kind, open or closed, which paused this scope or everything. An alert
+   * with `maybePaid: null` is excluded: the search for withdrawals that it may have paid has not ended.
    */
-  async everRaised(
+  async subjectsEverRaised(
     kind: AlertKind,
     subjects: readonly string[],
     scope: PauseScope = EVERYTHING,
@@ -135,10 +134,10 @@ export class Alerts extends Repository {
   }
 
   /**
-   * True if the settlement has a `dead_attempt_landed` in this scope that was not judged as false. An alert judged
-   * as false counts only for the same signature, shown by the same nodes.
+   * True if the settlement has a `dead_attempt_landed` in this scope, open or closed by a resume. If an operator has
+   * closed it with a note, it counts only for the same signature reported by the same nodes.
    */
-  async knowsLanding(
+  async isLandingKnown(
     settlementId: string,
     { signature, shownBy }: { readonly signature: string; readonly shownBy: readonly string[] },
     scope: PauseScope,
@@ -155,7 +154,10 @@ export class Alerts extends Repository {
     );
   }
 
-  /** Ends the search for withdrawals that an unknown spend may have paid: its alert names them, even if closed. */
+  /**
+   * Stores in the alert, open or closed, which withdrawals an unknown spend may have paid. This ends the search for
+   * them.
+   */
   async noteMaybePaid(signature: string, maybePaid: readonly string[]): Promise<void> {
     const found = JSON.stringify({ maybePaid });
     await this.db
@@ -168,7 +170,7 @@ export class Alerts extends Repository {
   }
 }
 
-/** {@link Alerts.raise} in the caller's transaction. Writes a webhook event the first time. */
+/** {@link Alerts.raise} in the caller's transaction. Writes a webhook event if the alert was not open. */
 export async function raiseAlert(
   trx: Trx,
   { kind, subject, message, details = {} }: Alarm,
@@ -189,14 +191,12 @@ export async function raiseAlert(
     )
     .returningAll()
     .executeTakeFirstOrThrow();
-  if (row.count === 1) await writeEvent(trx, alertNews('alert.raised', row));
+  if (row.count === 1) await writeEvent(trx, alertOutboxEvent('alert.raised', row));
   return row;
 }
 
-/**
- * {@link Alerts.keepOnly} in the caller's transaction; with `wallets`, for alerts with `details.wallet` among them.
- */
-export async function keepOnlyAlerts(
+/** {@link Alerts.syncOpen} in the caller's transaction. If `wallets` is set, closes only alerts about one of them. */
+export async function syncOpenAlerts(
   trx: Trx,
   kinds: readonly AlertKind[],
   alarms: readonly Alarm[],
@@ -211,10 +211,10 @@ export async function keepOnlyAlerts(
       open.where(sql<string>`details ->> 'wallet'`, '=', anyOf(wallets ?? [])),
     )
     .execute();
-  const ended = open.filter(
-    (row) => !alarms.some((one) => one.kind === row.kind && one.subject === row.subject),
+  const outdated = open.filter(
+    (row) => !alarms.some(({ kind, subject }) => kind === row.kind && subject === row.subject),
   );
-  const positions = ended.map((row) => row.position);
+  const positions = outdated.map((row) => row.position);
   if (positions.length > 0) await closeAlerts(trx, (row) => row('position', 'in', positions));
   for (const alarm of alarms) await raiseAlert(trx, alarm);
 }
@@ -226,12 +226,14 @@ export async function closeAlert(
   subject: string,
   note?: OperatorNote,
 ): Promise<boolean> {
-  const isOne = (row: ExpressionBuilder<Tables, 'alert'>) =>
+  const isThisAlert = (row: ExpressionBuilder<Tables, 'alert'>) =>
     row.and([row('kind', '=', kind), row('subject', '=', subject)]);
-  return (await closeAlerts(trx, isOne, note)).length > 0;
+  return (await closeAlerts(trx, isThisAlert, note)).length > 0;
 }
 
-/** Closes open alerts that `match`, with the operator's note if there is one, and returns them. */
+/**
+ * Closes the open alerts for which `match` is true and returns them. An operator's `note` is added to their details.
+ */
 export async function closeAlerts(
   trx: Trx,
   match: (row: ExpressionBuilder<Tables, 'alert'>) => Expression<SqlBool>,
@@ -247,12 +249,12 @@ export async function closeAlerts(
     .where(match)
     .returningAll()
     .execute();
-  for (const row of closed) await writeEvent(trx, alertNews('alert.closed', row));
+  for (const row of closed) await writeEvent(trx, alertOutboxEvent('alert.closed', row));
   return closed;
 }
 
-/** Adds the note to closed alerts of this kind and subject without one. Returns false if there are none. */
-export async function noteJudged(
+/** Adds the note to closed alerts of this kind and subject that have no note. Returns false if there are none. */
+export async function noteJudgment(
   trx: Trx,
   kind: AlertKind,
   subject: string,
@@ -270,8 +272,8 @@ export async function noteJudged(
   return numUpdatedRows > 0n;
 }
 
-function endsOtherwise(others: readonly Pick<AlertRow, 'position' | 'kind'>[]): DomainError {
-  const list = others.map(({ position, kind }) => `${position} (${kind})`).join(', ');
-  const message = `these alerts close with their cause, or by the command that settles it: ${list}`;
+function cannotAcknowledge(refused: readonly Pick<AlertRow, 'position' | 'kind'>[]): DomainError {
+  const list = refused.map(({ position, kind }) => `${position} (${kind})`).join(', ');
+  const message = `these alerts cannot be acknowledged; each closes when its cause ends, or by the command in its runbook: ${list}`;
   return new DomainError('InvalidRequest', message, { field: 'seen' });
 }

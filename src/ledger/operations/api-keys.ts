@@ -7,9 +7,9 @@ export function newApiKey(): string {
 
 /** API keys by name. Only their SHA-256 is stored. */
 export class ApiKeys extends Repository {
-  /** Stores `key` under `name`, in place of an earlier key of that name. */
+  /** Stores the hash of `key` under `name` and replaces an earlier key of that name. */
   async add(name: string, key: string): Promise<void> {
-    const hash = digest(key).toString('hex');
+    const hash = sha256(key).toString('hex');
     await this.db
       .insertInto('apiKey')
       .values({ name, hash })
@@ -17,15 +17,15 @@ export class ApiKeys extends Repository {
       .execute();
   }
 
-  /** The name of `key`, or null. Compares with every stored hash in constant time. */
-  async holderOf(key: string): Promise<string | null> {
-    const asked = digest(key);
+  /** The name under which `key` is stored, or null. Compares with every stored hash in constant time. */
+  async nameOf(key: string): Promise<string | null> {
+    const keyHash = sha256(key);
     const rows = await this.db.selectFrom('apiKey').select(['name', 'hash']).execute();
-    const matches = rows.map(({ hash }) => timingSafeEqual(Buffer.from(hash, 'hex'), asked));
+    const matches = rows.map(({ hash }) => timingSafeEqual(Buffer.from(hash, 'hex'), keyHash));
     return rows[matches.indexOf(true)]?.name ?? null;
   }
 }
 
-function digest(key: string): Buffer {
+function sha256(key: string): Buffer {
   return createHash('sha256').update(key, 'utf8').digest();
 }

@@ -14,54 +14,54 @@ import { type AlertRow, closeAlerts, PAUSED_SCOPE, raiseAlert } from './alerts.t
 
 export type PauseRow = RowOf<'pause'>;
 
-export interface Pausing extends OperatorNote {
+export interface PauseRequest extends OperatorNote {
   /** Default: everything. */
   readonly scope?: PauseScope | undefined;
 }
 
-/** An order to resume, from an operator who has examined the open alerts at these positions. */
-export interface Resumption extends Pausing {
+/** A command to resume. `seen`: positions of the open alerts that the operator has examined. */
+export interface ResumeRequest extends PauseRequest {
   readonly seen?: readonly bigint[];
 }
 
-const OPERATOR = 'operator';
-const SLUICE = 'sluice';
+const OPERATOR_CAUSE = 'operator';
+const SLUICE_ACTOR = 'sluice';
 
 /**
- * While a pause is open no attempt of its scope is prepared; live attempts are landed as always. Operators and each
- * kind of alert pause separately, so that no pause ends another. A resume ends all pauses of its scope, or every
- * pause, once their alerts were examined.
+ * Pauses of payments. While a pause is open, no attempt in its scope is prepared; attempts that can land are still sent
+ * and watched. Operators and each kind of alert have separate pauses, so that none ends another. A resume ends all
+ * pauses of its scope, or every pause, if the operator has examined their alerts.
  */
 export class Pauses extends Repository {
-  readonly #kinds: EventsByKind;
+  readonly #eventsByKind: EventsByKind;
 
-  constructor(db: Database, kinds: EventsByKind) {
+  constructor(db: Database, eventsByKind: EventsByKind) {
     super(db);
-    this.#kinds = kinds;
+    this.#eventsByKind = eventsByKind;
   }
 
-  /** Oldest first. */
-  async open(): Promise<readonly PauseRow[]> {
+  /** Open pauses, oldest first. */
+  async listOpen(): Promise<readonly PauseRow[]> {
     return openPauses(this.db);
   }
 
-  /** After the commit no attempt of the scope is prepared. An operator's open pause stays as it is. */
-  async begin({ actor, reason, scope = EVERYTHING }: Pausing): Promise<readonly PauseRow[]> {
+  /** Pauses the scope: after the commit, no attempt in it is prepared. An operator's open pause stays unchanged. */
+  async begin({ actor, reason, scope = EVERYTHING }: PauseRequest): Promise<readonly PauseRow[]> {
     return this.db.transaction().execute(async (trx) => {
-      await pause(trx, { cause: OPERATOR, scope, reason, actor });
+      await insertPause(trx, { cause: OPERATOR_CAUSE, scope, reason, actor });
       return openPauses(trx);
     });
   }
 
   /**
-   * Ends every pause, or those of one scope, closes their alerts and returns the pauses. Throws AlertsUnseen with
-   * the message of each open alert that is not among `seen`; then no pause ends.
+   * Ends every pause, or those of one scope, closes their alerts, and returns the pauses. Throws AlertsUnseen, and ends
+   * no pause, if an open alert is not in `seen`; the error contains the alert's message.
    */
-  async end({ actor, reason, seen = [], scope = EVERYTHING }: Resumption): Promise<readonly PauseRow[]> {
+  async end({ actor, reason, seen = [], scope = EVERYTHING }: ResumeRequest): Promise<readonly PauseRow[]> {
     return this.db.transaction().execute(async (trx) => {
       await lockPreparations(trx, 'exclusive');
       const open = await openPauses(trx);
-      const pauses = open.filter((one) => scope === EVERYTHING || one.scope === scope);
+      const pauses = open.filter((row) => scope === EVERYTHING || row.scope === scope);
       const alerts = await alertsOf(trx, pauses);
       const unseen = alerts.filter(({ position }) => !seen.includes(position));
       if (unseen.length > 0) throw alertsUnseen(unseen);
@@ -79,17 +79,17 @@ export class Pauses extends Repository {
   }
 
   /**
-   * Pauses the scope and raises the alert. `hold`: the settlement to hold, unless it has ended. An open alert that
-   * paused everything keeps that scope.
+   * Pauses the scope and raises the alert. The settlement `settlementId` becomes `held` unless it has ended. An open
+   * alert that has already paused everything keeps that scope.
    */
-  async pauseWithAlert(alarm: Alarm, hold?: string, scope: PauseScope = EVERYTHING): Promise<void> {
+  async pauseWithAlert(alarm: Alarm, settlementId?: string, scope: PauseScope = EVERYTHING): Promise<void> {
     await this.db.transaction().execute(async (trx) => {
-      // Locks in the order of a preparation: the settlement, then all preparations.
-      const row = hold === undefined ? undefined : await lockIfKnown(trx, hold);
-      await pause(trx, { cause: alarm.kind, scope, reason: alarm.message, actor: SLUICE });
-      if (row !== undefined) await holdIn(trx, this.#kinds, row, alarm);
-      const isWide = scope === EVERYTHING || (await hasPausedAll(trx, alarm));
-      const details = { ...alarm.details, ...(isWide ? {} : { scope }) };
+      // Locks in the same order as a preparation, to avoid deadlocks: first the settlement, then the preparations.
+      const row = settlementId === undefined ? undefined : await lockIfKnown(trx, settlementId);
+      await insertPause(trx, { cause: alarm.kind, scope, reason: alarm.message, actor: SLUICE_ACTOR });
+      if (row !== undefined) await holdSettlement(trx, this.#eventsByKind, row, alarm);
+      const pausesAll = scope === EVERYTHING || (await hasPausedAll(trx, alarm));
+      const details = { ...alarm.details, ...(pausesAll ? {} : { scope }) };
       await raiseAlert(trx, { ...alarm, details });
     });
   }
@@ -97,11 +97,14 @@ export class Pauses extends Repository {
 
 async function hasPausedAll(db: Database, { kind, subject }: Alarm): Promise<boolean> {
   const open = db.selectFrom('alert').select('position').where('closedAt', 'is', null);
-  const same = open.where('kind', '=', kind).where('subject', '=', subject);
-  return exists(same.where(PAUSED_SCOPE, '=', EVERYTHING));
+  const sameAlert = open.where('kind', '=', kind).where('subject', '=', subject);
+  return exists(sameAlert.where(PAUSED_SCOPE, '=', EVERYTHING));
 }
 
-/** Preparations share this lock, a pause takes it alone. A separate statement: later reads see awaited commits. */
+/**
+ * Takes the lock of preparations: they share it, a pause has it exclusively. The lock is a separate statement, so that
+ * under READ COMMITTED later statements see what was committed while this one waited.
+ */
 export async function lockPreparations(trx: Trx, mode: 'shared' | 'exclusive'): Promise<void> {
   const key = sql`hashtextextended('sluice/preparations', 0)`;
   await (mode === 'shared'
@@ -114,7 +117,7 @@ export async function openPauses(db: Database): Promise<readonly PauseRow[]> {
   return db.selectFrom('pause').selectAll().where('endedAt', 'is', null).orderBy('position').execute();
 }
 
-/** The open alerts that began these pauses, oldest first. */
+/** The open alerts that caused these pauses, oldest first. */
 async function alertsOf(db: Database, pauses: readonly PauseRow[]): Promise<readonly AlertRow[]> {
   const kinds = ALERT_KINDS.filter((kind) => pauses.some(({ cause }) => cause === kind));
   if (kinds.length === 0) return [];
@@ -128,25 +131,28 @@ async function alertsOf(db: Database, pauses: readonly PauseRow[]): Promise<read
 function alertsUnseen(unseen: readonly AlertRow[]): DomainError {
   const texts = unseen.map(({ position, kind, message }) => `${position} ${kind}: ${message}`);
   const positions = unseen.map(({ position }) => position.toString());
-  const message = `name each open alert that you have examined; missing: ${texts.join('; ')}`;
+  const message = `open alerts must be examined before payments resume; examine these alerts and list them as seen: ${texts.join('; ')}`;
   return new DomainError('AlertsUnseen', message, { positions });
 }
 
-async function pause(trx: Trx, begun: Pick<PauseRow, 'cause' | 'scope' | 'reason' | 'actor'>): Promise<void> {
+async function insertPause(
+  trx: Trx,
+  values: Pick<PauseRow, 'cause' | 'scope' | 'reason' | 'actor'>,
+): Promise<void> {
   await lockPreparations(trx, 'exclusive');
   await trx
     .insertInto('pause')
-    .values(begun)
+    .values(values)
     .onConflict((conflict) => conflict.columns(['cause', 'scope']).where('endedAt', 'is', null).doNothing())
     .execute();
 }
 
-async function holdIn(
+async function holdSettlement(
   trx: Trx,
-  kinds: EventsByKind,
+  eventsByKind: EventsByKind,
   row: SettlementRow,
   { kind, message }: Alarm,
 ): Promise<void> {
   if (mayFollow(row.status, 'held') && !isPaidByDead(row))
-    await enterStatus(trx, kinds, row.id, 'held', { code: kind, message });
+    await enterStatus(trx, eventsByKind, row.id, 'held', { code: kind, message });
 }

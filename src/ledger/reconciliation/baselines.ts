@@ -9,13 +9,16 @@ export interface Baseline {
   readonly balances: readonly Holding[];
 }
 
-/** A baseline to store; `replaces`: the slot of the stored one that it replaces, null if there is none. */
+/** A baseline to store. `replaces`: slot of the stored baseline that it replaces, null if none is stored. */
 export interface NewBaseline extends Pick<Baseline, 'slot' | 'balances'> {
   readonly wallet: string;
   readonly replaces: bigint | null;
 }
 
-/** First balances of hot wallets: earlier funds are no difference. Deposit addresses begin at zero. */
+/**
+ * Initial balances of hot wallets, so that earlier funds do not count as a difference. Deposit addresses begin at
+ * zero.
+ */
 export class Baselines extends Repository {
   async of(wallet: string): Promise<Baseline | null> {
     const rows = await this.db
@@ -31,7 +34,10 @@ export class Baselines extends Repository {
     return { slot: first.slot, takenAt: first.takenAt, balances };
   }
 
-  /** Returns false if the stored baseline is not `replaces`, or if the wallet was not yet watched at `slot`. */
+  /**
+   * Stores a baseline. Returns false without effect if the stored one is not `replaces`, or if the wallet was not yet
+   * watched at `slot`.
+   */
   async take({ wallet, slot, balances, replaces }: NewBaseline): Promise<boolean> {
     return this.db.transaction().execute(async (trx) => {
       const { watchedAfter } = await trx
@@ -50,7 +56,7 @@ export class Baselines extends Repository {
       await trx.deleteFrom('walletBaseline').where('wallet', '=', wallet).execute();
       await trx
         .insertInto('walletBaseline')
-        .values(balances.map((one) => ({ ...one, wallet, slot })))
+        .values(balances.map((holding) => ({ ...holding, wallet, slot })))
         .execute();
       return true;
     });

@@ -4,11 +4,11 @@ import type { WatchKind } from '../../domain/deposit.ts';
 import { behindAlarm, type ReconciliationProgress, type Tally } from '../../domain/reconciliation.ts';
 import { highest } from '../../domain/units.ts';
 import { anyOf, COUNT, type Database, Repository, type RowOf, type Trx } from '../database.ts';
-import { closeAlert, keepOnlyAlerts, raiseAlert } from '../operations/alerts.ts';
+import { closeAlert, raiseAlert, syncOpenAlerts } from '../operations/alerts.ts';
 
 /**
- * Position of the comparison: after the wallet `after`, or at the first one if that is null. `pages`: the number of
- * pages that were ever compared. A page is committed only if this number has not changed.
+ * Position of the comparison. The next page begins after the wallet `after`, or at the first wallet if that is null.
+ * `pages`: number of pages compared in all passes. A page is committed only if this number has not changed.
  */
 export type PassCursor = Pick<RowOf<'reconciliation'>, 'after' | 'pages' | 'passes'>;
 
@@ -31,20 +31,22 @@ export interface EndedPass extends Tally {
 
 export interface OpenPass extends Tally {
   readonly begunAt: Date;
-  /** The wallet after which it continues; null at its beginning. */
+  /** The wallet after which the pass continues; null at its beginning. */
   readonly after: string | null;
-  /** Why its last round ended early; null if none did since the last page. */
+  /**
+   * Why the newest round of this pass ended early; null if a page was stored after that, or if no round ended early.
+   */
   readonly haltedBecause: string | null;
 }
 
-/** State of the comparison of balances with the database; `last` and `open` are both null if it never began. */
+/** State of the comparison of balances with the database. `last` and `open` are both null before the first pass. */
 export interface PassesView {
   readonly last: EndedPass | null;
   readonly open: OpenPass | null;
   /** Exact up to 10,000; above that, PostgreSQL's estimate. */
   readonly watched: number;
   readonly unread: number;
-  /** A part of the wallets whose last comparison had no result, longest waiting first. */
+  /** Wallets whose last comparison had no result, longest waiting first; not necessarily all of them. */
   readonly longestUnread: readonly RowOf<'unreadWallet'>[];
 }
 
@@ -54,18 +56,19 @@ const WALLET_ALERTS: readonly AlertKind[] = [
   'deposit_account_frozen',
   'nested_tokens',
 ];
-const BEHIND = 'reconciliation_behind' as const;
-/** Rounds begin hourly: each one asks again for every unread wallet. */
-const ASKED_AGAIN_AFTER_MINUTES = 50;
-/** Counting ten million rows takes seconds. */
-const COUNTED = 10_000n;
+const BEHIND_ALERT = 'reconciliation_behind' as const;
+/** Shorter than the hour between rounds, so that each round retries every unread wallet. */
+const RETRY_AFTER_MINUTES = 50;
+/** Larger numbers of watched wallets are estimated: counting ten million rows takes seconds. */
+const MAX_EXACT_COUNT = 10_000n;
 
 /**
- * Progress of the comparison of all wallets, in the order of their addresses, over any number of rounds and
- * processes. A page, its alerts and the next position are one transaction, which first compares the stored position.
+ * Progress of the comparison of all wallets, in the order of their addresses. A pass can take any number of rounds
+ * and processes. A page, its alerts and the next position are one transaction, which first checks that the stored
+ * position has not changed.
  */
 export class Reconciliations extends Repository {
-  /** The position of the running pass, or of a new one if the last has ended. */
+  /** Returns the position of the running pass. Begins a new pass if none is running. */
   async begin(): Promise<PassCursor> {
     return this.db
       .insertInto('reconciliation')
@@ -79,17 +82,17 @@ export class Reconciliations extends Repository {
 
   /** Wallets to compare again, longest waiting first. */
   async due(limit: number, kind?: WatchKind): Promise<readonly string[]> {
-    const again = sql<Date>`now() - make_interval(mins => ${ASKED_AGAIN_AFTER_MINUTES})`;
+    const retryBefore = sql<Date>`now() - make_interval(mins => ${RETRY_AFTER_MINUTES})`;
     const rows = await unreadOf(this.db, kind)
       .select('unreadWallet.wallet')
-      .where('askedAt', '<', again)
+      .where('askedAt', '<', retryBefore)
       .orderBy('askedAt')
       .limit(limit)
       .execute();
     return rows.map(({ wallet }) => wallet);
   }
 
-  /** Commits a page. Returns false if another process has continued from that position. */
+  /** Stores a page. Returns false without effect if another process has continued from that position. */
   async commit(
     { pages }: PassCursor,
     { next, compared, tally, alarms, unread }: ComparedPage,
@@ -110,25 +113,25 @@ export class Reconciliations extends Repository {
         .executeTakeFirstOrThrow();
       if (moved.numUpdatedRows === 0n) return false;
       if (next === null) await endPass(trx);
-      await keepOnlyAlerts(trx, WALLET_ALERTS, alarms, compared);
+      await syncOpenAlerts(trx, WALLET_ALERTS, alarms, compared);
       await trx.deleteFrom('unreadWallet').where('wallet', '=', anyOf(compared)).execute();
       await noteUnread(trx, unread);
       return true;
     });
   }
 
-  /** Stores why no wallet was compared from that position, unless another process has continued from it. */
+  /** Stores why a round ended early at that position. No effect if another process has continued from it. */
   async halt({ pages }: Pick<PassCursor, 'pages'>, haltedBecause: string): Promise<void> {
     await this.db.updateTable('reconciliation').set({ haltedBecause }).where('pages', '=', pages).execute();
   }
 
-  /** The running and the last pass, with at most `longest` of the unread wallets. */
-  async passes(longest: number): Promise<PassesView> {
+  /** The running and the last pass, and at most `unreadLimit` of the unread wallets. */
+  async passes(unreadLimit: number): Promise<PassesView> {
     const row = await this.db.selectFrom('reconciliation').selectAll().executeTakeFirst();
     const longestUnread = await unreadOf(this.db)
       .selectAll('unreadWallet')
       .orderBy('since')
-      .limit(longest)
+      .limit(unreadLimit)
       .execute();
     const [watched, unread] = [await watchedCount(this.db), await unreadCount(this.db)];
     return { ...passesOf(row), watched, unread, longestUnread };
@@ -140,12 +143,12 @@ export class Reconciliations extends Repository {
       const { now, ...progress } = await progressOf(trx, kind);
       const alarm = behindAlarm(progress, now);
       if (alarm !== null) await raiseAlert(trx, alarm);
-      else await closeAlert(trx, BEHIND, WHOLE);
+      else await closeAlert(trx, BEHIND_ALERT, WHOLE);
     });
   }
 }
 
-/** Stores the running pass as the last complete one; after that none is running. */
+/** Stores the running pass as the last complete one. No pass is running after that. */
 async function endPass(trx: Trx): Promise<void> {
   await trx
     .updateTable('reconciliation')
@@ -203,12 +206,12 @@ async function unreadCount(db: Database, kind?: WatchKind): Promise<number> {
 
 async function watchedCount(db: Database): Promise<number> {
   const { rows } = await sql<{ readonly counted: bigint; readonly estimated: bigint }>`select
-      (select count(*) from (select from watched_wallet limit ${COUNTED}) as wallet) as counted,
+      (select count(*) from (select from watched_wallet limit ${MAX_EXACT_COUNT}) as wallet) as counted,
       (select reltuples::bigint from pg_class where oid = 'watched_wallet'::regclass) as estimated`.execute(
     db,
   );
   const [{ counted, estimated } = { counted: 0n, estimated: 0n }] = rows;
-  return Number(counted < COUNTED ? counted : highest([counted, estimated]));
+  return Number(counted < MAX_EXACT_COUNT ? counted : highest([counted, estimated]));
 }
 
 async function noteUnread(trx: Trx, unread: readonly UnreadWallet[]): Promise<void> {

@@ -5,56 +5,62 @@ import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import { rangeOf, type Slots } from '../../domain/scan.ts';
 import { Repository, type RowOf, type Tables, type Trx } from '../database.ts';
-import { raiseMissed } from '../deposits/missed.ts';
+import { alertMissedInflows } from '../deposits/missed.ts';
 import { DATABASE_ID, isSameDatabase } from '../operations/restore-detection.ts';
 import { type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
-import { nextLook } from '../retry-after.ts';
+import { nextRetryAt } from '../retry-after.ts';
 import type { FoundBlock } from './findings.ts';
 import type { GapRow } from './gaps.ts';
 import { upsertBlocks } from './scan.ts';
-import { assertReached, lockCursor } from './scan-cursor.ts';
-import { type Matched, type StaleWatchSet, staleWatchSet } from './watched.ts';
+import { assertScanned, lockCursor } from './scan-cursor.ts';
+import { type MatchedBlocks, type StaleWatchSet, staleWatchSet } from './watched.ts';
 
 export type BackfillRow = RowOf<'backfill'>;
 
-/** A try of a backfill, and the id of the database in which it began. */
+/** A try of a backfill: the backfill's position, and the id of the database in which the try began. */
 export type BackfillTry = Pick<BackfillRow, 'position'> & { readonly databaseId: string };
 
-/** Closed gaps in which a quorum of nodes returned each block are `read`; `blocks` counts blocks of all closed gaps. */
+/**
+ * `read`: closed gaps in which a quorum of nodes returned every block. `blocks`: number of blocks read in all closed
+ * gaps.
+ */
 export interface GapsRead extends Omit<RescanResult, 'found'> {
   readonly read: readonly Pick<GapRow, 'fromSlot' | 'toSlot'>[];
 }
 
-/** The number of blocks read since the last progress; all blocks up to `readTo` are read. */
+/** `blocks`: number of blocks read since the previous report. `readTo`: slot up to which all blocks are read. */
 export type BackfillProgress = Pick<RescanResult, 'blocks'> & { readonly readTo: bigint };
 
-/** The `backfill` of a closed gap is open until a quorum of nodes has returned its blocks, or its headers are pruned. */
+/**
+ * True if the `backfill` must stay open: no quorum has returned the blocks of its closed gap, and their headers remain.
+ */
 const IS_GAP_DUE = sql<boolean>`exists (select from scan_gap gap
   where gap.from_slot = backfill.from_slot and gap.to_slot = backfill.to_slot and backfill.address is null
     and gap.state = 'closed'
     and gap.read_at is null and gap.from_slot > coalesce((select pruned_to from scan_cursor), -1))`;
 
-const UNLESS_GAP_DUE = {
+const END_UNLESS_GAP_DUE = {
   endedAt: sql<Date | null>`case when ${IS_GAP_DUE} then null else now() end`,
-  retryAfter: nextLook(sql`begun_at`),
+  retryAfter: nextRetryAt(sql`begun_at`),
 };
 
-/** What to read: all wallets by the blocks of these slots, or one `address` by its history. */
+/** What to read: the blocks of these slots for all wallets, or the transaction history of one `address`. */
 export interface BackfillSubject extends Slots {
   readonly address?: string | null;
-  /** False: an audit that records nothing. Default: true. */
+  /** Whether missing deposits are recorded. Default: true. */
   readonly repair?: boolean;
 }
 
 /**
- * Headers are kept until a backfill has ended. A try changes only an open backfill in the database with the id
- * `databaseId`. After a restore another backfill may have its number, or its findings may be lost.
+ * Rescans of blocks and audits of addresses. Block headers are retained until their backfill ends. A try changes only
+ * an open backfill of the database in which the try began: after a restore, its position can belong to another
+ * backfill, and its findings can be lost.
  */
 export class Backfills extends Repository {
   /**
-   * From here on no header of the slots is pruned. Continues an open backfill of this subject; a run that has read all
-   * receives the ended one. Throws SlotsNotRecorded if a slot is above the cursor, or below the first header (an address
-   * is audited without headers).
+   * Begins a backfill or continues the open one of this subject. From the commit on, no header of the slots is pruned.
+   * A workflow run that has already read everything receives its ended backfill. Throws SlotsNotRecorded for a slot
+   * above the cursor, and for blocks below the first stored header.
    */
   async begin(
     { from, to, address = null, repair = true, actor, reason }: BackfillSubject & OperatorNote,
@@ -62,10 +68,10 @@ export class Backfills extends Repository {
   ): Promise<BackfillRow & BackfillTry> {
     return this.db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
-      const read = await readBy(trx, run, { from, to, address, repair });
-      if (read !== undefined) return read;
-      assertReached(cursor, to);
-      if (address === null) await assertStored(trx, from);
+      const completed = await findCompletedBy(trx, run, { from, to, address, repair });
+      if (completed !== undefined) return completed;
+      assertScanned(cursor, to);
+      if (address === null) await assertHeadersStored(trx, from);
       return trx
         .insertInto('backfill')
         .values({ fromSlot: from, toSlot: to, address, repair, actor, reason, run })
@@ -81,7 +87,7 @@ export class Backfills extends Repository {
     });
   }
 
-  /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
+  /** Lists backfills, newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
   async list(request: PageRequest): Promise<Page<BackfillRow>> {
     const all = this.db.selectFrom('backfill').selectAll().orderBy('position', 'desc');
     return readPage(all.where('position', '<', positionBefore(request)), request);
@@ -95,17 +101,17 @@ export class Backfills extends Repository {
     );
   }
 
-  /** Open backfills that a run should continue now, oldest first. */
-  async due(limit: number): Promise<readonly BackfillRow[]> {
-    return this.#open(limit).where(sql<boolean>`coalesce(retry_after <= now(), true)`).execute();
+  /** Open backfills whose next try is due, oldest first. */
+  async listDue(limit: number): Promise<readonly BackfillRow[]> {
+    return this.#openQuery(limit).where(sql<boolean>`coalesce(retry_after <= now(), true)`).execute();
   }
 
   /** Backfills that have not ended, oldest first. */
-  async open(limit: number): Promise<readonly BackfillRow[]> {
-    return this.#open(limit).execute();
+  async listOpen(limit: number): Promise<readonly BackfillRow[]> {
+    return this.#openQuery(limit).execute();
   }
 
-  #open(limit: number) {
+  #openQuery(limit: number) {
     return this.db
       .selectFrom('backfill')
       .selectAll()
@@ -115,19 +121,19 @@ export class Backfills extends Repository {
   }
 
   /**
-   * Stores what the database lacks, with an alert for each arrival that the scan missed, and the progress.
-   * Throws as `Scan.upsert` does, and Unavailable if this try is over.
+   * Stores missing findings and the progress, and raises an alert for each incoming transfer that the scan missed.
+   * Throws as {@link Scan.upsert} does, and Unavailable if this try has ended.
    */
   async record(
-    of: BackfillTry,
-    { blocks, watchVersion }: Matched<FoundBlock>,
+    current: BackfillTry,
+    { blocks, watchVersion }: MatchedBlocks<FoundBlock>,
     progress?: BackfillProgress,
   ): Promise<'committed' | StaleWatchSet> {
-    return this.#change(of, async (trx, change) => {
+    return this.#change(current, async (trx, change) => {
       const stale = await staleWatchSet(trx, watchVersion);
       if (stale !== null) return stale;
       const added = await upsertBlocks(trx, blocks);
-      await raiseMissed(trx, added);
+      await alertMissedInflows(trx, added);
       await change((row) => ({
         found: row('found', '+', added.length),
         blocks: row('blocks', '+', progress?.blocks ?? 0),
@@ -138,17 +144,17 @@ export class Backfills extends Repository {
     });
   }
 
-  /** Stores the error of this try; another one follows. Throws Unavailable if this try is over. */
-  async note(of: BackfillTry, trouble: string): Promise<void> {
-    await this.#change(of, (_trx, change) => change(() => ({ trouble })));
+  /** Stores the error of this try, which will be retried. Throws Unavailable if this try has ended. */
+  async recordError(current: BackfillTry, trouble: string): Promise<void> {
+    await this.#change(current, (_trx, change) => change(() => ({ trouble })));
   }
 
   /**
-   * All blocks with stored headers are read. The backfill of a gap that is not `read` stays open, and is retried in
-   * growing intervals. Throws Unavailable if this try is over.
+   * Ends a backfill that has read all blocks with stored headers. The backfill of a gap that is not in `read` stays
+   * open, and is retried at growing intervals. Throws Unavailable if this try has ended.
    */
-  async end(of: BackfillTry, { blocks, unread, read }: GapsRead): Promise<BackfillRow> {
-    return this.#change(of, async (trx, change) => {
+  async end(current: BackfillTry, { blocks, unread, read }: GapsRead): Promise<BackfillRow> {
+    return this.#change(current, async (trx, change) => {
       for (const { fromSlot, toSlot } of read)
         await trx
           .updateTable('scanGap')
@@ -160,14 +166,14 @@ export class Backfills extends Repository {
         blocks: sql<number>`blocks + case when ${IS_GAP_DUE} then 0 else ${blocks}::integer end`,
         unread: JSON.stringify(unread),
         trouble: sql<string | null>`case when ${IS_GAP_DUE} then ${GAP_UNREAD} end`,
-        ...UNLESS_GAP_DUE,
+        ...END_UNLESS_GAP_DUE,
       }));
     });
   }
 
-  /** The audit of an address has ended, with this result. Throws Unavailable if this try is over. */
-  async endAudit(of: BackfillTry, report: AuditReport): Promise<BackfillRow> {
-    return this.#change(of, (_trx, change) =>
+  /** Ends the audit of an address with this result. Throws Unavailable if this try has ended. */
+  async endAudit(current: BackfillTry, report: AuditReport): Promise<BackfillRow> {
+    return this.#change(current, (_trx, change) =>
       change(() => ({
         found: report.found,
         report: JSON.stringify(report),
@@ -178,57 +184,57 @@ export class Backfills extends Repository {
   }
 
   /**
-   * No run continues this backfill: its row keeps the error of its latest try, or else `reason`. It ends, unless it is
-   * that of a gap.
+   * Ends the open backfill of a subject whose run failed, unless a closed gap still needs it. Its row retains the error
+   * of the latest try, or `reason` if there is none.
    */
   async giveUp(subject: BackfillSubject, reason: string): Promise<void> {
     await this.db
       .updateTable('backfill')
-      .set({ ...UNLESS_GAP_DUE, trouble: sql<string>`coalesce(trouble, ${reason})` })
+      .set({ ...END_UNLESS_GAP_DUE, trouble: sql<string>`coalesce(trouble, ${reason})` })
       .where('endedAt', 'is', null)
-      .where(isOf(subject))
+      .where(matchesSubject(subject))
       .execute();
   }
 
-  /** The backfill's row is changed last: a transaction that holds the cursor may wait for it. */
+  /** The backfill's row is updated last, because a transaction that has locked the cursor can wait for this row. */
   async #change<T>(
     { position, databaseId }: BackfillTry,
     work: (trx: Trx, change: (values: BackfillUpdate) => Promise<BackfillRow>) => Promise<T>,
   ): Promise<T> {
     return this.db.transaction().execute(async (trx) => {
       if (!(await isSameDatabase(trx, databaseId)))
-        throw tryEnded('the database may have been restored from a backup since');
+        throw endedTryError('the database may have been restored from a backup after the try began');
       return work(trx, async (values) => {
-        const open = trx
+        const openBackfill = trx
           .updateTable('backfill')
           .where('position', '=', position)
           .where('endedAt', 'is', null);
-        const changed = open.set(values).returningAll();
-        return changed.executeTakeFirstOrThrow(() => tryEnded('its backfill has ended'));
+        const updated = openBackfill.set(values).returningAll();
+        return updated.executeTakeFirstOrThrow(() => endedTryError('the backfill has ended'));
       });
     });
   }
 }
 
-function isOf({ from, to, address = null, repair = true }: BackfillSubject) {
+function matchesSubject({ from, to, address = null, repair = true }: BackfillSubject) {
   return sql<boolean>`(from_slot = ${from} and to_slot = ${to} and repair = ${repair}
     and address is not distinct from ${address})`;
 }
 
-/** The order of a stored backfill. */
-export function orderOf({ fromSlot, toSlot, address, repair, actor, reason }: BackfillRow): StoredOrder {
-  const order = { ...rangeOf({ from: fromSlot, to: toSlot }), actor, reason };
-  return address === null ? order : { ...order, address, repair };
+/** The operator's command that a stored backfill executes. */
+export function commandOf({ fromSlot, toSlot, address, repair, actor, reason }: BackfillRow): StoredOrder {
+  const command = { ...rangeOf({ from: fromSlot, to: toSlot }), actor, reason };
+  return address === null ? command : { ...command, address, repair };
 }
 
 type BackfillUpdate = (row: ExpressionBuilder<Tables, 'backfill'>) => UpdateObject<Tables, 'backfill'>;
 
-function tryEnded(reason: string): DomainError {
+function endedTryError(reason: string): DomainError {
   return new DomainError('Unavailable', `this try of the backfill has ended: ${reason}`);
 }
 
-/** Slots right above the pruned ones may have no header. Blocks before the very first were never scanned. */
-async function assertStored(trx: Trx, from: bigint): Promise<void> {
+/** Skipped slots right above the pruned ones have no header, so `from` is compared with `prunedTo` if that is set. */
+async function assertHeadersStored(trx: Trx, from: bigint): Promise<void> {
   const { prunedTo, first } = await trx
     .selectFrom('scanCursor')
     .select([
@@ -238,14 +244,14 @@ async function assertStored(trx: Trx, from: bigint): Promise<void> {
     .executeTakeFirstOrThrow();
   if (prunedTo === null ? first === null || from >= first : from > prunedTo) return;
   const reason =
-    prunedTo === null
-      ? 'the stored headers begin'
-      : `the headers up to slot ${prunedTo} are deleted; the stored headers begin`;
-  throw new DomainError('SlotsNotRecorded', `from: ${reason} with slot ${first}`, { field: 'from' });
+    prunedTo === null ? 'the scan began there' : `the block headers up to slot ${prunedTo} are deleted`;
+  throw new DomainError('SlotsNotRecorded', `slots before ${first} cannot be read again: ${reason}`, {
+    field: 'from',
+  });
 }
 
-/** The newest backfill of this subject, if this run has read all of it. */
-async function readBy(
+/** The newest backfill of this subject, if this workflow run has completed it. */
+async function findCompletedBy(
   trx: Trx,
   run: string | null,
   subject: BackfillSubject,
@@ -255,7 +261,7 @@ async function readBy(
     .selectFrom('backfill')
     .selectAll()
     .select(DATABASE_ID.as('databaseId'))
-    .where(isOf(subject))
+    .where(matchesSubject(subject))
     .orderBy('position', 'desc')
     .limit(1)
     .executeTakeFirst();

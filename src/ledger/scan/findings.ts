@@ -10,8 +10,13 @@ import {
 import { describeInflow } from '../../domain/quorum-result.ts';
 import { anyOf, anyOfNumbers, type Trx } from '../database.ts';
 import { appendEvents, type FeedTransaction, lockFeed } from '../deposits/deposit-feed.ts';
-import { type Arrival, type Mismatch, mergeArrivals } from '../deposits/deposit-merge.ts';
-import { addDeposits, changeDeposits, holdWallets, ROWS_AT_ONCE } from '../deposits/deposit-writing.ts';
+import { type BlockInflow, type Mismatch, mergeInflows } from '../deposits/deposit-merge.ts';
+import {
+  addDeposits,
+  changeDeposits,
+  lockWalletsOf,
+  MAX_ROWS_PER_STATEMENT,
+} from '../deposits/deposit-writing.ts';
 import { inputRows } from '../deposits/input-rows.ts';
 import { alertSeizures } from '../deposits/seizures.ts';
 import { raiseAlert } from '../operations/alerts.ts';
@@ -22,14 +27,19 @@ export interface FoundBlock {
   readonly finding: BlockFinding;
 }
 
-/** Idempotent: stored rows stay as they are. Returns the arrivals that were not stored as finalized. */
-export async function recordFindings(trx: Trx, blocks: readonly FoundBlock[]): Promise<readonly Arrival[]> {
+/**
+ * Stores findings; stored rows stay unchanged. Returns the incoming transfers that were not stored as finalized yet.
+ */
+export async function recordFindings(
+  trx: Trx,
+  blocks: readonly FoundBlock[],
+): Promise<readonly BlockInflow[]> {
   const spends = blocks.flatMap(({ header: { slot }, finding }) =>
     finding.spends.map((spend) => ({ ...spend, slot })),
   );
-  for (const part of chunksOf(spends, ROWS_AT_ONCE)) await recordSpends(trx, part);
-  for (const part of chunksOf(outflowsOf(blocks), ROWS_AT_ONCE)) await recordOutflows(trx, part);
-  return recordArrivals(
+  for (const part of chunksOf(spends, MAX_ROWS_PER_STATEMENT)) await recordSpends(trx, part);
+  for (const part of chunksOf(outflowsOf(blocks), MAX_ROWS_PER_STATEMENT)) await recordOutflows(trx, part);
+  return recordInflows(
     trx,
     blocks.flatMap(({ header: { slot, blockhash, time }, finding }) =>
       finding.inflows.map((inflow) => ({ ...inflow, slot, blockhash, time })),
@@ -38,20 +48,20 @@ export async function recordFindings(trx: Trx, blocks: readonly FoundBlock[]): P
 }
 
 /**
- * Removes the outflows of complete blocks that this reading does not show. One node reports outflows, so a rescan,
- * which reads the block from another node, must be able to end the alert `balance_difference` of a false one.
+ * Deletes stored outflows of complete blocks that `blocks` do not contain. Outflows are taken from a single node, so a
+ * rescan with another node must be able to remove a false one, which had raised the alert `balance_difference`.
  */
-export async function removeOtherOutflows(trx: Trx, blocks: readonly FoundBlock[]): Promise<void> {
-  const read = blocks.filter(({ header }) => header.blockhash !== null);
-  if (read.length === 0) return;
+export async function removeUnreturnedOutflows(trx: Trx, blocks: readonly FoundBlock[]): Promise<void> {
+  const completeBlocks = blocks.filter(({ header }) => header.blockhash !== null);
+  if (completeBlocks.length === 0) return;
   await trx
     .deleteFrom('outflow')
-    .where('slot', '=', anyOfNumbers(read.map(({ header }) => header.slot)))
+    .where('slot', '=', anyOfNumbers(completeBlocks.map(({ header }) => header.slot)))
     .where((row) =>
       row.not(
         row.exists(
           row
-            .selectFrom(inputRows('outflow', outflowsOf(read)))
+            .selectFrom(inputRows('outflow', outflowsOf(completeBlocks)))
             .select('input.slot')
             .whereRef('input.signature', '=', 'outflow.signature')
             .whereRef('input.slot', '=', 'outflow.slot')
@@ -95,37 +105,41 @@ async function recordOutflows(
   await alertSeizures(trx, stored);
 }
 
-async function recordArrivals(trx: Trx, arrivals: readonly Arrival[]): Promise<readonly Arrival[]> {
+async function recordInflows(trx: Trx, arrivals: readonly BlockInflow[]): Promise<readonly BlockInflow[]> {
   if (arrivals.length === 0) return [];
   const feed = await lockFeed(trx);
-  await holdWallets(feed, arrivals);
-  const added: Arrival[] = [];
-  for (const part of chunksOf(arrivals, ROWS_AT_ONCE)) added.push(...(await recordSome(feed, part)));
+  await lockWalletsOf(feed, arrivals);
+  const added: BlockInflow[] = [];
+  for (const part of chunksOf(arrivals, MAX_ROWS_PER_STATEMENT))
+    added.push(...(await recordArrivalBatch(feed, part)));
   return added;
 }
 
-async function recordSome(feed: FeedTransaction, arrivals: readonly Arrival[]): Promise<readonly Arrival[]> {
+async function recordArrivalBatch(
+  feed: FeedTransaction,
+  arrivals: readonly BlockInflow[],
+): Promise<readonly BlockInflow[]> {
   const signatures = [...new Set(arrivals.map(({ signature }) => signature))];
   const known = await feed
     .selectFrom('deposit')
     .selectAll()
     .where('signature', '=', anyOf(signatures))
     .execute();
-  const { added, changed, mismatches } = mergeArrivals(known, arrivals);
+  const { added, changed, mismatches } = mergeInflows(known, arrivals);
   await appendEvents(feed, [...(await addDeposits(feed, added)), ...(await changeDeposits(feed, changed))]);
   for (const mismatch of mismatches) await raiseAlert(feed, alarmOf(mismatch));
-  const before = new Set(known.filter(({ finalizedAt }) => finalizedAt !== null).map(depositKey));
-  return arrivals.filter((arrival) => !before.has(depositKey(arrival)));
+  const finalizedBefore = new Set(known.filter(({ finalizedAt }) => finalizedAt !== null).map(depositKey));
+  return arrivals.filter((arrival) => !finalizedBefore.has(depositKey(arrival)));
 }
 
-function alarmOf({ known, arrival }: Mismatch): Alarm {
+function alarmOf({ known, inflow }: Mismatch): Alarm {
   const { signature, slot, account, asset, state } = known;
-  const before =
-    state === 'dropped' ? 'an operator rejected it' : `the database has ${describeInflow(known)}`;
+  const recorded =
+    state === 'dropped' ? 'an operator rejected that deposit' : `the database has ${describeInflow(known)}`;
   return {
     kind: 'deposit_mismatch',
     subject: signature,
-    message: `block ${slot}, read again, shows ${describeInflow(arrival)}; ${before}`,
-    details: { account, asset, state, onRecord: known.amount.toString(), read: arrival.amount.toString() },
+    message: `a second read of block ${slot} returned ${describeInflow(inflow)}, but ${recorded}`,
+    details: { account, asset, state, onRecord: known.amount.toString(), read: inflow.amount.toString() },
   };
 }

@@ -8,20 +8,23 @@ import { Repository, type RowOf } from '../database.ts';
 import { type Cursor, lockCursor, moveCursor } from './scan-cursor.ts';
 
 /**
- * Slots with blocks that no node returned to the scan. `filled`: a node returned them later. `closed`: an operator
- * continued without them. Hash and height of the block at `toSlot` come from its child.
+ * A range of slots whose blocks no node returned to the scan. `filled`: a node returned the blocks later. `closed`: an
+ * operator continued without them. Hash and height are those of the block at `toSlot`, taken from its child's header.
  */
 export type GapRow = RowOf<'scanGap'>;
 
-/** `below`: the block before the gap, null if its header is pruned; `above`: slot of the next stored block. */
+/** `below`: the stored block before the gap; null if its header is pruned. `above`: slot of the next stored block. */
 export interface ClosedGap extends Pick<GapRow, 'fromSlot' | 'toSlot'> {
   readonly below: BlockName | null;
   readonly above: bigint;
 }
 
-/** Gaps that stopped the scan. At most one is open, right after the cursor, until the cursor passes it. */
+/**
+ * Gaps that stopped the scan. At most one gap is open: it begins right after the cursor and ends when the cursor passes
+ * it.
+ */
 export class Gaps extends Repository {
-  /** Newest first. */
+  /** Lists gaps, newest first. */
   async list(limit: number): Promise<readonly GapRow[]> {
     return this.db
       .selectFrom('scanGap')
@@ -33,8 +36,8 @@ export class Gaps extends Repository {
   }
 
   /**
-   * All blocks are missing from the cursor, `expected`, to the parent of `child`, the next block that a node
-   * returns. Deletes an open gap with another end. Undefined if the cursor has moved.
+   * Opens a gap from the block after the cursor to the parent of `child`, the next block that a node returns. Replaces
+   * an open gap that ends elsewhere. Returns undefined if the cursor is no longer at `expected`.
    */
   async open(expected: Cursor, child: BlockHeader): Promise<GapRow | undefined> {
     return this.db.transaction().execute(async (trx) => {
@@ -42,20 +45,20 @@ export class Gaps extends Repository {
       if (cursor === null || !isSameBlock(cursor, expected)) return undefined;
       const [fromSlot, toSlot] = [cursor.slot + 1n, child.parentSlot];
       await trx.deleteFrom('scanGap').where('state', '=', 'open').where('toSlot', '<>', toSlot).execute();
-      const known = { blockhash: child.previousBlockhash, height: child.height - 1n };
+      const lastBlock = { blockhash: child.previousBlockhash, height: child.height - 1n };
       return trx
         .insertInto('scanGap')
-        .values({ fromSlot, toSlot, ...known, state: 'open' })
-        .onConflict((conflict) => conflict.columns(['fromSlot', 'toSlot']).doUpdateSet(known))
+        .values({ fromSlot, toSlot, ...lastBlock, state: 'open' })
+        .onConflict((conflict) => conflict.columns(['fromSlot', 'toSlot']).doUpdateSet(lastBlock))
         .returningAll()
         .executeTakeFirstOrThrow();
     });
   }
 
   /**
-   * Continues without the blocks of the open gap. The cursor becomes the gap's last block, as its child names it, so
-   * that the next commit is linked as always. A rescan of the gap is due from here on, until a quorum of nodes has
-   * returned its blocks. Idempotent. Throws NotFound if no such gap is open.
+   * Continues without the blocks of the open gap. The cursor moves to the gap's last block, which the child's header
+   * identifies, so that the next commit links to it. Begins a rescan of the gap that stays open until a quorum of nodes
+   * has returned its blocks. Idempotent. Throws NotFound if no such gap is open.
    */
   async close({ from, to, actor, reason }: Slots & OperatorNote): Promise<Cursor> {
     return this.db.transaction().execute(async (trx) => {
@@ -73,9 +76,11 @@ export class Gaps extends Repository {
           .selectAll()
           .where('state', '=', 'open')
           .executeTakeFirst();
-        const which =
-          open === undefined ? 'none is open' : `the open gap is from ${open.fromSlot} to ${open.toSlot}`;
-        const message = `no open gap is from slot ${from} to ${to}: ${which}`;
+        const state =
+          open === undefined
+            ? 'no gap is open'
+            : `the open gap covers slots ${open.fromSlot} to ${open.toSlot}`;
+        const message = `there is no open gap from slot ${from} to ${to}: ${state}`;
         throw new DomainError('NotFound', message, { from: from.toString(), to: to.toString() });
       }
       if (gap.state === 'closed') return cursor;
@@ -93,9 +98,9 @@ export class Gaps extends Repository {
     });
   }
 
-  /** Closed gaps that overlap these slots, lowest first, each with the stored blocks around it. */
+  /** Closed gaps that overlap slots `from` to `to`, lowest first, each with the stored blocks around it. */
   async closedBetween(from: bigint, to: bigint): Promise<readonly ClosedGap[]> {
-    // The block right below a gap may be the last one of another gap, which has no header.
+    // The block right below a gap can be the last block of another gap. That block is in `scan_gap`, not in `block`.
     const { rows } = await sql<Pick<GapRow, 'fromSlot' | 'toSlot'> & { above: bigint } & Nullable<BlockName>>`
       select gap.from_slot as "fromSlot", gap.to_slot as "toSlot", below.slot, below.blockhash, below.height,
         coalesce((select slot from block where slot > gap.to_slot order by slot limit 1), gap.to_slot) as above

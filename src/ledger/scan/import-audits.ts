@@ -3,35 +3,37 @@ import { IMPORTS_SUBJECT } from '../../domain/audit.ts';
 import type { Slots } from '../../domain/scan.ts';
 import { anyOf, exists, Repository, type Tables, type Trx } from '../database.ts';
 import { type DepositAddressRow, depositAddressRows } from '../deposits/deposit-address-row.ts';
-import { NEWEST_FINAL } from '../deposits/deposit-row.ts';
+import { NEWEST_FINAL_SLOT } from '../deposits/deposit-row.ts';
 import { closeAlerts } from '../operations/alerts.ts';
 import { isSameDatabase } from '../operations/restore-detection.ts';
-import { nextLook } from '../retry-after.ts';
+import { nextRetryAt } from '../retry-after.ts';
 
-const NEVER_UNREAD = { unreadSince: null, auditAfter: null } as const;
+const NO_RETRY = { unreadSince: null, auditAfter: null } as const;
 
-const SUBJECT = sql.lit(IMPORTS_SUBJECT);
+const SUBJECT_PATTERN = sql.lit(IMPORTS_SUBJECT);
 
-/** An `alert` about the imports since a slot, none of which needs an audit any more. */
-const IS_OF_NO_IMPORT = sql<boolean>`(alert.subject ~ ${SUBJECT} and not exists (
-  select from deposit_address due where due.audit_due and due.since = substring(alert.subject from ${SUBJECT})::bigint))`;
+/** True for an `alert` about imports from a slot on if none of those addresses needs an audit any longer. */
+const HAS_NO_DUE_AUDIT = sql<boolean>`(alert.subject ~ ${SUBJECT_PATTERN} and not exists (
+  select from deposit_address due where due.audit_due and due.since = substring(alert.subject from ${SUBJECT_PATTERN})::bigint))`;
 
-/** Slot at the import of a `deposit_address`: once the scan reaches it, all blocks to audit are final. */
+/**
+ * Newest final slot at the import of a `deposit_address`. When the scan has reached it, all blocks to audit are final.
+ */
 const IMPORTED_AFTER = sql<bigint>`coalesce(deposit_address.imported_after, 0)`;
 
 /**
- * Each audit is due until nodes have returned everything since the import's slot. Its end changes only the
- * database with the id `databaseId`: a restore may have undone what the audit stored.
+ * Audits of imported addresses. An audit is due until nodes have returned the address's whole history from `since` on.
+ * Results apply only to the database with the id `databaseId`: a restore may have undone what the audit stored.
  */
 export class ImportAudits extends Repository {
   /**
-   * First addresses never tried, then those tried the longest time ago. An audit begins once the scan has passed the
-   * slot of the import and has committed the ranges that were staged without the address.
+   * Addresses to audit now: first those never tried, then those tried the longest time ago. An audit waits until the
+   * scan has passed the slot of the import and has committed the ranges that were staged without the address.
    */
-  async due(limit: number): Promise<readonly DepositAddressRow[]> {
+  async listDue(limit: number): Promise<readonly DepositAddressRow[]> {
     const cursor = await this.db.selectFrom('scanCursor').select('slot').executeTakeFirst();
-    // The scan passes a new import of millions as a whole: until then, one look at an index suffices.
-    if (cursor === undefined || !(await this.#isAnyPassed(cursor.slot))) return [];
+    // All addresses of an import become due together, so one index lookup avoids sorting millions that are not due.
+    if (cursor === undefined || !(await this.#isAnyReached(cursor.slot))) return [];
     return depositAddressRows(this.db)
       .where('auditDue', '=', true)
       .where(sql<boolean>`coalesce(audit_after <= now(), true)`)
@@ -43,7 +45,7 @@ export class ImportAudits extends Repository {
       .execute();
   }
 
-  async #isAnyPassed(slot: bigint): Promise<boolean> {
+  async #isAnyReached(slot: bigint): Promise<boolean> {
     return exists(
       this.db
         .selectFrom('depositAddress')
@@ -54,7 +56,7 @@ export class ImportAudits extends Repository {
     );
   }
 
-  /** The audits of these addresses have begun: others come first in the next round. */
+  /** Records that audits of these addresses have begun, so that other addresses come first in the next round. */
   async noteTried(addresses: readonly string[]): Promise<void> {
     await this.db
       .updateTable('depositAddress')
@@ -64,42 +66,42 @@ export class ImportAudits extends Repository {
       .execute();
   }
 
-  /** The audit has ended incomplete. It is retried, in growing intervals. */
-  async putOff(address: string, databaseId: string): Promise<void> {
+  /** Schedules the retry of an incomplete audit, at growing intervals. */
+  async scheduleRetry(address: string, databaseId: string): Promise<void> {
     const unreadSince = sql<Date>`coalesce(unread_since, now())`;
     await this.db.transaction().execute(async (trx) => {
       if (!(await isSameDatabase(trx, databaseId))) return;
       await trx
         .updateTable('depositAddress')
-        .set({ unreadSince, auditAfter: nextLook(unreadSince) })
+        .set({ unreadSince, auditAfter: nextRetryAt(unreadSince) })
         .where('address', '=', address)
         .where('auditDue', '=', true)
         .execute();
     });
   }
 
-  /** The slots are audited: the address becomes free, unless it was used, or an earlier or longer audit is due. */
+  /** Ends the audit of these slots. An `auditing` address becomes `free`, unless an audit of more slots is due. */
   async markAudited(address: string, { from, to }: Slots, databaseId: string): Promise<void> {
     await this.db.transaction().execute(async (trx) => {
       if (!(await isSameDatabase(trx, databaseId))) return;
       await trx
         .updateTable('depositAddress')
-        .set({ auditDue: false, state: insteadOf('auditing', 'free'), ...NEVER_UNREAD })
+        .set({ auditDue: false, state: replaceState('auditing', 'free'), ...NO_RETRY })
         .where('address', '=', address)
         .where('since', '=', from)
         .where('auditDue', '=', true)
         .where(sql<boolean>`coalesce(imported_after, 0) <= ${to}`)
         .execute();
-      await closeAlerts(trx, (row) => row.and([row('kind', '=', 'audit_incomplete'), IS_OF_NO_IMPORT]));
+      await closeAlerts(trx, (row) => row.and([row('kind', '=', 'audit_incomplete'), HAS_NO_DUE_AUDIT]));
     });
   }
 }
 
 /**
- * Makes addresses due that were not audited from `since` on; free ones cannot be assigned until then. Due audits
- * also wait until the scan has reached `tip` and the newest slot known to be final.
+ * Requests audits from slot `since` on for addresses without one. Free addresses cannot be assigned until their audit
+ * has ended. All due audits of `addresses` wait until the scan has reached `tip` and the newest slot known to be final.
  */
-export async function auditSince(
+export async function requestAudits(
   trx: Trx,
   addresses: readonly string[],
   since: bigint,
@@ -107,20 +109,22 @@ export async function auditSince(
 ): Promise<void> {
   await trx
     .updateTable('depositAddress')
-    .set({ state: insteadOf('free', 'auditing'), since, auditDue: true, ...NEVER_UNREAD })
+    .set({ state: replaceState('free', 'auditing'), since, auditDue: true, ...NO_RETRY })
     .where('address', '=', anyOf(addresses))
     .where((row) => row.or([row('since', 'is', null), row('since', '>', since)]))
     .execute();
   await trx
     .updateTable('depositAddress')
-    .set({ importedAfter: sql<bigint | null>`greatest(imported_after, ${tip}::bigint, ${NEWEST_FINAL})` })
+    .set({
+      importedAfter: sql<bigint | null>`greatest(imported_after, ${tip}::bigint, ${NEWEST_FINAL_SLOT})`,
+    })
     .where('address', '=', anyOf(addresses))
     .where('auditDue', '=', true)
     .execute();
 }
 
-type State = Tables['depositAddress']['state'];
+type AddressState = Tables['depositAddress']['state'];
 
-function insteadOf(state: State, other: State) {
-  return sql<State>`case when state = ${state} then ${other} else state end`;
+function replaceState(from: AddressState, to: AddressState) {
+  return sql<AddressState>`case when state = ${from} then ${to} else state end`;
 }

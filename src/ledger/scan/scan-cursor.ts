@@ -2,14 +2,14 @@ import { sql } from 'kysely';
 import { type BlockName, isParent } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Database, Locked, Trx } from '../database.ts';
-import { dropPassed } from '../deposits/deposit-writing.ts';
+import type { Database, LockProof, Trx } from '../database.ts';
+import { dropAnnouncedUpTo } from '../deposits/deposit-writing.ts';
 
-/** The last linked, scanned, committed block. */
+/** The last committed block of the scan. Every block before it is linked to it and scanned. */
 export type Cursor = BlockName;
 
-/** The cursor, locked by this transaction: no other one moves it before this one ends. */
-export type LockedCursor = Locked<Cursor, 'cursor'>;
+/** A cursor whose row this transaction has locked: no other transaction moves it before this one ends. */
+export type LockedCursor = LockProof<Cursor, 'cursor'>;
 
 export async function readCursor(db: Database): Promise<Cursor | null> {
   const row = await db.selectFrom('scanCursor').select(['slot', 'blockhash', 'height']).executeTakeFirst();
@@ -25,17 +25,17 @@ export async function lockCursor(trx: Trx): Promise<LockedCursor | null> {
   return row === undefined ? null : (row as LockedCursor);
 }
 
-/** Throws SlotsNotRecorded if the scan has not reached `to`, the last slot of a range. */
-export function assertReached(cursor: Cursor | null, to: bigint): void {
+/** Throws SlotsNotRecorded unless the scan has reached slot `to`. */
+export function assertScanned(cursor: Cursor | null, to: bigint): void {
   if (cursor !== null && to <= cursor.slot) return;
   const message =
     cursor === null
-      ? 'to: the scan has not read a block yet'
-      : `to: must be at most ${cursor.slot}, the last slot that the scan has read`;
+      ? 'the scan has not read a block yet'
+      : `the scan has not reached slot ${to}: ${cursor.slot} is the last slot that it has read`;
   throw new DomainError('SlotsNotRecorded', message, { field: 'to' });
 }
 
-/** Throws IllegalTransition unless each header names the previous one, the first the cursor, as its parent. */
+/** Throws IllegalTransition unless the first header links to the cursor, and every later header to the one before. */
 export function assertLinked(cursor: Cursor, headers: readonly BlockHeader[]): void {
   let previous = cursor;
   for (const header of headers) {
@@ -51,15 +51,15 @@ export function assertLinked(cursor: Cursor, headers: readonly BlockHeader[]): v
 }
 
 /**
- * Drops announced deposits up to the new slot that did not arrive, fills a passed gap, and shortens a gap that the
- * cursor is in. Deletes ranges staged from there or before, which can never be joined.
+ * Moves the cursor and returns it. Up to the new slot, drops announced deposits that were not finalized, marks a passed
+ * gap as filled, shortens a gap that contains the slot, and deletes staged ranges, which can no longer be joined.
  */
 export async function moveCursor(trx: Trx, from: LockedCursor, to: Cursor): Promise<LockedCursor> {
   const { slot } = to;
-  await dropPassed(trx, slot);
-  const open = trx.updateTable('scanGap').where('state', '=', 'open');
-  await open.set({ state: 'filled', endedAt: sql<Date>`now()` }).where('toSlot', '<=', slot).execute();
-  await open
+  await dropAnnouncedUpTo(trx, slot);
+  const openGap = trx.updateTable('scanGap').where('state', '=', 'open');
+  await openGap.set({ state: 'filled', endedAt: sql<Date>`now()` }).where('toSlot', '<=', slot).execute();
+  await openGap
     .set({ fromSlot: slot + 1n })
     .where('toSlot', '>', slot)
     .execute();

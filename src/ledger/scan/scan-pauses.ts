@@ -6,9 +6,11 @@ import { lockCursor } from './scan-cursor.ts';
 
 type ScanPauseRow = RowOf<'scanPause'>;
 
-/** At most one pause is open. While it is, the cursor stays, even if workers or Temporal lose their state. */
+/** Pauses of the scan. While the one open pause exists, the cursor does not move, even if Temporal loses its state. */
 export class ScanPauses extends Repository {
-  /** After the commit no block is committed, no deposit confirmed or announced. An open pause stays as it is. */
+  /**
+   * After the commit, no block is committed, and no deposit is confirmed or announced. An open pause stays unchanged.
+   */
   async begin({ actor, reason }: OperatorNote): Promise<void> {
     await this.db.transaction().execute(async (trx) => {
       await lockCursor(trx);
@@ -28,13 +30,13 @@ export class ScanPauses extends Repository {
       .execute();
   }
 
-  /** Throws ScanPaused. */
+  /** Throws ScanPaused if a pause is open. */
   async assertNone(): Promise<void> {
     await assertNotPaused(this.db);
   }
 }
 
-/** Throws ScanPaused. While the transaction holds the lock of the cursor, no pause begins. */
+/** Throws ScanPaused if a pause is open. If the transaction has locked the cursor, no pause begins before it ends. */
 export async function assertNotPaused(db: Database): Promise<void> {
   const pause = await openPause(db);
   if (pause === undefined) return;
@@ -42,8 +44,8 @@ export async function assertNotPaused(db: Database): Promise<void> {
   throw new DomainError('ScanPaused', `${actor} paused the scan: ${reason}`, { since: since.toISOString() });
 }
 
-/** The cursor's slot, or null. Until the transaction ends it stays, and no pause begins. Throws ScanPaused. */
-export async function holdUnpaused(trx: Trx): Promise<bigint | null> {
+/** Locks the cursor and returns its slot, or null. Until the transaction ends, no pause begins. Throws ScanPaused. */
+export async function lockUnpausedCursor(trx: Trx): Promise<bigint | null> {
   const cursor = await trx.selectFrom('scanCursor').select('slot').forShare().executeTakeFirst();
   await assertNotPaused(trx);
   return cursor?.slot ?? null;

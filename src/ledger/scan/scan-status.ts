@@ -5,28 +5,28 @@ import { Repository, type RowOf } from '../database.ts';
 import { type Cursor, readCursor } from './scan-cursor.ts';
 import { openPause } from './scan-pauses.ts';
 
-/** After this time without a report the scan is `silent`. A worker that dies is replaced sooner. */
+/** Without a report for this long, the scan is `silent`. Longer than Temporal takes to replace a failed worker. */
 const SILENT_AFTER = sql`interval '1 minute'`;
-/** Time over which the rate is averaged, and the shortest time over which it is measured, in seconds. */
-const AVERAGED_SECONDS = 60;
-const MEASURED_SECONDS = 2;
+/** Seconds over which the rate is averaged, and the shortest time over which it is measured. */
+const RATE_WINDOW_SECONDS = 60;
+const MIN_RATE_SECONDS = 2;
 
-/** The row that workers of the scan write. API, metrics and alerts read it with cursor, pause and gap. */
-export class ScanStatusRow extends Repository {
+/** Status of the scan: the latest report of its worker, combined with the cursor, an open pause and an open gap. */
+export class ScanStatusStore extends Repository {
   /**
-   * Stores a report and returns the status. A standstill keeps its start over workers; a new one began `haltedMs`
-   * ago.
+   * Stores a report and returns the status. A standstill began `haltedMs` ago; if another worker has reported an
+   * earlier start, that start remains.
    */
   async report({ state, tip, reason }: ScanReport, haltedMs = 0): Promise<ScanStatus> {
-    const isHalt = state === 'gap' || HALTED.some((one) => one === state);
+    const isHalt = state === 'gap' || HALTED.some((halted) => halted === state);
     const since = isHalt
       ? sql`now() - ${haltedMs}::float8 * interval '1 millisecond'`
       : sql`null::timestamptz`;
     const seconds = sql`extract(epoch from excluded.at - old.measured_at)::float8`;
     const blocks = sql`(excluded.measured_height - old.measured_height)`;
-    const weight = sql`least(1, ${seconds} / ${AVERAGED_SECONDS}::float8)`;
-    const isOver = sql`${state} = 'paused' or excluded.since is not null or old.at < excluded.at - ${SILENT_AFTER}`;
-    const isShort = sql`not (${isOver}) and ${seconds} < ${MEASURED_SECONDS}::float8`;
+    const weight = sql`least(1, ${seconds} / ${RATE_WINDOW_SECONDS}::float8)`;
+    const isRateReset = sql`${state} = 'paused' or excluded.since is not null or old.at < excluded.at - ${SILENT_AFTER}`;
+    const isTooShort = sql`not (${isRateReset}) and ${seconds} < ${MIN_RATE_SECONDS}::float8`;
     await sql`
       insert into scan_status as old (state, reason, tip, since, measured_height)
       values (${state}, ${reason}, ${tip}::bigint, ${since}, (select height from scan_cursor))
@@ -34,20 +34,20 @@ export class ScanStatusRow extends Repository {
         state = excluded.state, reason = excluded.reason, tip = excluded.tip, at = excluded.at,
         since = case when excluded.since is not null then least(old.since, excluded.since) end,
         rate = case
-          when ${isOver} then null
-          when ${isShort} then old.rate
+          when ${isRateReset} then null
+          when ${isTooShort} then old.rate
           else coalesce(old.rate + ${weight} * (${blocks} / ${seconds} - old.rate), ${blocks} / ${seconds}) end,
-        measured_at = case when ${isShort} then old.measured_at else excluded.measured_at end,
-        measured_height = case when ${isShort} then old.measured_height else excluded.measured_height end
+        measured_at = case when ${isTooShort} then old.measured_at else excluded.measured_at end,
+        measured_height = case when ${isTooShort} then old.measured_height else excluded.measured_height end
       `.execute(this.db);
     return this.read();
   }
 
   /**
-   * A worker is at work but has nothing to report. `isCatchingUp`: it reads ranges ahead, which ends no standstill
-   * before they are joined.
+   * Records that a worker is active but has nothing to report. `isCatchingUp`: the worker reads ranges ahead of the
+   * cursor. Such reads do not end a standstill: only a commit does.
    */
-  async touch(isCatchingUp: boolean): Promise<void> {
+  async recordActivity(isCatchingUp: boolean): Promise<void> {
     await sql`
       insert into scan_status as old (state) values (${isCatchingUp ? 'catch-up' : 'starting'})
       on conflict (one) do update set
@@ -66,7 +66,7 @@ export class ScanStatusRow extends Repository {
       db.selectFrom('scanGap').select(['fromSlot', 'toSlot']).where('state', '=', 'open').executeTakeFirst(),
     ]);
     const position = positionOf(row, cursor);
-    // A pause counts before every report. A report of a pause or gap that has ended since is outdated.
+    // An open pause takes precedence over any report. A report of a pause or gap that is no longer open is ignored.
     if (pause !== undefined) {
       const { actor, reason, since } = pause;
       return {
@@ -93,7 +93,7 @@ export class ScanStatusRow extends Repository {
 
 function positionOf(row: RowOf<'scanStatus'> | undefined, cursor: Cursor | null): ScanPosition {
   const tip = row?.tip ?? null;
-  // The tip was read before the newest blocks, so it may be behind the cursor.
+  // The worker reads the tip before it commits blocks, so the tip can be behind the cursor.
   const newest = tip === null ? null : highest([tip, cursor?.slot ?? 0n]);
   return {
     cursor:

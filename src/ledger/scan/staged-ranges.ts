@@ -7,9 +7,9 @@ import { Repository, type RowOf, toJson } from '../database.ts';
 import { appendBlocks, type MatchedBlock } from './scan.ts';
 import { type Cursor, lockCursor } from './scan-cursor.ts';
 import { assertNotPaused } from './scan-pauses.ts';
-import { type Matched, type StaleWatchSet, staleWatchSet } from './watched.ts';
+import { type MatchedBlocks, type StaleWatchSet, staleWatchSet } from './watched.ts';
 
-/** Blocks that were scanned ahead of the cursor; `parentSlot` and `previousBlockhash` are those of the first one. */
+/** Blocks that were scanned ahead of the cursor; `parentSlot` and `previousBlockhash` are those of the first block. */
 export type StagedRangeRow = Omit<RowOf<'stagedRange'>, 'blocks'>;
 
 /** `nothing`: no staged range begins with the child of the cursor. */
@@ -19,17 +19,17 @@ export type JoinResult =
   | { readonly kind: 'nothing' };
 
 /**
- * Ranges that many workers scan at once in a catch-up, until each is joined to the cursor by its hash link. A range
- * is matched when it is staged: for addresses added later, its blocks are in the past.
+ * Ranges of blocks that a catch-up scans in parallel. A range is committed when the cursor reaches the parent of its
+ * first block. Its blocks are matched when it is staged, so they are not scanned for addresses that are added later.
  */
 export class StagedRanges extends Repository {
-  /** Replaces the range staged from `from`; stores none if all slots are skipped. Throws as `Scan.commit` does. */
+  /** Replaces the range that begins at `from`; deletes it if no slot has a block. Throws ScanPaused. */
   async stage({
     from,
     to,
     blocks: found,
     watchVersion,
-  }: Matched<MatchedBlock> & Slots): Promise<'staged' | StaleWatchSet> {
+  }: MatchedBlocks<MatchedBlock> & Slots): Promise<'staged' | StaleWatchSet> {
     return this.db.transaction().execute(async (trx) => {
       await assertNotPaused(trx);
       const stale = await staleWatchSet(trx, watchVersion);
@@ -41,7 +41,6 @@ export class StagedRanges extends Repository {
       }
       const { parentSlot, previousBlockhash } = first;
       const blocks = toJson(found.map(({ header, finding }) => ({ header, finding }))) ?? '[]';
-      // Another worker may stage the same blocks at this moment.
       const range = { toSlot: to, parentSlot, previousBlockhash, blocks };
       await trx
         .insertInto('stagedRange')
@@ -54,7 +53,7 @@ export class StagedRanges extends Repository {
     });
   }
 
-  /** Ranges that wait to be joined, lowest first. */
+  /** Staged ranges, lowest first. */
   async list(): Promise<readonly StagedRangeRow[]> {
     return this.db
       .selectFrom('stagedRange')
@@ -63,7 +62,7 @@ export class StagedRanges extends Repository {
       .execute();
   }
 
-  /** Commits the range that begins with the cursor's child. Throws as `Scan.commit` does. */
+  /** Commits the staged range whose first block is the cursor's child. Throws as {@link Scan.commit} does. */
   async join(expected: Cursor): Promise<JoinResult> {
     return this.db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
@@ -77,13 +76,13 @@ export class StagedRanges extends Repository {
         .orderBy('toSlot', 'desc')
         .executeTakeFirst();
       if (next === undefined) return { kind: 'nothing' };
-      const joined = await appendBlocks(trx, cursor, stagedBlocks.parse(next.blocks));
-      return { kind: 'committed', cursor: joined };
+      const newCursor = await appendBlocks(trx, cursor, stagedBlocks.parse(next.blocks));
+      return { kind: 'committed', cursor: newCursor };
     });
   }
 }
 
-const whole = z
+const integer = z
   .string()
   .regex(/^\d{1,20}$/)
   .transform(BigInt);
@@ -92,17 +91,17 @@ const movement = {
   account: z.string(),
   wallet: z.string(),
   asset: z.string(),
-  amount: whole,
+  amount: integer,
 };
 const stagedBlocks = z.array(
   z.object({
     header: z.object({
-      slot: whole,
+      slot: integer,
       blockhash: z.string(),
-      parentSlot: whole,
+      parentSlot: integer,
       previousBlockhash: z.string(),
-      height: whole,
-      time: whole.nullable(),
+      height: integer,
+      time: integer.nullable(),
     }),
     finding: z.object({
       inflows: z.array(z.object({ ...movement, reason: z.enum(NOT_CREDITED_REASONS).nullable() })),

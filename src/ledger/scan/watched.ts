@@ -2,36 +2,36 @@ import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import type { WatchKind } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { readInOneQuery } from '../connection.ts';
+import { streamQuery } from '../connection.ts';
 import { anyOf, type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
 
 export type WatchedWallet = Pick<RowOf<'watchedWallet'>, 'address' | 'kind'>;
 
-/** Wallets that were added to the watch set after some version, up to `version`. */
+/** Wallets that were added to the watch set after the requested version, up to `version`. */
 export interface WatchDifference {
   readonly version: bigint;
   readonly wallets: readonly WatchedWallet[];
 }
 
-/** Findings with the watch set of `watchVersion`. */
-export interface Matched<Found> {
+/** Blocks whose findings were matched with the watch set of `watchVersion`. */
+export interface MatchedBlocks<Found> {
   readonly blocks: readonly Found[];
   readonly watchVersion: bigint;
 }
 
 /**
- * Why findings cannot be committed. `watch_set_changed`: wallets were added since: match the blocks again with
- * {@link Watched.since}. `unknown_version`: this database never had the version, so it was restored: load the watch
- * set again.
+ * Reason why findings cannot be committed. `watch_set_changed`: wallets were added; match the blocks again with
+ * {@link WatchedWallets.changesSince}. `unknown_version`: this database never had the version, so a backup was
+ * restored; load the whole watch set again.
  */
 export type StaleWatchSet = 'watch_set_changed' | 'unknown_version';
 
 /**
- * All watched wallets, each with the version that added it; none is ever removed. A copy in memory of version v and
- * the rows above v are the whole set. Versions grow by random steps, so that a version from before a restore never
- * matches one made after it.
+ * The watch set: all watched wallets, each with the version that added it. Wallets are never removed, so a copy of
+ * version v is completed by the rows with later versions. Versions grow by random steps, so that a version from before
+ * a restore does not equal one from after it.
  */
-export class Watched extends Repository {
+export class WatchedWallets extends Repository {
   readonly #databaseUrl: string;
 
   constructor(db: Database, databaseUrl: string) {
@@ -44,16 +44,15 @@ export class Watched extends Repository {
     return row.version;
   }
 
-  /** Every address, in one query. Read {@link version} first: later wallets are {@link since} that version. */
+  /**
+   * Streams every address in one query. Read {@link version} first, then load later wallets by {@link changesSince}.
+   */
   async *stream(): AsyncGenerator<string> {
-    for await (const rows of readInOneQuery<[string]>(
-      this.#databaseUrl,
-      'select address from watched_wallet',
-    ))
+    for await (const rows of streamQuery<[string]>(this.#databaseUrl, 'select address from watched_wallet'))
       for (const [address] of rows) yield address;
   }
 
-  /** Addresses in their order, after `after`; of one kind, or of all. */
+  /** Up to `limit` addresses after `after`, sorted; of all kinds if `kind` is not set. */
   async page(after: string | null, limit: number, kind?: WatchKind): Promise<readonly string[]> {
     let query = this.db.selectFrom('watchedWallet').select('address').orderBy('address').limit(limit);
     if (after !== null) query = query.where('address', '>', after);
@@ -61,8 +60,8 @@ export class Watched extends Repository {
     return (await query.execute()).map(({ address }) => address);
   }
 
-  /** Throws Unavailable for a version that this database never had: load the whole set again. */
-  async since(version: bigint): Promise<WatchDifference> {
+  /** Wallets added after `version`. Throws Unavailable if this database never had that version. */
+  async changesSince(version: bigint): Promise<WatchDifference> {
     const newest = await this.version();
     if (!(await isKnown(this.db, version))) {
       const message = `the watch set in the database is at version ${newest} and never had version ${version}: load the whole set again`;
@@ -77,7 +76,8 @@ export class Watched extends Repository {
     return { version: newest, wallets };
   }
 
-  async among(addresses: readonly string[]): Promise<ReadonlyMap<string, WatchKind>> {
+  /** Kinds of the watched wallets among `addresses`. */
+  async watchKindsOf(addresses: readonly string[]): Promise<ReadonlyMap<string, WatchKind>> {
     const rows = await this.db
       .selectFrom('watchedWallet')
       .select(['address', 'kind'])
@@ -87,25 +87,25 @@ export class Watched extends Repository {
   }
 
   /**
-   * Runs `work` while no wallet is added. PostgreSQL ends a hold that takes too long, so a commit still
-   * compares versions.
+   * Runs `work` while no wallet can be added. PostgreSQL may cancel the lock's transaction when it takes too long, so
+   * commits in `work` must still compare versions.
    */
-  async hold<T>(work: () => Promise<T>): Promise<T> {
+  async holdVersion<T>(work: () => Promise<T>): Promise<T> {
     return this.db.transaction().execute(async (trx) => {
-      await holdVersion(trx);
+      await lockVersion(trx);
       return work();
     });
   }
 
-  /** Adds wallets that we pay from. Throws InvalidRequest for a deposit address: a key has one use. */
+  /** Adds hot wallets. Throws InvalidRequest if an address is watched as a deposit address: a key has only one use. */
   async addHot(addresses: readonly string[]): Promise<void> {
     await this.db.transaction().execute((trx) => watch(trx, addresses, 'hot'));
   }
 }
 
 /**
- * Adds wallets. Blocks committed before that are matched without them, later blocks with them: both transactions
- * wait for each other at the version's row. Throws InvalidRequest for a wallet that is watched as another kind.
+ * Adds wallets to the watch set. Commits of blocks and this transaction lock the row of the version: blocks committed
+ * first are matched without the wallets, later blocks with them. Throws InvalidRequest for a wallet of another kind.
  */
 export async function watch(trx: Trx, addresses: readonly string[], kind: WatchKind): Promise<void> {
   const { version } = await trx
@@ -113,7 +113,7 @@ export async function watch(trx: Trx, addresses: readonly string[], kind: WatchK
     .select('version')
     .forUpdate()
     .executeTakeFirstOrThrow();
-  const next = version + 1n + BigInt(randomInt(LONGEST_STEP));
+  const next = version + 1n + BigInt(randomInt(MAX_VERSION_STEP));
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('watchedWallet')
     .columns(['address', 'kind', 'version', 'watchedAfter'])
@@ -121,47 +121,48 @@ export async function watch(trx: Trx, addresses: readonly string[], kind: WatchK
       trx
         .selectFrom(sql<{ address: string }>`unnest(${addresses}::text[])`.as<'input'>(sql`input(address)`))
         .select(['input.address', sql<WatchKind>`${kind}`.as('kind')])
-        .select([sql<bigint>`${next}::bigint`.as('version'), SCANNED_TO.as('watchedAfter')]),
+        .select([sql<bigint>`${next}::bigint`.as('version'), LAST_SCANNED_SLOT.as('watchedAfter')]),
     )
     .onConflict((conflict) => conflict.column('address').doNothing())
     .executeTakeFirstOrThrow();
-  await refuseOtherKind(trx, addresses, kind);
+  await assertKind(trx, addresses, kind);
   if (numInsertedOrUpdatedRows === 0n) return;
   await trx.updateTable('watchVersion').set({ version: next }).execute();
 }
 
-// Two histories split by a restore reach one number once in this many steps. 63 bits hold ten million steps.
-const LONGEST_STEP = 2 ** 40;
+// The version grows by a random step of up to this size, so that the versions before and after a restore are equal with
+// a probability of about 1 in 2^40. A bigint holds about ten million such steps.
+const MAX_VERSION_STEP = 2 ** 40;
 
-// Staged blocks are matched already, although the cursor is not there yet.
-const SCANNED_TO = sql<bigint | null>`greatest(
+// Includes staged ranges: their blocks are already matched, although the cursor has not reached them.
+const LAST_SCANNED_SLOT = sql<bigint | null>`greatest(
   (select slot from scan_cursor), (select max(to_slot) from staged_range))`;
 
-async function refuseOtherKind(trx: Trx, addresses: readonly string[], kind: WatchKind): Promise<void> {
-  const other = await trx
+async function assertKind(trx: Trx, addresses: readonly string[], kind: WatchKind): Promise<void> {
+  const conflicting = await trx
     .selectFrom('watchedWallet')
     .select(['address', 'kind'])
     .where('address', '=', anyOf(addresses))
     .where('kind', '<>', kind)
     .executeTakeFirst();
-  if (other === undefined) return;
-  const message = `${other.address} is watched as a ${other.kind} wallet: it cannot be a ${kind} wallet`;
-  throw new DomainError('InvalidRequest', message, { address: other.address, kind: other.kind });
+  if (conflicting === undefined) return;
+  const message = `${conflicting.address} is already watched as a ${conflicting.kind} wallet and cannot also be a ${kind} wallet`;
+  throw new DomainError('InvalidRequest', message, { address: conflicting.address, kind: conflicting.kind });
 }
 
-/** True if this database ever had this version: every version but the first has added wallets. */
+/** True if this database ever had this version: every version except 0 has added a wallet. */
 async function isKnown(db: Database, version: bigint): Promise<boolean> {
   if (version === 0n) return true;
   return exists(db.selectFrom('watchedWallet').select('version').where('version', '=', version).limit(1));
 }
 
-/** Null if `version` is the newest one, which stays so until the transaction ends. */
+/** Returns null if `version` is the newest version, and locks the version until the transaction ends. */
 export async function staleWatchSet(trx: Trx, version: bigint): Promise<StaleWatchSet | null> {
-  if ((await holdVersion(trx)) === version) return null;
+  if ((await lockVersion(trx)) === version) return null;
   return (await isKnown(trx, version)) ? 'watch_set_changed' : 'unknown_version';
 }
 
-async function holdVersion(trx: Trx): Promise<bigint> {
+async function lockVersion(trx: Trx): Promise<bigint> {
   const row = await trx.selectFrom('watchVersion').select('version').forShare().executeTakeFirstOrThrow();
   return row.version;
 }

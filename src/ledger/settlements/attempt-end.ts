@@ -7,69 +7,72 @@ import {
 import { EXPIRED, isPaidByDead, type StatusReason } from '../../domain/settlement.ts';
 import { COUNT, type Trx } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
-import { type AttemptOutcome, type AttemptRow, illegal } from './attempt-row.ts';
+import { type AttemptOutcome, type AttemptRow, illegalTransition } from './attempt-row.ts';
 import { returnNonce } from './nonces.ts';
 import { landReservations, releaseReservations } from './reservations.ts';
 import { type EventsByKind, enterStatus, type SettlementRow } from './settlement-row.ts';
 
 /**
- * Moves the settlement in the transaction that stores the attempt's end. The caller holds the settlement's lock and
- * has seen the attempt live under it. The sums of reservations are locked last: see `reserveFunds`.
+ * Moves the settlement after its attempt has ended, in the transaction that stores that end. The caller holds the
+ * settlement's lock, and the attempt was live under that lock. The sums of reservations are locked last: see
+ * `reserveFunds`.
  */
-export async function afterSettlement(
+export async function moveAfterAttempt(
   trx: Trx,
-  kinds: EventsByKind,
+  eventsByKind: EventsByKind,
   settlement: SettlementRow,
-  settled: AttemptRow,
+  endedAttempt: AttemptRow,
   { reason, mayPass = false }: AttemptOutcome,
 ): Promise<void> {
   const { id } = settlement;
-  if (settled.nonceAccount !== null) await returnNonce(trx, settled.nonceAccount, id);
+  if (endedAttempt.nonceAccount !== null) await returnNonce(trx, endedAttempt.nonceAccount, id);
   const isStopped = isPaidByDead(settlement);
-  if (settled.state !== 'dead' && settled.slot === null)
-    throw illegal(settled, 'end in a block whose slot is missing');
-  if (settled.state === 'landed') {
-    if (!isStopped) await enterStatus(trx, kinds, id, 'finalized');
-    await landReservations(trx, id, settled.slot ?? 0n);
+  if (endedAttempt.state !== 'dead' && endedAttempt.slot === null)
+    throw illegalTransition(endedAttempt, 'end without the slot of its block');
+  if (endedAttempt.state === 'landed') {
+    if (!isStopped) await enterStatus(trx, eventsByKind, id, 'finalized');
+    await landReservations(trx, id, endedAttempt.slot ?? 0n);
     return;
   }
-  // Only our own messages can be composed again: the reservation stays open for the next attempt.
-  const goesOn = settled.adoptedFrom === null && (settled.state === 'dead' || mayPass);
-  if (!isStopped) await enterNext(trx, kinds, settlement, settled, { goesOn, reason: reason ?? null });
-  if (!goesOn) await releaseReservations(trx, id);
+  // A message of our own is composed again, so its reservation stays open for the next attempt.
+  const isRetried = endedAttempt.adoptedFrom === null && (endedAttempt.state === 'dead' || mayPass);
+  if (!isStopped)
+    await enterNext(trx, eventsByKind, settlement, endedAttempt, { isRetried, reason: reason ?? null });
+  if (!isRetried) await releaseReservations(trx, id);
 }
 
 async function enterNext(
   trx: Trx,
-  kinds: EventsByKind,
+  eventsByKind: EventsByKind,
   { id, status }: SettlementRow,
-  settled: AttemptRow,
-  { goesOn, reason }: { readonly goesOn: boolean; readonly reason: StatusReason | null },
+  endedAttempt: AttemptRow,
+  { isRetried, reason }: { readonly isRetried: boolean; readonly reason: StatusReason | null },
 ): Promise<void> {
-  // The fork that confirmed it is dead, or it failed there: no step leads from `confirmed` to what follows.
-  if (status === 'confirmed' && (goesOn || settled.state === 'dead'))
-    await enterStatus(trx, kinds, id, 'sending');
-  if (settled.state === 'dead')
-    await enterStatus(trx, kinds, id, goesOn ? 'preparing' : 'dead', goesOn ? null : EXPIRED);
-  else if (goesOn) await prepareAgain(trx, kinds, settled, reason);
-  else await enterStatus(trx, kinds, id, 'failed', reason);
+  // The attempt failed, or the fork that confirmed it was abandoned. The state machine allows the next status only
+  // after `sending`.
+  if (status === 'confirmed' && (isRetried || endedAttempt.state === 'dead'))
+    await enterStatus(trx, eventsByKind, id, 'sending');
+  if (endedAttempt.state === 'dead')
+    await enterStatus(trx, eventsByKind, id, isRetried ? 'preparing' : 'dead', isRetried ? null : EXPIRED);
+  else if (isRetried) await prepareAgain(trx, eventsByKind, endedAttempt, reason);
+  else await enterStatus(trx, eventsByKind, id, 'failed', reason);
 }
 
-/** These bytes never land again. The next attempt waits; after too many failures an operator decides. */
+/** Prepares the next attempt after a failure. After too many failures, holds the settlement for an operator instead. */
 async function prepareAgain(
   trx: Trx,
-  kinds: EventsByKind,
+  eventsByKind: EventsByKind,
   { settlementId: id, n }: AttemptRow,
   reason: StatusReason | null,
 ): Promise<void> {
   const cause = reason?.message ?? 'the chain reports no error';
   const failures = await failuresOf(trx, id);
   if (!keepsFailing(failures)) {
-    await enterStatus(trx, kinds, id, 'preparing', attemptFailed(n, cause));
+    await enterStatus(trx, eventsByKind, id, 'preparing', attemptFailed(n, cause));
     return;
   }
   const hold = paymentKeepsFailing(failures, cause);
-  await enterStatus(trx, kinds, id, 'held', hold);
+  await enterStatus(trx, eventsByKind, id, 'held', hold);
   await raiseAlert(trx, { kind: KEEPS_FAILING, subject: id, message: hold.message, details: { failures } });
 }
 

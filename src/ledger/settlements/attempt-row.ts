@@ -7,31 +7,40 @@ import type { SettlementRow } from './settlement-row.ts';
 /** One transaction of a settlement. `message` is base64, `messageHash` the SHA-256 in hex. */
 export type AttemptRow = RowOf<'attempt'>;
 
-/** `slot` is required unless `dead`, `proof` if `dead`. The proof is stored as JSON, bigint as decimal strings. */
+/**
+ * Outcome of an attempt. `slot` is required unless the attempt is dead. `proof` is stored as JSON, bigints as decimal
+ * strings.
+ */
 export interface AttemptOutcome {
   readonly state: 'landed' | 'failed' | 'dead';
   readonly slot?: bigint;
   readonly error?: string;
-  /** The judged signature, null if unsigned: after a restore or a late signature the attempt is another one. */
+  /**
+   * Signature that was judged; null if the attempt was unsigned. The outcome is refused if the attempt has another
+   * signature by then, after a restore or a late signature.
+   */
   readonly signature?: string | null;
   /** The fee that the chain charged, if known. */
   readonly feeLamports?: bigint;
-  /** The rent that it paid for the token account, if known; 0 if the account existed already. */
+  /** The rent that the attempt paid for a new token account, if known; 0 if the account existed already. */
   readonly rentLamports?: bigint;
   readonly proof: unknown;
-  /** For `failed`. */
+  /** For `failed`: why the transaction failed. */
   readonly reason?: StatusReason;
-  /** For `failed`: the cause can pass, so a next attempt of our own message may succeed. Default: false. */
+  /**
+   * For `failed`: true if the cause is temporary, so that a new attempt of our own message can succeed. Default:
+   * false.
+   */
   readonly mayPass?: boolean;
   /** For `landed`: base units that reached the destination. */
   readonly amountReceived?: bigint;
 }
 
 /** States of an attempt that has not ended. */
-export const LIVE: readonly AttemptState[] = ['prepared', 'signed'];
+export const LIVE_STATES: readonly AttemptState[] = ['prepared', 'signed'];
 
-/** States of an attempt that has paid, or may yet. All others are proved never to pay: dead, or failed. */
-export const MAY_HAVE_PAID: readonly AttemptState[] = [...LIVE, 'landed'];
+/** States of an attempt that has paid or can still pay. The other states, dead and failed, are proved never to pay. */
+export const POSSIBLY_PAID_STATES: readonly AttemptState[] = [...LIVE_STATES, 'landed'];
 
 /** Oldest first. */
 export async function attemptsOf(db: Database, settlementId: string): Promise<readonly AttemptRow[]> {
@@ -49,24 +58,32 @@ export async function readAttempt(db: Database, settlementId: string, n: number)
     );
 }
 
-export function illegal(row: AttemptRow, wish: string): DomainError {
+export function illegalTransition(row: AttemptRow, change: string): DomainError {
   const { settlementId, n, state } = row;
-  return new DomainError('IllegalTransition', `attempt ${settlementId}/${n} is ${state} and cannot ${wish}`, {
-    settlementId,
-    n,
-    state,
-  });
+  return new DomainError(
+    'IllegalTransition',
+    `attempt ${settlementId}/${n} is ${state} and cannot ${change}`,
+    {
+      settlementId,
+      n,
+      state,
+    },
+  );
 }
 
-/** Throws IllegalTransition unless all earlier attempts are proved never to pay, and `n` is the next number. */
-export function refuseAnother(
+/**
+ * Throws IllegalTransition unless `n` is the next number, the status permits an attempt, and no earlier attempt can
+ * have paid.
+ */
+export function refuseUnlessNext(
   { id, status }: SettlementRow,
   { n }: Pick<AttemptRow, 'n'>,
   earlier: readonly AttemptRow[],
 ): void {
-  const open = earlier.find(({ state }) => MAY_HAVE_PAID.includes(state));
-  if (open === undefined && n === earlier.length + 1 && mayFollow(status, 'preparing')) return;
-  const reason = open === undefined ? `it is ${status}` : `attempt ${open.n} is ${open.state}`;
-  const message = `attempt ${n} of ${id} cannot be prepared: ${reason}`;
+  const payable = earlier.find(({ state }) => POSSIBLY_PAID_STATES.includes(state));
+  if (payable === undefined && n === earlier.length + 1 && mayFollow(status, 'preparing')) return;
+  const reason =
+    payable === undefined ? `the settlement is ${status}` : `attempt ${payable.n} is ${payable.state}`;
+  const message = `attempt ${n} of settlement ${id} cannot be prepared: ${reason}`;
   throw new DomainError('IllegalTransition', message, { settlementId: id, n, status });
 }

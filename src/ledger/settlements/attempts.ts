@@ -2,21 +2,21 @@ import { sql } from 'kysely';
 import { SigningTimes } from '../../domain/backpressure.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../../domain/settlement.ts';
-import { violates } from '../connection.ts';
+import { isUniqueViolation } from '../connection.ts';
 import { anyOf, type Database, Repository, type Trx, toJson } from '../database.ts';
 import { EPOCH } from '../operations/restore-detection.ts';
-import { afterSettlement } from './attempt-end.ts';
+import { moveAfterAttempt } from './attempt-end.ts';
 import {
   type AttemptOutcome,
   type AttemptRow,
   attemptsOf,
-  illegal,
-  LIVE,
+  illegalTransition,
+  LIVE_STATES,
   readAttempt,
-  refuseAnother,
+  refuseUnlessNext,
 } from './attempt-row.ts';
 import { leaseNonce, lockFreeNonce } from './nonces.ts';
-import { type ReservationInput, reserveFunds, Short, type Shortage } from './reservations.ts';
+import { type ReservationInput, reserveFunds, type Shortage, ShortageError } from './reservations.ts';
 import { type EventsByKind, enterStatus, lockSettlement, type SettlementRow } from './settlement-row.ts';
 import { stopOf } from './stops.ts';
 
@@ -41,11 +41,11 @@ export type NewAttempt = Omit<
   readonly createsAccount?: boolean;
   /** The buyer's signatures, base58, one for each signer; null where the key is ours. Default: none. */
   readonly signatures?: readonly (string | null)[];
-  /** A key of this process has signed it: it may be sent only if the row is stored. */
+  /** True if this process signed the attempt: it must not be sent unless the row is stored. */
   readonly isSignedHere?: true;
 };
 
-/** `stopped`: this settlement, or every one, may not prepare now. `nonce_taken`: use another nonce account. */
+/** `stopped`: no attempt of this settlement can be prepared now. `nonce_taken`: use another nonce account. */
 export type PrepareResult =
   | { readonly kind: 'prepared'; readonly attempt: AttemptRow }
   | { readonly kind: 'nonce_taken' }
@@ -54,38 +54,38 @@ export type PrepareResult =
 
 /** The transactions of settlements. Every step is idempotent. */
 export class Attempts extends Repository {
-  readonly #kinds: EventsByKind;
-  /** Signing times of the attempts whose signatures this process has stored. */
+  readonly #eventsByKind: EventsByKind;
+  /** Signing times of attempts whose signatures this process stored. */
   readonly signings = new SigningTimes();
 
-  constructor(db: Database, kinds: EventsByKind) {
+  constructor(db: Database, eventsByKind: EventsByKind) {
     super(db);
-    this.#kinds = kinds;
+    this.#eventsByKind = eventsByKind;
   }
 
   /**
-   * Inserts the n-th attempt, reserves its funds and leases its nonce account in one transaction, or returns what is
-   * missing or stops it. The row forbids a cancel and any other attempt until this one is proved dead or failed. A
-   * stored attempt (id, n) is returned as it is. `reserve`: each wallet once. An attempt that others have signed is
-   * only sent and watched: no key of ours signs it, so no pause prevents its row. Throws IllegalTransition, and
-   * MessageTaken if another attempt has the same bytes.
+   * Inserts the n-th attempt, reserves its funds and leases its nonce account in one transaction, or returns what
+   * prevents that. While the row is live, the settlement can have no other attempt and no cancellation. A stored
+   * attempt (id, n) is returned unchanged. `reserve` has each wallet at most once. An attempt that other parties
+   * signed completely is only sent and watched, so a pause does not prevent its row. Throws IllegalTransition, and
+   * MessageTaken if another attempt has the same message.
    */
   async prepare(input: NewAttempt, reserve: readonly ReservationInput[]): Promise<PrepareResult> {
     try {
-      return await this.db.transaction().execute((trx) => prepareIn(trx, this.#kinds, input, reserve));
+      return await this.db.transaction().execute((trx) => prepareIn(trx, this.#eventsByKind, input, reserve));
     } catch (error) {
-      if (error instanceof Short) return error.shortage;
-      if (!violates(error, 'attempt_message_unique')) throw error;
+      if (error instanceof ShortageError) return error.shortage;
+      if (!isUniqueViolation(error, 'attempt_message_unique')) throw error;
       const { settlementId, n, messageHash } = input;
-      const message = `another attempt already has the message of ${settlementId}/${n}`;
+      const message = `another attempt already has the message of attempt ${settlementId}/${n}`;
       throw new DomainError('MessageTaken', message, { settlementId, n, messageHash }, error);
     }
   }
 
   /**
-   * Stores the signature of one signer, by default the fee payer. All bytes are stored before the first send, and
-   * the first stored signature stays: a later one is never sent. If a dead attempt has paid the settlement, the row
-   * is returned unchanged. Throws IllegalTransition if the attempt ended before all had signed.
+   * Stores the signature of one signer, by default of the fee payer. All bytes are stored before they are first sent.
+   * The first stored signature is final: a later one is never sent. The row is returned unchanged if a dead attempt
+   * has paid the settlement. Throws IllegalTransition if the attempt ended before all signers had signed.
    */
   async storeSignature(
     settlementId: string,
@@ -96,23 +96,25 @@ export class Attempts extends Repository {
     return this.db.transaction().execute(async (trx) => {
       const settlement = await lockSettlement(trx, settlementId);
       const row = await readAttempt(trx, settlementId, n);
-      const place = signer === undefined ? 0 : row.signers.indexOf(signer);
-      const stored = row.signatures[place];
-      if (stored === undefined) throw illegal(row, `be signed by ${signer}, which is none of its signers`);
+      const signerIndex = signer === undefined ? 0 : row.signers.indexOf(signer);
+      const stored = row.signatures[signerIndex];
+      if (stored === undefined)
+        throw illegalTransition(row, `be signed by ${signer}, which is not one of its signers`);
       if (stored !== null || (row.state === 'prepared' && isPaidByDead(settlement))) return row;
-      if (row.state !== 'prepared') throw illegal(row, 'be signed');
-      const next = row.signatures.with(place, signature);
-      const { row: signed, tookMs } = await signIn(trx, this.#kinds, settlement, row, next);
+      if (row.state !== 'prepared') throw illegalTransition(row, 'be signed');
+      const next = row.signatures.with(signerIndex, signature);
+      const { row: signed, tookMs } = await storeSignatures(trx, this.#eventsByKind, settlement, row, next);
       if (signed.state === 'signed') this.signings.add(signed.kind, performance.now(), tookMs);
       return signed;
     });
   }
 
   /**
-   * Stores the signatures with which a live attempt's message is on chain. Returns false if it has another
-   * signature, unless `isProved`: two nodes or a quorum's block show them. An ended attempt stays as it is.
+   * Stores the signatures under which the message of a live attempt is on chain. Returns false without effect if a
+   * different signature is stored, unless `isProved`: two nodes return the new one, or a block on which a quorum
+   * agrees contains it. An ended attempt is not changed.
    */
-  async takeFound(
+  async storeFoundSignatures(
     settlementId: string,
     n: number,
     signatures: readonly string[],
@@ -121,27 +123,29 @@ export class Attempts extends Repository {
     return this.db.transaction().execute(async (trx) => {
       const settlement = await lockSettlement(trx, settlementId);
       const row = await readAttempt(trx, settlementId, n);
-      if (!LIVE.includes(row.state)) return true;
+      if (!LIVE_STATES.includes(row.state)) return true;
       if (row.signature !== null && row.signature !== signatures[0] && !isProved) return false;
-      await signIn(trx, this.#kinds, settlement, row, signatures);
+      await storeSignatures(trx, this.#eventsByKind, settlement, row, signatures);
       return true;
     });
   }
 
   /**
-   * Stores the verdict and moves the settlement in the same transaction. `landed` leads to `finalized`. `dead`, or a
-   * failure that may pass, leads to `preparing`, or to `held` after too many failures, if the next attempt may
-   * follow; else to `dead` or `failed`. A settlement that a dead attempt has paid stays held. A repeated or late
-   * call changes nothing, so it never undoes what a later attempt has reached. `landed` records the reservation as
-   * spent in that slot; the reservation stays open if the next attempt may follow. Throws IllegalTransition if
-   * another verdict is stored, or if another signature was judged.
+   * Stores the verdict and moves the settlement in the same transaction. `landed` leads to `finalized` and records
+   * the reservation as spent in that slot. If another attempt can follow, `dead` or a temporary failure leads to
+   * `preparing`, or to `held` after too many failures, and the reservation stays open. Otherwise it leads to `dead`
+   * or `failed`. A settlement that a dead attempt has paid stays held. A repeated or late call changes nothing.
+   * Throws IllegalTransition if a different verdict is stored, or if another signature was judged.
    */
   async settle(settlementId: string, n: number, outcome: AttemptOutcome): Promise<AttemptRow> {
     return this.db.transaction().execute(async (trx) => {
       const settlement = await lockSettlement(trx, settlementId);
       const row = await readAttempt(trx, settlementId, n);
       if (outcome.signature !== undefined && row.signature !== outcome.signature)
-        throw illegal(row, `be settled with the outcome of ${outcome.signature ?? 'an unsigned attempt'}`);
+        throw illegalTransition(
+          row,
+          `be settled with the outcome of ${outcome.signature ?? 'an unsigned attempt'}`,
+        );
       if (row.state === outcome.state) return row;
       const stored = await trx
         .updateTable('attempt')
@@ -156,11 +160,11 @@ export class Attempts extends Repository {
         })
         .where('settlementId', '=', settlementId)
         .where('n', '=', n)
-        .where('state', 'in', LIVE)
+        .where('state', 'in', LIVE_STATES)
         .returningAll()
-        .executeTakeFirstOrThrow(() => illegal(row, `become ${outcome.state}`));
-      await this.#kinds[settlement.kind]?.ended?.(trx, settlement, stored, outcome);
-      await afterSettlement(trx, this.#kinds, settlement, stored, outcome);
+        .executeTakeFirstOrThrow(() => illegalTransition(row, `become ${outcome.state}`));
+      await this.#eventsByKind[settlement.kind]?.ended?.(trx, settlement, stored, outcome);
+      await moveAfterAttempt(trx, this.#eventsByKind, settlement, stored, outcome);
       return stored;
     });
   }
@@ -170,7 +174,10 @@ export class Attempts extends Repository {
     return attemptsOf(this.db, settlementId);
   }
 
-  /** The newest attempt's signature by settlement, null if unsigned. Omits settlements without an attempt. */
+  /**
+   * Signature of each settlement's newest attempt, by settlement id; null if unsigned. Omits settlements without an
+   * attempt.
+   */
   async newestSignatures(settlementIds: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
     const rows = await this.db
       .selectFrom('attempt')
@@ -189,13 +196,14 @@ export class Attempts extends Repository {
   }
 
   /**
-   * Prepared attempts that may be dead although they were never sent: at most `limit`, without the first `skipped`.
-   * Either the settlement is held because the signer refused, or because a dead attempt has paid it. Or the attempt
-   * is older than a minute with a durable nonce, which an advance may have ended. Or it is older than three minutes:
-   * a blockhash expires while a signer is slow. The oldest of each kind come first, then the second oldest of each,
-   * so that no kind delays another.
+   * Prepared attempts that can have expired unsigned: at most `limit`, without the first `skipCount`. An attempt is
+   * included in three cases:
+   * - its settlement is held because the signer refused, or because a dead attempt has paid;
+   * - it is older than a minute and uses a durable nonce, which can have been advanced;
+   * - it is older than three minutes, so its blockhash can have expired.
+   * The oldest attempt of each kind comes first, then the second oldest of each, so that no kind delays another.
    */
-  async unsigned(limit: number, skipped = 0): Promise<readonly AttemptRow[]> {
+  async listUnsigned(limit: number, skipCount = 0): Promise<readonly AttemptRow[]> {
     return this.db
       .selectFrom('attempt')
       .innerJoin('settlement', 'settlement.id', 'attempt.settlementId')
@@ -217,7 +225,7 @@ export class Attempts extends Repository {
       .orderBy(sql`row_number() over (partition by settlement.kind order by attempt.created_at)`)
       .orderBy('attempt.createdAt')
       .orderBy('attempt.settlementId')
-      .offset(skipped)
+      .offset(skipCount)
       .limit(limit)
       .execute();
   }
@@ -225,7 +233,7 @@ export class Attempts extends Repository {
 
 async function prepareIn(
   trx: Trx,
-  kinds: EventsByKind,
+  eventsByKind: EventsByKind,
   input: NewAttempt,
   reserve: readonly ReservationInput[],
 ): Promise<PrepareResult> {
@@ -237,7 +245,7 @@ async function prepareIn(
   const earlier = await attemptsOf(trx, settlementId);
   const own = earlier.find((attempt) => attempt.n === n);
   if (own !== undefined) return { kind: 'prepared', attempt: own };
-  refuseAnother(settlement, input, earlier);
+  refuseUnlessNext(settlement, input, earlier);
   const stop = isSigned && !isSignedHere ? null : await stopOf(trx, settlement.kind, input);
   if (stop !== null) return { kind: 'stopped', reason: stop };
   const leased = bareAdvance ? null : nonceAccount;
@@ -254,18 +262,18 @@ async function prepareIn(
     })
     .returningAll()
     .executeTakeFirstOrThrow();
-  await enterStatus(trx, kinds, settlementId, 'preparing');
-  if (isSigned) await enterStatus(trx, kinds, settlementId, 'sending');
-  // Last: other preparations for these wallets wait from here until the transaction ends.
+  await enterStatus(trx, eventsByKind, settlementId, 'preparing');
+  if (isSigned) await enterStatus(trx, eventsByKind, settlementId, 'sending');
+  // Reserve last: from here on, other preparations for these wallets wait until the transaction ends.
   if (reserve.length > 0 || earlier.length > 0)
     await reserveFunds(trx, { settlementId, isFirst: earlier.length === 0 }, reserve);
   return { kind: 'prepared', attempt };
 }
 
-/** The caller holds the settlement's lock and has seen the attempt live under it. */
-async function signIn(
+/** The caller holds the settlement's lock, and the attempt was live under that lock. */
+async function storeSignatures(
   trx: Trx,
-  kinds: EventsByKind,
+  eventsByKind: EventsByKind,
   settlement: SettlementRow,
   { n, state }: AttemptRow,
   signatures: readonly (string | null)[],
@@ -278,10 +286,10 @@ async function signIn(
     .where('settlementId', '=', id)
     .where('n', '=', n)
     .returningAll()
-    // By the clock that wrote the row.
+    // Measured by the clock of the database, which also set `created_at`.
     .returning(sql<number>`(extract(epoch from clock_timestamp() - created_at) * 1000)::float8`.as('tookMs'))
     .executeTakeFirstOrThrow();
-  const begins = isComplete && state === 'prepared' && mayFollow(status, 'sending');
-  if (begins && !isPaidByDead(settlement)) await enterStatus(trx, kinds, id, 'sending');
+  const entersSending = isComplete && state === 'prepared' && mayFollow(status, 'sending');
+  if (entersSending && !isPaidByDead(settlement)) await enterStatus(trx, eventsByKind, id, 'sending');
   return { row, tookMs };
 }

@@ -8,34 +8,34 @@ import {
   type StatusReason,
 } from '../../domain/settlement.ts';
 import type { Trx } from '../database.ts';
-import { closeAlert, noteJudged } from '../operations/alerts.ts';
+import { closeAlert, noteJudgment } from '../operations/alerts.ts';
 import { type AttemptRow, attemptsOf } from './attempt-row.ts';
 import { releaseReservations } from './reservations.ts';
 import { type EventsByKind, enterStatus, lockIfKnown } from './settlement-row.ts';
 
 /**
- * Judges an alert as false, open or closed by a resume, that a dead attempt of the settlement has landed. The
- * settlement continues from its newest attempt. Returns false if nothing changed.
+ * Judges the alert that a dead attempt has landed as false, even if a resume has closed it. The settlement continues
+ * with its newest attempt. Returns false if nothing changed.
  */
 export async function judgeLandingFalse(
   trx: Trx,
-  kinds: EventsByKind,
+  eventsByKind: EventsByKind,
   id: string,
   note: OperatorNote,
 ): Promise<boolean> {
   const row = await lockIfKnown(trx, id);
-  const closed = await closeAlert(trx, PAID_BY_DEAD, id, note);
-  const judged = await noteJudged(trx, PAID_BY_DEAD, id, note);
+  const wasClosed = await closeAlert(trx, PAID_BY_DEAD, id, note);
+  const wasJudged = await noteJudgment(trx, PAID_BY_DEAD, id, note);
   if (row !== undefined && isPaidByDead(row)) {
-    const { status, reason } = placeOf((await attemptsOf(trx, id)).at(-1));
-    await enterStatus(trx, kinds, id, status, reason, { isDisproved: true });
+    const { status, reason } = statusAfter((await attemptsOf(trx, id)).at(-1));
+    await enterStatus(trx, eventsByKind, id, status, reason, { isDisproved: true });
     // The sums of reservations are locked last: see `reserveFunds`.
     if (isTerminal(status)) await releaseReservations(trx, id);
   }
-  return closed || judged;
+  return wasClosed || wasJudged;
 }
 
-function placeOf(newest: AttemptRow | undefined): {
+function statusAfter(newest: AttemptRow | undefined): {
   readonly status: SettlementStatus;
   readonly reason: StatusReason | null;
 } {
@@ -43,7 +43,7 @@ function placeOf(newest: AttemptRow | undefined): {
   if (newest?.state === 'landed') return { status: 'finalized', reason: null };
   // A message of our own is composed again: a failed attempt pays nothing, and its cause may have passed.
   if (newest?.state === 'failed' && newest.adoptedFrom !== null) {
-    const message = `its transaction failed on chain: ${newest.error ?? 'the error is not known'}`;
+    const message = `the transaction failed on chain: ${newest.error ?? 'the error is not known'}`;
     return { status: 'failed', reason: { code: 'failed_on_chain', message } };
   }
   if (newest?.state === 'dead' && newest.adoptedFrom !== null) return { status: 'dead', reason: EXPIRED };

@@ -3,21 +3,25 @@ import type { AttemptState } from '../../domain/attempt.ts';
 import type { Ends, Unsent } from '../../domain/backpressure.ts';
 import { Repository } from '../database.ts';
 
-const ENDED: readonly AttemptState[] = ['landed', 'failed', 'dead'];
+const ENDED_STATES: readonly AttemptState[] = ['landed', 'failed', 'dead'];
 
-/** When the newest signed attempt was prepared. Those that died unsigned are not read: a stall leaves many. */
+/**
+ * Time at which the newest signed attempt was prepared. Attempts that expired without a signature are skipped: a
+ * stalled signer leaves many.
+ */
 const newestSigned = (kind: string) => sql<Date>`coalesce(
   (select created_at from attempt where signature is not null and state <> 'prepared' and kind = ${kind}
     order by created_at desc limit 1),
   '-infinity')`;
 
-/** Unsent attempts and the ends of the newest ones, which limit how fast each kind is prepared. */
-export class Traffic extends Repository {
+/** Unsent attempts and the outcomes of the newest ones, which limit how fast each kind is prepared. */
+export class InFlightAttempts extends Repository {
   /**
-   * Prepared, unsent attempts with an expiry. `living`: not expired at block height `height`. `overdue`: expired,
-   * and no later one was signed. Attempts that the signer skipped or refused do not count.
+   * Counts prepared, unsent attempts with an expiry. `living`: not expired at block height `height`. `overdue`:
+   * expired, and no attempt that was prepared later is signed. Attempts that the signer skipped or refused are not
+   * counted.
    */
-  async unsent(kind: string, height: bigint): Promise<Unsent> {
+  async countUnsent(kind: string, height: bigint): Promise<Unsent> {
     const { living, overdue } = await this.db
       .selectFrom('attempt')
       .select(({ fn }) => [
@@ -45,12 +49,15 @@ export class Traffic extends Repository {
     return { living: Number(living), overdue: Number(overdue) };
   }
 
-  /** How many of the newest `count` ended attempts died. `ended` is lower if there are fewer. */
+  /**
+   * Counts the dead attempts among the newest `count` ended attempts. `ended` is lower than `count` if fewer have
+   * ended.
+   */
   async newestEnds(kind: string, count: number): Promise<Ends> {
     const newest = await this.db
       .selectFrom('attempt')
       .select('state')
-      .where('state', 'in', ENDED)
+      .where('state', 'in', ENDED_STATES)
       .where('kind', '=', kind)
       .orderBy('createdAt', 'desc')
       .limit(count)

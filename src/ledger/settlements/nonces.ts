@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../../domain/settlement-kinds.ts';
 import { type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
-import { isQuarantine } from '../operations/continuity.ts';
+import { isQuarantineHeight } from '../operations/continuity.ts';
 import { requestSettlements } from './settlement-row.ts';
 
 /** A nonce account of a wallet; `position` numbers the accounts of one wallet from 1. */
@@ -11,11 +11,11 @@ export type NonceAccountRow = RowOf<'nonceAccount'>;
 export type FinalizedNonce = Pick<RowOf<'lostNonce'>, 'nonce' | 'slot'>;
 
 /**
- * `free` -> `leased` to one settlement -> `unproved` when its attempt has ended -> `free` when finalized banks have
- * another nonce. Only a bare advance ever carries the nonce of another attempt.
+ * State of an account: `free` -> `leased` to one settlement -> `unproved` when its attempt has ended -> `free` when
+ * the finalized account has a new nonce. Two attempts use the same nonce only if one of them is a bare advance.
  */
 export class Nonces extends Repository {
-  /** Takes the wallet's next position, and requests the settlement that creates the account. */
+  /** Stores a nonce account at the wallet's next position, and requests the settlement that creates it on chain. */
   async register(authority: string, addressOf: (position: number) => string): Promise<NonceAccountRow> {
     return this.db.transaction().execute(async (trx) => {
       await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice/nonces/${authority}`}, 0))`.execute(
@@ -37,12 +37,15 @@ export class Nonces extends Repository {
     });
   }
 
-  /** Requests the settlement that uses up this nonce, so that the attempt that carries it cannot land any more. */
-  async useUp(value: UsedUp): Promise<void> {
+  /** Requests the settlement that advances this nonce, so that the attempt that uses it can no longer land. */
+  async requestAdvance(value: UsedUp): Promise<void> {
     await requestSettlements(this.db, NONCE_ADVANCE, [advanceSubject(value)]);
   }
 
-  /** Stores an account that a restore has lost. A transaction may carry its nonce: only another one frees it. */
+  /**
+   * Stores a nonce account whose row a restore has lost. A lost transaction can still use `nonce`, so only a new
+   * nonce frees the account.
+   */
   async adopt(
     account: Pick<NonceAccountRow, 'authority' | 'position' | 'address'>,
     nonce: FinalizedNonce,
@@ -63,7 +66,10 @@ export class Nonces extends Repository {
     return this.db.selectFrom('nonceAccount').selectAll().where('address', '=', address).executeTakeFirst();
   }
 
-  /** A free account, which is not leased. The `salt` varies the choice, so that callers seldom collide. */
+  /**
+   * Picks a free account but does not lease it. `salt` varies the choice, so that concurrent callers seldom pick the
+   * same one.
+   */
   async candidate(authority: string, salt: bigint): Promise<NonceAccountRow | undefined> {
     return this.db
       .selectFrom('nonceAccount')
@@ -74,7 +80,7 @@ export class Nonces extends Repository {
       .executeTakeFirst();
   }
 
-  async unproved(authority: string): Promise<readonly NonceAccountRow[]> {
+  async unprovedAccounts(authority: string): Promise<readonly NonceAccountRow[]> {
     return this.db
       .selectFrom('nonceAccount')
       .selectAll()
@@ -83,7 +89,7 @@ export class Nonces extends Repository {
       .execute();
   }
 
-  /** Frees an unproved account if its finalized nonce is not the one that a transaction may carry. */
+  /** Frees an unproved account if its finalized `nonce` differs from the one that a transaction can still use. */
   async prove(address: string, { nonce, slot }: FinalizedNonce): Promise<void> {
     await updateOf(this.db, address)
       .set({ state: 'free', nonce, slot })
@@ -92,7 +98,10 @@ export class Nonces extends Repository {
       .execute();
   }
 
-  /** The chain shows another nonce for a free account. No attempt carries the stored one: any new value will do. */
+  /**
+   * Marks a free account as unproved because the chain has a different nonce. No attempt uses the stored nonce, so
+   * any finalized nonce frees the account.
+   */
   async markUnproved(address: string, nonce: string): Promise<void> {
     await updateOf(this.db, address)
       .set({ state: 'unproved', nonce: null, slot: null })
@@ -102,7 +111,10 @@ export class Nonces extends Repository {
   }
 }
 
-/** Locks the account if it is free and has the nonce. Returns false if another transaction has or takes it. */
+/**
+ * Locks the account if it is free and has this nonce. Returns false if it is not, or if another transaction has
+ * locked it.
+ */
 export async function lockFreeNonce(trx: Trx, address: string, nonce: string): Promise<boolean> {
   return exists(
     trx
@@ -120,7 +132,7 @@ export async function leaseNonce(trx: Trx, address: string, settlementId: string
   await updateOf(trx, address).set({ state: 'leased', settlementId }).execute();
 }
 
-/** Ends the lease of an ended attempt. The account keeps the attempt's nonce until another one is proved. */
+/** Ends the lease of an ended attempt. The row retains the used nonce until a new one is finalized. */
 export async function returnNonce(trx: Trx, address: string, settlementId: string): Promise<void> {
   await updateOf(trx, address)
     .set({ state: 'unproved', settlementId: null })
@@ -132,10 +144,13 @@ function updateOf(db: Database | Trx, address: string) {
   return db.updateTable('nonceAccount').where('address', '=', address);
 }
 
-/** A nonce that an attempt lost in a restore may carry; finalized banks had it at `slot`. */
+/**
+ * Nonce that may be used by an attempt whose row a database restore has lost. Finalized banks had this nonce at
+ * `slot`.
+ */
 export type LostNonceRow = RowOf<'lostNonce'>;
 
-/** Nonces that must be used up before the current gap ends; they are deleted with it. */
+/** Nonces that must be advanced before the current restore gap ends. The rows are deleted when it ends. */
 export class LostNonces extends Repository {
   async list(): Promise<readonly LostNonceRow[]> {
     return this.db.selectFrom('lostNonce').selectAll().orderBy('address').execute();
@@ -146,12 +161,12 @@ export class LostNonces extends Repository {
   }
 
   /**
-   * Stores nonces of the gap that ends with `height`, and requests the settlements that use them up. No effect if
-   * another gap is current, or for nonces that are stored already.
+   * Stores suspected nonces of the restore gap that ends at block height `height`, and requests the settlements that
+   * advance them. Nonces that are stored already are skipped. No effect if a different gap is current.
    */
   async suspect(rows: readonly LostNonceRow[], height: bigint): Promise<void> {
     await this.db.transaction().execute(async (trx) => {
-      if (!(await isQuarantine(trx, height))) return;
+      if (!(await isQuarantineHeight(trx, height))) return;
       await requestSettlements(trx, NONCE_ADVANCE, rows.map(advanceSubject));
       await trx
         .insertInto('lostNonce')

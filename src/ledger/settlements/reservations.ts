@@ -9,11 +9,11 @@ export interface Need {
   readonly amount: bigint;
   /** The wallet's finalized balance at the observed slot. */
   readonly finalizedBalance: bigint;
-  /** What must stay, unless the wallet ends at exactly 0: the rent-exempt minimum for SOL, 0 for tokens. */
+  /** Minimum that must remain unless the wallet ends at exactly 0: the rent-exempt minimum for SOL, 0 for tokens. */
   readonly keep: bigint;
 }
 
-/** What an attempt needs in one wallet, reserved as a whole or not at all. Each asset once. */
+/** What an attempt needs in one wallet, reserved completely or not at all. Each asset appears once. */
 export interface ReservationInput {
   readonly wallet: string;
   /** The finalized slot at which the balances were read. */
@@ -25,7 +25,7 @@ export interface Shortage {
   readonly kind: 'short';
   readonly wallet: string;
   readonly asset: string;
-  /** Base units to add before this need can be met. */
+  /** Base units that must be added to the wallet before this need can be met. */
   readonly missing: bigint;
 }
 
@@ -33,10 +33,10 @@ export interface Shortage {
  * The amount of an asset in a wallet that is not available: open reservations, plus payments that landed and fees of
  * attempts that failed after the balance was read.
  */
-type Committed = Omit<RowOf<'reserved'>, 'part'>;
+type CommittedAmount = Omit<RowOf<'reserved'>, 'part'>;
 
-/** Rolls back the transaction. */
-export class Short extends Error {
+/** Thrown to roll back the transaction. */
+export class ShortageError extends Error {
   readonly shortage: Shortage;
 
   constructor(shortage: Shortage) {
@@ -47,14 +47,15 @@ export class Short extends Error {
 
 export interface Reserver {
   readonly settlementId: string;
-  /** It has had no attempt before, and so has no reservation. */
+  /** True for the first attempt of the settlement, which has no earlier reservation. */
   readonly isFirst: boolean;
 }
 
 /**
- * Replaces the settlement's reservation; throws Short. Available is the finalized balance minus what others have
- * reserved, or have spent after it was read. The locks on wallets last until the transaction ends, so that the same
- * funds are never reserved twice. They are the last locks of a transaction: few statements run while others wait.
+ * Replaces the settlement's reservation. The available balance is the finalized balance minus what other settlements
+ * have reserved, or have spent after it was read. The wallet locks last until the transaction ends, so that the same
+ * funds are never reserved twice. Take them last in a transaction, so that they are held for few statements. Throws
+ * ShortageError.
  */
 export async function reserveFunds(
   trx: Trx,
@@ -62,12 +63,12 @@ export async function reserveFunds(
   inputs: readonly ReservationInput[],
 ): Promise<void> {
   await lockWallets(trx, settlementId, inputs);
-  const committed = await committedBeside(trx, settlementId, inputs);
+  const committed = await committedByOthers(trx, settlementId, inputs);
   for (const { wallet, needs } of inputs) {
-    const others = committed.filter((one) => one.wallet === wallet);
+    const others = committed.filter((entry) => entry.wallet === wallet);
     for (const need of needs) {
       const missing = missingOf(need, others);
-      if (missing !== null) throw new Short({ kind: 'short', wallet, asset: need.asset, missing });
+      if (missing !== null) throw new ShortageError({ kind: 'short', wallet, asset: need.asset, missing });
     }
   }
   if (!isFirst) {
@@ -99,8 +100,8 @@ export async function reserveFunds(
 }
 
 /**
- * Locks the wallets of the new and the old reservation, in one order: two settlements that name the same wallets in
- * opposite orders would deadlock.
+ * Locks the wallets of the new and the old reservation in one order, so that two settlements that name the same
+ * wallets cannot deadlock.
  */
 async function lockWallets(
   trx: Trx,
@@ -114,7 +115,10 @@ async function lockWallets(
     order by wallet) named`.execute(trx);
 }
 
-/** The next two statements change sums of old and new wallets: locks all first, in the triggers' order. */
+/**
+ * Locks the sums of the old and the new wallets, which the next two statements change, in the order in which the
+ * triggers lock them.
+ */
 async function lockSums(trx: Trx, settlementId: string, inputs: readonly ReservationInput[]): Promise<void> {
   const wallets = inputs.map(({ wallet }) => wallet);
   await sql`select from reserved where part = reserved_part(${settlementId}) and wallet = any(array(
@@ -124,32 +128,32 @@ async function lockSums(trx: Trx, settlementId: string, inputs: readonly Reserva
 }
 
 export async function releaseReservations(trx: Trx, settlementId: string): Promise<void> {
-  await openOf(trx, settlementId).set({ state: 'released' }).execute();
+  await updateOpen(trx, settlementId).set({ state: 'released' }).execute();
 }
 
-/** The open reservations have left the wallet in `slot`: balances read before it do not show that yet. */
+/** Marks the open reservations as spent in `slot`: a balance that was read at an earlier slot still contains them. */
 export async function landReservations(trx: Trx, settlementId: string, slot: bigint): Promise<void> {
-  await openOf(trx, settlementId).set({ state: 'landed', slot }).execute();
+  await updateOpen(trx, settlementId).set({ state: 'landed', slot }).execute();
 }
 
-function openOf(trx: Trx, settlementId: string) {
+function updateOpen(trx: Trx, settlementId: string) {
   return trx.updateTable('reservation').where('settlementId', '=', settlementId).where('state', '=', 'open');
 }
 
 /**
- * What other settlements have reserved, and the fees of all attempts that failed after the balance was read. The
- * cost does not depend on the number of open reservations: their sum is maintained. One statement, so that one
- * snapshot has the sum and what has landed. Its own rows are found by settlement alone. With the wallet as well, a
- * plan of old statistics may read all open rows of the wallet.
+ * What other settlements have reserved, plus the fees of attempts that failed after the balance was read. Triggers
+ * maintain the sums, so the cost does not depend on the number of open reservations. One statement reads everything,
+ * so that the sum and the landed payments are of one snapshot. The settlement's own rows are selected by its id only:
+ * with the wallet as well, a plan from old statistics can read all open rows of the wallet.
  */
-async function committedBeside(
+async function committedByOthers(
   trx: Trx,
   settlementId: string,
   inputs: readonly ReservationInput[],
-): Promise<readonly Committed[]> {
+): Promise<readonly CommittedAmount[]> {
   const wallets = inputs.map(({ wallet }) => wallet);
   const slots = inputs.map(({ observedSlot }) => observedSlot.toString());
-  const { rows } = await sql<Committed>`
+  const { rows } = await sql<CommittedAmount>`
     with observed as (select * from unnest(${wallets}::text[], ${slots}::bigint[]) as observed (wallet, slot))
     select wallet, asset, sum(amount) as amount, sum(open)::bigint as open from (
       select wallet, asset, amount, open from reserved where wallet = any(${wallets}::text[])
@@ -167,10 +171,11 @@ async function committedBeside(
   return rows;
 }
 
-function missingOf(need: Need, committed: readonly Committed[]): bigint | null {
-  const others = committed.find((one) => one.asset === need.asset) ?? { amount: 0n, open: 0n };
-  const left = need.finalizedBalance - others.amount - need.amount;
-  // Emptying is safe only without other open reservations: in another order of landing, too little would stay.
-  const empties = left === 0n && others.open === 0n;
-  return left >= need.keep || empties ? null : need.keep - left;
+function missingOf(need: Need, committed: readonly CommittedAmount[]): bigint | null {
+  const others = committed.find((entry) => entry.asset === need.asset) ?? { amount: 0n, open: 0n };
+  const remaining = need.finalizedBalance - others.amount - need.amount;
+  // The wallet may be emptied only if no other reservation is open: if the transactions landed in another order, too
+  // little would stay.
+  const isEmptied = remaining === 0n && others.open === 0n;
+  return remaining >= need.keep || isEmptied ? null : need.keep - remaining;
 }

@@ -15,8 +15,9 @@ import type { AttemptOutcome, AttemptRow } from './attempt-row.ts';
 type StoredSettlement = RowOf<'settlement'>;
 
 /**
- * One obligation that must reach the chain at most once. `subjectId` is unique within the kind. `wasConfirmed`: a node
- * has shown it in a confirmed block, so callers may have been answered; a fork may have reverted that.
+ * One obligation that must reach the chain at most once. `subjectId` is unique within the kind. `wasConfirmed`: a
+ * node reported its transaction in a confirmed block, so callers may have been answered. A fork can have reverted
+ * that block.
  */
 export type SettlementRow = Readonly<Omit<StoredSettlement, 'position' | 'reasonCode' | 'reasonMessage'>> & {
   readonly reason: StatusReason | null;
@@ -28,8 +29,8 @@ export function toSettlementRow(stored: StoredSettlement): SettlementRow {
 }
 
 /**
- * Locks the settlement. Everything that changes a settlement, its subject, its attempts or its reservations takes
- * this lock first, in a separate statement: later reads then include the commits that it waited for.
+ * Locks the settlement. Every transaction that changes a settlement, its subject, its attempts or its reservations
+ * takes this lock first, in a separate statement. Its later reads then include the commits that the lock waited for.
  */
 export async function lockSettlement(trx: Trx, id: string): Promise<SettlementRow> {
   const row = await lockIfKnown(trx, id);
@@ -37,7 +38,7 @@ export async function lockSettlement(trx: Trx, id: string): Promise<SettlementRo
   return row;
 }
 
-/** {@link lockSettlement}; undefined if there is no such settlement. */
+/** As {@link lockSettlement}, but returns undefined if there is no such settlement. */
 export async function lockIfKnown(trx: Trx, id: string): Promise<SettlementRow | undefined> {
   const stored = await trx
     .selectFrom('settlement')
@@ -49,8 +50,8 @@ export async function lockIfKnown(trx: Trx, id: string): Promise<SettlementRow |
 }
 
 /**
- * Requests a dropped settlement again: none of its attempts can land any more. One that an operator ended as paid
- * stays ended.
+ * Inserts settlements. A dropped one is requested again, because none of its attempts can land. A settlement that an
+ * operator ended as paid stays ended.
  */
 export async function requestSettlements(
   db: Database,
@@ -81,35 +82,35 @@ export function noSettlement(id: string): DomainError {
   return new DomainError('NotFound', `there is no settlement ${id}`, { settlementId: id });
 }
 
-export interface Before {
+export interface StatusBefore {
   readonly status: SettlementStatus;
   readonly code: string | null;
 }
 
-/** The part of a kind that runs in the transaction that changes its settlement, and under its lock. */
+/** Callbacks of a kind that run in the transaction that changes its settlement, under the settlement's lock. */
 export interface KindEvents {
   /**
-   * `confirmed`: callers are served once a node shows the settlement confirmed; an alert is raised if a fork reverts
-   * that. Default: they wait for `finalized`.
+   * `confirmed`: callers are answered as soon as a node reports the settlement as confirmed, and an alert is raised
+   * if a fork reverts it. Default: callers wait for `finalized`.
    */
   readonly answersAt?: 'confirmed';
-  /** The status or the reason code has changed. From `confirmed` to `sending`: a fork has reverted it. */
-  changed?(trx: Trx, settlement: SettlementRow, before: Before): Promise<void>;
-  /** An attempt has landed, failed or died; the settlement is moved after this. */
+  /** The status or the reason code has changed. From `confirmed` to `sending`: a fork has reverted the transaction. */
+  changed?(trx: Trx, settlement: SettlementRow, before: StatusBefore): Promise<void>;
+  /** An attempt has landed, failed or been proved dead. Runs before the settlement is moved. */
   ended?(trx: Trx, settlement: SettlementRow, attempt: AttemptRow, outcome: AttemptOutcome): Promise<void>;
 }
 
-/** By kind. A kind that is not among them has no callbacks. */
+/** Callbacks by kind. A kind without an entry has none. */
 export type EventsByKind = Readonly<Partial<Record<string, KindEvents>>>;
 
 /**
- * Compare-and-set under the settlement's lock. Calls `changed` of the kind if the status or the reason code differs.
- * Throws IllegalTransition if the state machine forbids `to`. A settlement that a dead attempt has paid can only be
- * cancelled, unless that payment `isDisproved`.
+ * Changes the status by compare-and-set under the settlement's lock. Calls the kind's `changed` if the status or the
+ * reason code differs. Throws IllegalTransition if the state machine forbids `to`. A settlement that a dead attempt
+ * has paid can only be cancelled, unless that payment `isDisproved`.
  */
 export async function enterStatus(
   trx: Trx,
-  kinds: EventsByKind,
+  eventsByKind: EventsByKind,
   id: string,
   to: SettlementStatus,
   reason: StatusReason | null = null,
@@ -139,30 +140,30 @@ export async function enterStatus(
     .returningAll('settlement')
     .returning(['before.oldStatus', 'before.oldCode'])
     .executeTakeFirstOrThrow(() => {
-      const message = `settlement ${id} cannot change to ${to} from its present status`;
+      const message = `settlement ${id} cannot change to ${to} from its current status`;
       return new DomainError('IllegalTransition', message, { id, to });
     });
   const row = toSettlementRow(stored);
   if (oldStatus === row.status && oldCode === stored.reasonCode) return row;
-  const events = kinds[row.kind];
-  if (events?.answersAt === 'confirmed') await alertTakenBack(trx, row);
+  const events = eventsByKind[row.kind];
+  if (events?.answersAt === 'confirmed') await alertReverted(trx, row);
   await events?.changed?.(trx, row, { status: oldStatus, code: oldCode });
   return row;
 }
 
-const TAKEN_BACK = 'confirmed_taken_back';
-/** What happened to a settlement that is no longer confirmed, for the alert. */
-const NOW: Readonly<Partial<Record<SettlementStatus, string>>> = {
-  sending: 'its bytes are sent again',
-  failed: 'it failed on another fork',
-  dead: 'it is proved dead',
+const CONFIRMATION_REVERTED = 'confirmed_taken_back';
+/** For the alert: what happens to a settlement after a fork reverted it, by status. */
+const STATE_AFTER_REVERT: Readonly<Partial<Record<SettlementStatus, string>>> = {
+  sending: 'its transaction is sent again',
+  failed: 'the transaction failed on another fork',
+  dead: 'the transaction can no longer land',
 };
 
 /** Raises the alert if callers were answered at `confirmed` and a fork reverted that; `finalized` closes it. */
-async function alertTakenBack(trx: Trx, { id: subject, status, wasConfirmed }: SettlementRow): Promise<void> {
-  if (status === 'finalized') await closeAlert(trx, TAKEN_BACK, subject);
-  const now = NOW[status];
-  if (!wasConfirmed || now === undefined) return;
-  const message = `a fork reverted ${subject} after it was confirmed, and its purchase may have been served; ${now}`;
-  await raiseAlert(trx, { kind: TAKEN_BACK, subject, message });
+async function alertReverted(trx: Trx, { id: subject, status, wasConfirmed }: SettlementRow): Promise<void> {
+  if (status === 'finalized') await closeAlert(trx, CONFIRMATION_REVERTED, subject);
+  const stateNow = STATE_AFTER_REVERT[status];
+  if (!wasConfirmed || stateNow === undefined) return;
+  const message = `a fork reverted settlement ${subject} after it was confirmed, and its purchase may have been served; ${stateNow}`;
+  await raiseAlert(trx, { kind: CONFIRMATION_REVERTED, subject, message });
 }

@@ -3,12 +3,12 @@ import { type SettlementCount, type SettlementStatus, UNFINISHED } from '../../d
 import { COUNT, type Database, Repository } from '../database.ts';
 import {
   mapPage,
-  negated,
-  negative,
+  negationOf,
   type Page,
   type PageRequest,
   positionBefore,
   readPage,
+  zeroMinus,
 } from '../page.ts';
 import { noSettlement, type SettlementRow, toSettlementRow } from './settlement-row.ts';
 
@@ -35,15 +35,15 @@ export class SettlementViews extends Repository {
     const { kind, subject, status, signature } = filter;
     const position = sql.ref<bigint>('settlement.position');
     const before = positionBefore(filter);
-    const ofKind = status === undefined ? negative : negated;
+    const orderKey = status === undefined ? negationOf : zeroMinus;
     let query = selectViews(this.db);
     query =
       kind === undefined
         ? query.where(position, '<', before).orderBy(position, 'desc')
         : query
             .where('settlement.kind', '=', kind)
-            .where(ofKind('settlement.position'), '>', -before)
-            .orderBy(ofKind('settlement.position'));
+            .where(orderKey('settlement.position'), '>', -before)
+            .orderBy(orderKey('settlement.position'));
     if (subject !== undefined) query = query.where('settlement.subjectId', '=', subject);
     if (status !== undefined) query = query.where('settlement.status', '=', status);
     if (signature !== undefined)
@@ -53,7 +53,7 @@ export class SettlementViews extends Repository {
     return mapPage(await readPage(query, filter), toView);
   }
 
-  /** The number of unfinished settlements by kind and status. Pairs without settlements are left out. */
+  /** Number of unfinished settlements by kind and status. Pairs without settlements are omitted. */
   async countUnfinished(): Promise<readonly SettlementCount[]> {
     return this.db
       .selectFrom('settlement')

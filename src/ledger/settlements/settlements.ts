@@ -15,7 +15,7 @@ import {
 } from '../../domain/settlement.ts';
 import { anyOf, type Database, exists, Repository, type Tables, type Trx } from '../database.ts';
 import { closeAlert } from '../operations/alerts.ts';
-import { MAY_HAVE_PAID } from './attempt-row.ts';
+import { POSSIBLY_PAID_STATES } from './attempt-row.ts';
 import { judgeLandingFalse } from './false-landing.ts';
 import { releaseReservations } from './reservations.ts';
 import {
@@ -30,26 +30,29 @@ import { possiblePaymentOf } from './stops.ts';
 
 export type { SettlementRow } from './settlement-row.ts';
 
-/** A slow step without a payable attempt must not overwrite one that a faster step has prepared. */
-const BEFORE_ANY_ATTEMPT: readonly SettlementStatus[] = [
+/**
+ * Statuses without a payable attempt: a slow step must not set one of them after a faster step has prepared an
+ * attempt.
+ */
+const STATUSES_WITHOUT_ATTEMPT: readonly SettlementStatus[] = [
   'awaiting_confirmation',
   'awaiting_funds',
   ...UNPAID_ENDS,
 ];
-const UNFINISHED_AT_ONCE = 500;
+const UNFINISHED_PAGE_SIZE = 500;
 
 /** Obligations that must reach the chain at most once. Every step is idempotent. */
 export class Settlements extends Repository {
-  readonly #kinds: EventsByKind;
+  readonly #eventsByKind: EventsByKind;
 
-  constructor(db: Database, kinds: EventsByKind) {
+  constructor(db: Database, eventsByKind: EventsByKind) {
     super(db);
-    this.#kinds = kinds;
+    this.#eventsByKind = eventsByKind;
   }
 
   /** The commitment that callers of a kind wait for. */
   answersAt(kind: string): AwaitedCommitment {
-    return this.#kinds[kind]?.answersAt ?? 'finalized';
+    return this.#eventsByKind[kind]?.answersAt ?? 'finalized';
   }
 
   async find(id: string): Promise<SettlementRow | undefined> {
@@ -65,7 +68,7 @@ export class Settlements extends Repository {
   }
 
   /** Every settlement that has not ended, oldest first, read in pages. */
-  async *unfinished(): AsyncGenerator<SettlementRow> {
+  async *listUnfinished(): AsyncGenerator<SettlementRow> {
     for (let after = 0n; ; ) {
       const page = await this.db
         .selectFrom('settlement')
@@ -73,11 +76,11 @@ export class Settlements extends Repository {
         .where('status', 'in', UNFINISHED)
         .where('position', '>', after)
         .orderBy('position')
-        .limit(UNFINISHED_AT_ONCE)
+        .limit(UNFINISHED_PAGE_SIZE)
         .execute();
       yield* page.map(toSettlementRow);
       const last = page.at(-1);
-      if (last === undefined || page.length < UNFINISHED_AT_ONCE) return;
+      if (last === undefined || page.length < UNFINISHED_PAGE_SIZE) return;
       after = last.position;
     }
   }
@@ -96,31 +99,30 @@ export class Settlements extends Repository {
   }
 
   /**
-   * Compare-and-set along the table of states. Throws IllegalTransition, also for a wait or an end without payment
-   * while an attempt may land. Throws RecordInDoubt for an end without payment while a restore may have lost an
-   * attempt.
-   * An end without payment releases the reservations. So does a wait for the customer, which may never end; a wait
-   * for funds keeps them. A repeated end keeps its first reason. A settlement that a dead attempt has paid stays as
-   * it is.
+   * Changes the status as the state machine permits. An end without payment releases the reservations. So does a wait
+   * for the customer, which may never end; a wait for funds keeps them. A repeated end keeps its first reason.
+   * A settlement that a dead attempt has paid is returned unchanged.
+   * Throws IllegalTransition, also for a wait or an end without payment while an attempt can land. Throws
+   * RecordInDoubt for an end without payment while a restore can have lost an attempt.
    */
   async move(id: string, to: SettlementStatus, reason: StatusReason | null = null): Promise<SettlementRow> {
     return this.db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if ((row.status === to && isTerminal(to)) || isPaidByDead(row)) return row;
-      if (BEFORE_ANY_ATTEMPT.includes(to) && (await hasAttempt(trx, id, MAY_HAVE_PAID))) {
+      if (STATUSES_WITHOUT_ATTEMPT.includes(to) && (await hasAttempt(trx, id, POSSIBLY_PAID_STATES))) {
         const message = `settlement ${id} cannot change to ${to}: an attempt has paid it or may land`;
         throw new DomainError('IllegalTransition', message, { id, to });
       }
       if (UNPAID_ENDS.includes(to)) await refuseIfMaybePaid(trx, id);
-      const moved = await enterStatus(trx, this.#kinds, id, to, reason);
+      const moved = await enterStatus(trx, this.#eventsByKind, id, to, reason);
       if (to === 'awaiting_confirmation' || isTerminal(to)) await releaseReservations(trx, id);
       return moved;
     });
   }
 
   /**
-   * Stores what nodes show of the signed attempt. Returns false without effect if no attempt is signed, the state
-   * machine forbids it, or a dead attempt has paid. A late observation must not undo a verdict.
+   * Stores what nodes report about the signed attempt. Returns false without effect if no attempt is signed, if the
+   * state machine forbids the change, or if a dead attempt has paid: a late observation must not undo a verdict.
    */
   async note(
     id: string,
@@ -132,75 +134,76 @@ export class Settlements extends Repository {
       if (isPaidByDead(row) || !mayFollow(row.status, to)) return false;
       if (!(await hasAttempt(trx, id, ['signed']))) return false;
       if (row.status !== to || row.reason?.message !== reason?.message)
-        await enterStatus(trx, this.#kinds, id, to, reason);
+        await enterStatus(trx, this.#eventsByKind, id, to, reason);
       return true;
     });
   }
 
   /**
-   * Ends a needless settlement: its effect exists without it. Customers get no notice of it, so a restore need not
-   * be ruled out. A settlement that a dead attempt has paid stays as it is. Throws IllegalTransition.
+   * Cancels a settlement whose effect exists without it. Customers are not notified, so a restore need not be ruled
+   * out. A settlement that a dead attempt has paid is returned unchanged. Throws IllegalTransition.
    */
   async drop(id: string, reason: StatusReason): Promise<SettlementRow> {
     return this.db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if (row.status === 'cancelled' || isPaidByDead(row)) return row;
-      if (await hasAttempt(trx, id, MAY_HAVE_PAID)) {
+      if (await hasAttempt(trx, id, POSSIBLY_PAID_STATES)) {
         const message = `settlement ${id} cannot be dropped: an attempt has paid it or may land`;
         throw new DomainError('IllegalTransition', message, { id });
       }
-      return endUnpaid(trx, this.#kinds, id, reason);
+      return endUnpaid(trx, this.#eventsByKind, id, reason);
     });
   }
 
   /**
-   * Cancels for ever. Throws NotCancellable while an attempt may land, and if the settlement has ended otherwise. An
-   * attempt proved dead, or failed in a block, does not count: the proof that permits a second payment permits a
-   * cancel. Throws RecordInDoubt while an attempt that a restore has lost may have paid it.
+   * Cancels the settlement permanently. Throws NotCancellable while an attempt can land, or if the settlement has
+   * ended differently. Attempts that are proved dead, or failed in a block, do not count: the proof that permits a
+   * second payment also permits a cancellation. Throws RecordInDoubt while an attempt that a restore has lost may
+   * have paid the settlement.
    */
   async cancel(id: string, reason: StatusReason): Promise<SettlementRow> {
     return this.db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if (row.status === 'cancelled') return row;
-      if (!mayFollow(row.status, 'cancelled') || (await hasAttempt(trx, id, MAY_HAVE_PAID)))
+      if (!mayFollow(row.status, 'cancelled') || (await hasAttempt(trx, id, POSSIBLY_PAID_STATES)))
         throw notCancellable(row);
       await refuseIfMaybePaid(trx, id);
-      return endUnpaid(trx, this.#kinds, id, reason);
+      return endUnpaid(trx, this.#eventsByKind, id, reason);
     });
   }
 
   /**
-   * Ends a settlement as paid: an operator has seen on chain that a dead attempt, or one missing from the database,
-   * has paid it. Throws NotCancellable if an attempt may land, if no alert or gap suggests such a payment, or if it
-   * has ended otherwise.
+   * Ends a settlement as paid: an operator found on chain that a dead attempt, or one missing from the database, has
+   * paid it. Throws NotCancellable if an attempt can land, if no alert or restore gap suggests such a payment, or if
+   * the settlement has ended differently.
    */
   async endAsPaid(id: string, { actor, reason }: OperatorNote): Promise<SettlementRow> {
     return this.db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if (row.status === 'cancelled' && row.reason?.code === PAID_ALREADY) return row;
-      const ends = !isTerminal(row.status) && mayFollow(row.status, 'cancelled');
+      const canEnd = !isTerminal(row.status) && mayFollow(row.status, 'cancelled');
       const payment = await possiblePaymentOf(trx, id);
-      if (!ends || payment === null || (await hasAttempt(trx, id, MAY_HAVE_PAID)))
+      if (!canEnd || payment === null || (await hasAttempt(trx, id, POSSIBLY_PAID_STATES)))
         throw notEndable(row, payment);
-      const message = `${actor} ended it as paid: ${reason} (${payment.message})`;
-      return endUnpaid(trx, this.#kinds, id, { code: PAID_ALREADY, message });
+      const message = `${actor} ended the settlement as paid: ${reason} (${payment.message})`;
+      return endUnpaid(trx, this.#eventsByKind, id, { code: PAID_ALREADY, message });
     });
   }
 
   /** The opposite of {@link endAsPaid}: see {@link judgeLandingFalse}. */
   async continueUnpaid(id: string, note: OperatorNote): Promise<boolean> {
-    return this.db.transaction().execute((trx) => judgeLandingFalse(trx, this.#kinds, id, note));
+    return this.db.transaction().execute((trx) => judgeLandingFalse(trx, this.#eventsByKind, id, note));
   }
 }
 
 /** The sums of reservations are locked last: see `reserveFunds`. */
 async function endUnpaid(
   trx: Trx,
-  kinds: EventsByKind,
+  eventsByKind: EventsByKind,
   id: string,
   reason: StatusReason,
 ): Promise<SettlementRow> {
-  const ended = await enterStatus(trx, kinds, id, 'cancelled', reason);
+  const ended = await enterStatus(trx, eventsByKind, id, 'cancelled', reason);
   await closeAlert(trx, KEEPS_FAILING, id);
   await releaseReservations(trx, id);
   return ended;
@@ -218,7 +221,7 @@ function notEndable(row: SettlementRow, payment: StatusReason | null): DomainErr
   const { kind, subjectId: id, status } = row;
   const reason =
     payment === null
-      ? 'no alert and no gap suggests a payment that is missing from the database'
+      ? 'no open alert and no restore suggests a payment that is missing from the database'
       : `it is ${status}`;
   const message = `${kind} ${id} cannot be ended as paid: ${reason}`;
   return new DomainError('NotCancellable', message, { id, status });

@@ -4,25 +4,28 @@ import { KEEPS_FAILING } from '../../domain/chain-failures.ts';
 import { EVERYTHING, PAID_BY_DEAD, type StatusReason, scopesOf } from '../../domain/settlement.ts';
 import { exists, type Trx } from '../database.ts';
 import { PAUSED_SCOPE, WAS_JUDGED } from '../operations/alerts.ts';
-import { gapOf, UNBROKEN } from '../operations/continuity.ts';
+import { gapOf, IS_UNBROKEN } from '../operations/continuity.ts';
 import { lockPreparations, openPauses } from '../operations/pauses.ts';
 import type { NewAttempt } from './attempts.ts';
 
-/** Why this attempt may not be prepared now, or null. Valid until the transaction ends: a pause waits for it. */
+/**
+ * Why this attempt must not be prepared now, or null. The answer stays valid until the transaction ends, because a
+ * new pause waits for the lock that this takes.
+ */
 export async function stopOf(trx: Trx, kind: string, attempt: NewAttempt): Promise<StatusReason | null> {
   await lockPreparations(trx, 'shared');
-  if (await isQuiet(trx, attempt.settlementId)) return null;
+  if (await hasNoStop(trx, attempt.settlementId)) return null;
   const suspicion = await suspicionOf(trx, attempt.settlementId, ['maybe_paid', KEEPS_FAILING]);
   if (suspicion !== null) return suspicion;
   const scopes: readonly string[] = scopesOf(kind, attempt.signers);
   const pause = (await openPauses(trx)).find(({ scope }) => scopes.includes(scope));
   if (pause !== undefined) return { code: 'paused', message: `paused: ${pause.reason} (by ${pause.actor})` };
-  return (await endsTheGap(trx, attempt)) ? null : restorationOf(trx);
+  return (await advancesLostNonce(trx, attempt)) ? null : restoreStop(trx);
 }
 
 /**
- * Why this settlement may not end unpaid: an attempt that is missing from the database may have paid it or may land.
- * Null if there can be none. Valid as long as {@link stopOf}.
+ * Why this settlement must not end unpaid: an attempt that is missing from the database may have paid it, or can
+ * still land. Null if there is no such attempt. Valid as long as the answer of {@link stopOf}.
  */
 export async function possiblePaymentOf(trx: Trx, settlementId: string): Promise<StatusReason | null> {
   await lockPreparations(trx, 'shared');
@@ -32,25 +35,30 @@ export async function possiblePaymentOf(trx: Trx, settlementId: string): Promise
     .selectFrom('alert')
     .select(['kind', 'message'])
     .where('kind', 'in', ['record_lost', 'unknown_spend'])
-    // A transaction signed by another key than a hot wallet's pays no settlement of ours but its own.
+    // A fee payer's transaction pays only its own settlement, so alerts that stop only a fee payer do not count.
     .where(PAUSED_SCOPE, '=', EVERYTHING)
     .where('closedAt', 'is', null)
     .orderBy('kind')
     .executeTakeFirst();
-  return alert === undefined ? restorationOf(trx) : { code: alert.kind, message: alert.message };
+  return alert === undefined ? restoreStop(trx) : { code: alert.kind, message: alert.message };
 }
 
-/** True without any pause, gap or alert about this settlement: the usual case, checked by one statement. */
-async function isQuiet(trx: Trx, settlementId: string): Promise<boolean> {
+/**
+ * True if there is no pause, no restore gap and no alert about this settlement. One statement checks this usual case.
+ */
+async function hasNoStop(trx: Trx, settlementId: string): Promise<boolean> {
   const { rows } = await sql<{ readonly quiet: boolean }>`select
     not exists (select from alert where subject = ${settlementId})
     and not exists (select from pause where ended_at is null)
-    and coalesce((select ${UNBROKEN} from continuity), true) as quiet`.execute(trx);
+    and coalesce((select ${IS_UNBROKEN} from continuity), true) as quiet`.execute(trx);
   return rows[0]?.quiet === true;
 }
 
-/** True for the advance of a nonce that a lost attempt may carry: the gap cannot end before it. */
-async function endsTheGap(trx: Trx, { bareAdvance, nonceAccount, blockhash }: NewAttempt): Promise<boolean> {
+/** True for an advance of a nonce that a lost attempt can use: the restore gap cannot end before that advance. */
+async function advancesLostNonce(
+  trx: Trx,
+  { bareAdvance, nonceAccount, blockhash }: NewAttempt,
+): Promise<boolean> {
   if (!bareAdvance || nonceAccount === null) return false;
   return exists(
     trx
@@ -61,17 +69,18 @@ async function endsTheGap(trx: Trx, { bareAdvance, nonceAccount, blockhash }: Ne
   );
 }
 
-async function restorationOf(trx: Trx): Promise<StatusReason | null> {
+async function restoreStop(trx: Trx): Promise<StatusReason | null> {
   const gap = await gapOf(trx);
   return gap === null ? null : { code: 'record_restored', message: gap.reason };
 }
 
-const GRAVEST_FIRST: readonly AlertKind[] = [PAID_BY_DEAD, 'maybe_paid', 'record_lost', KEEPS_FAILING];
+const ALERTS_BY_SEVERITY: readonly AlertKind[] = [PAID_BY_DEAD, 'maybe_paid', 'record_lost', KEEPS_FAILING];
 
 /**
- * What stops this settlement while others continue. A landed dead attempt does until an operator judges the alert as
- * false; a resume that closes it is no such judgement. An attempt that only a workflow remembers does until the
- * database has it again, even if the alert is closed. An alert of `whileOpen` does until it is closed.
+ * Alert that stops this settlement while others continue:
+ * - a dead attempt landed, until an operator judges the alert as false; a resume that closes the alert is not enough;
+ * - an attempt is known only to its workflow, until the database has the attempt again, even if the alert is closed;
+ * - any kind in `whileOpen`, until the alert is closed.
  */
 async function suspicionOf(
   trx: Trx,
@@ -100,7 +109,7 @@ async function suspicionOf(
         row.and([row('kind', 'in', whileOpen), row('closedAt', 'is', null)]),
       ]),
     )
-    .orderBy(sql`array_position(${GRAVEST_FIRST}::text[], kind)`)
+    .orderBy(sql`array_position(${ALERTS_BY_SEVERITY}::text[], kind)`)
     .executeTakeFirst();
   return alert === undefined ? null : { code: alert.kind, message: alert.message };
 }

@@ -3,12 +3,12 @@ import type { WatchKind } from '../../domain/deposit.ts';
 import { anyOf, Repository, type RowOf } from '../database.ts';
 import type { AttemptRow } from './attempt-row.ts';
 
-/** The attempt of a transaction that a wallet of ours may have signed. */
+/** Stored attempt of a transaction that one of our wallets may have signed. */
 export interface RecordedSpend extends Pick<AttemptRow, 'settlementId' | 'n' | 'state' | 'slot' | 'error'> {
   readonly isAdopted: boolean;
 }
 
-/** How far the history of each hot wallet is judged, and the attempts that the database has of its signatures. */
+/** The slot up to which each hot wallet's history is judged, and the stored attempts of its signatures. */
 export class WalletHistory extends Repository {
   /** Every hot wallet with a judged history, and `configured`: earlier wallets may still have paid. */
   async wallets(configured: string): Promise<readonly string[]> {
@@ -21,7 +21,7 @@ export class WalletHistory extends Repository {
     return [...new Set([configured, ...rows.map(({ wallet }) => wallet)])];
   }
 
-  /** Wallets that only pay fees for others. A worker with their keys stores them before it signs. */
+  /** Stores wallets that only pay fees for others. A worker with their keys calls this before it signs. */
   async addFeePayers(addresses: readonly string[]): Promise<void> {
     await this.db
       .insertInto('feePayer')
@@ -36,8 +36,8 @@ export class WalletHistory extends Repository {
   }
 
   /**
-   * The kind of an address, if it is ours. `hot` includes nonce accounts and every wallet with a judged history: no
-   * customer can have one.
+   * Kind of an address; undefined if the address is not ours. `hot` includes nonce accounts and every wallet with a
+   * judged history, because no customer can own one.
    */
   async kindOf(address: string): Promise<WatchKind | undefined> {
     const hot = sql<WatchKind>`'hot'`.as('kind');
@@ -47,7 +47,10 @@ export class WalletHistory extends Repository {
     return (await history.unionAll(nonce).unionAll(watched).executeTakeFirst())?.kind;
   }
 
-  /** The slot up to which the wallet is judged; without a history, that of its newest attempt; else null. */
+  /**
+   * Slot up to which the wallet's history is judged. Without a history, the blockhash slot of its newest attempt, or
+   * null.
+   */
   async judgedTo(wallet: string): Promise<bigint | null> {
     const row = await this.db
       .selectFrom('walletHistory')
@@ -58,13 +61,14 @@ export class WalletHistory extends Repository {
     const newest = await this.db
       .selectFrom('attempt')
       .select((attempt) => attempt.fn.max('blockhashSlot').as('slot'))
-      // A wallet whose history is judged pays the fee of what it signs.
+      // A wallet whose history is judged pays the fee of each transaction that it signs, so the first signer is
+      // enough.
       .where(sql<string>`signers[1]`, '=', wallet)
       .executeTakeFirst();
     return newest?.slot ?? null;
   }
 
-  /** The judged slot never decreases. The first call sets where the history begins. */
+  /** Raises the judged slot, which never decreases. The first call also sets the slot at which the history begins. */
   async advance(wallet: string, slot: bigint): Promise<void> {
     await this.db
       .insertInto('walletHistory')
@@ -77,8 +81,8 @@ export class WalletHistory extends Repository {
       .execute();
   }
 
-  /** The stored attempts of these signatures, by signature. */
-  async recordOf(signatures: readonly string[]): Promise<ReadonlyMap<string, RecordedSpend>> {
+  /** Stored attempts with these signatures, by signature. */
+  async attemptsBySignature(signatures: readonly string[]): Promise<ReadonlyMap<string, RecordedSpend>> {
     const rows = await this.#spends()
       .select('signature')
       .where('signature', '=', anyOf(signatures))
@@ -88,8 +92,8 @@ export class WalletHistory extends Repository {
     );
   }
 
-  /** The stored attempt of a signed message, even if its signature was never stored; null if there is none. */
-  async recordOfMessage(messageHash: string): Promise<RecordedSpend | null> {
+  /** Stored attempt of a message, even if its signature was never stored; null if there is none. */
+  async attemptOfMessage(messageHash: string): Promise<RecordedSpend | null> {
     const attempt = await this.#spends().where('messageHash', '=', messageHash).executeTakeFirst();
     return attempt ?? null;
   }
@@ -104,12 +108,12 @@ export class WalletHistory extends Repository {
 
 /** A finalized transaction that a hot wallet signed, as the scan found it. */
 export interface ScannedSpend extends Pick<RowOf<'spend'>, 'signature' | 'slot'> {
-  /** Stored for so long that nodes have had the time to return it. */
+  /** True if the spend was stored so long ago that nodes have had time to return it. */
   readonly isOverdue: boolean;
 }
 
-/** Nodes that lag or restart are back by then. */
-const PATIENCE = sql`interval '10 minutes'`;
+/** Longer than nodes usually lag or restart. */
+const MAX_NODE_LAG = sql`interval '10 minutes'`;
 
 /** Transactions that hot wallets signed, found by the scan in linked blocks. */
 export class Spends extends Repository {
@@ -119,7 +123,7 @@ export class Spends extends Repository {
       .selectFrom('spend')
       .innerJoin('walletHistory', 'walletHistory.wallet', 'spend.wallet')
       .select(['spend.signature', 'spend.slot'])
-      .select(sql<boolean>`spend.seen_at < now() - ${PATIENCE}`.as('isOverdue'))
+      .select(sql<boolean>`spend.seen_at < now() - ${MAX_NODE_LAG}`.as('isOverdue'))
       .where('spend.wallet', '=', wallet)
       .where('spend.judged', '=', false)
       .whereRef('spend.slot', '>', 'walletHistory.fromSlot')
@@ -128,7 +132,7 @@ export class Spends extends Repository {
       .execute();
   }
 
-  /** Marks spends whose results are stored. */
+  /** Call this only after the results of the spends are stored. */
   async markJudged(wallet: string, signatures: readonly string[]): Promise<void> {
     await this.db
       .updateTable('spend')

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
-import { keepOnlyAlerts } from '../operations/alerts.ts';
+import { syncOpenAlerts } from '../operations/alerts.ts';
 
-/** What an endpoint has not received yet. */
+/** Undelivered events of an endpoint. */
 export interface EndpointBacklog {
-  /** Events that wait for it, counted up to {@link COUNTED}. */
+  /** Number of waiting events, counted up to {@link MAX_COUNTED}; so is `dead`. */
   readonly waiting: number;
   readonly dead: number;
-  /** The error of the newest failed try among waiting and dead deliveries; null if none has failed. */
+  /** Error of the newest failed try among waiting and dead deliveries; null if no try has failed. */
   readonly lastError: string | null;
 }
 
@@ -15,20 +15,22 @@ interface BacklogRow extends EndpointBacklog {
   readonly endpoint: string;
   readonly url: string;
   readonly disabledAt: Date | null;
-  /** Time of the oldest waiting event; null if none waits. */
+  /** Time of the oldest waiting event; null if no event waits. */
   readonly since: Date | null;
   readonly isLate: boolean | null;
 }
 
-export const NOTHING_WAITS: EndpointBacklog = { waiting: 0, dead: 0, lastError: null };
+export const EMPTY_BACKLOG: EndpointBacklog = { waiting: 0, dead: 0, lastError: null };
 
-/** An endpoint that is down for a day has millions of events: their exact number is of no use. */
-const COUNTED = 100_000;
-/** First tries take minutes: an endpoint without the event by then is down, refuses it, or is too slow. */
+/** An endpoint that is down for a day can have millions of events, so an exact count would be slow. */
+const MAX_COUNTED = 100_000;
+/**
+ * Longer than the first tries of an event: an endpoint that is later than this is down, too slow, or refuses the event.
+ */
 const LATE_AFTER_MINUTES = 15;
-const BEHIND = 'webhook_behind' as const;
+const ALERT_KIND = 'webhook_behind' as const;
 
-/** For every endpoint that has not received all events. Each part is a bounded read of an index. */
+/** Reads a row for every endpoint with undelivered events. Each subquery reads a bounded part of an index. */
 async function readRows(db: Database): Promise<readonly BacklogRow[]> {
   const { rows } = await sql<BacklogRow>`
     select endpoint.id as endpoint, endpoint.url as url, endpoint.disabled_at as "disabledAt",
@@ -40,9 +42,9 @@ async function readRows(db: Database): Promise<readonly BacklogRow[]> {
       where delivery.endpoint = endpoint.id and delivery.state = 'waiting'
       order by delivery.sequence limit 1) oldest on true
     cross join lateral (select count(*)::int as count from (select from webhook_delivery
-      where endpoint = endpoint.id and state = 'waiting' limit ${COUNTED}) counted) waiting
+      where endpoint = endpoint.id and state = 'waiting' limit ${MAX_COUNTED}) counted) waiting
     cross join lateral (select count(*)::int as count from (select from webhook_delivery
-      where endpoint = endpoint.id and state = 'dead' limit ${COUNTED}) counted) dead
+      where endpoint = endpoint.id and state = 'dead' limit ${MAX_COUNTED}) counted) dead
     left join lateral (
       (select last_error as error, handed_at as at from webhook_delivery
         where endpoint = endpoint.id and state = 'waiting' and attempts > 0
@@ -63,19 +65,19 @@ export async function readBacklogs(db: Database): Promise<ReadonlyMap<string, En
   );
 }
 
-/** Raises an alert about each endpoint whose oldest event has waited for too long; closes all others. */
-export async function raiseLateAlerts(db: Database): Promise<void> {
+/** Raises `webhook_behind` for each enabled endpoint whose oldest event has waited too long, and closes all others. */
+export async function updateLateAlerts(db: Database): Promise<void> {
   await db.transaction().execute(async (trx) => {
-    // Disabled endpoints have an alert of their own.
-    const late = (await readRows(trx)).filter(({ isLate, disabledAt }) => isLate && disabledAt === null);
-    await keepOnlyAlerts(trx, [BEHIND], late.map(alarmOf));
+    // A disabled endpoint has the alert `webhook_disabled` instead.
+    const lateRows = (await readRows(trx)).filter(({ isLate, disabledAt }) => isLate && disabledAt === null);
+    await syncOpenAlerts(trx, [ALERT_KIND], lateRows.map(alarmOf));
   });
 }
 
 function alarmOf({ endpoint, url, since, waiting, dead, lastError }: BacklogRow) {
-  const reason = lastError ?? 'no try has failed: the events wait behind each other, or no worker runs';
+  const reason = lastError ?? 'no try has failed: the endpoint is slow, or no worker is running';
   const oldest = since?.toISOString();
-  // The host alone: other endpoints receive alerts, and the URL may be a receiver's only secret.
+  // Contains only the host: other endpoints receive alerts too, and the URL can be a receiver's only secret.
   const message = `${waiting} events wait for the webhook ${endpoint} at ${new URL(url).host}, the oldest since ${oldest}: ${reason}`;
-  return { kind: BEHIND, subject: endpoint, message, details: { waiting, dead, since: oldest } };
+  return { kind: ALERT_KIND, subject: endpoint, message, details: { waiting, dead, since: oldest } };
 }

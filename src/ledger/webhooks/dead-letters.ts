@@ -2,23 +2,26 @@ import { sql } from 'kysely';
 import { type Database, exists, type Trx } from '../database.ts';
 import { closeAlerts } from '../operations/alerts.ts';
 
-/** Keeps each statement far below its timeout, and its locks short. */
-export const MAX_AT_ONCE = 2_000;
+/** Maximum number of rows for each statement, so that it ends long before its timeout and holds locks briefly. */
+export const MAX_BATCH_ROWS = 2_000;
 
-/** Makes dead letters of an endpoint, or of one event, wait again. Returns their number. Closes their alert. */
+/**
+ * Sets the dead deliveries of an endpoint, or only that of one event, to `waiting` and returns their number. Closes the
+ * endpoint's alert if no dead delivery is left.
+ */
 export async function replayDead(db: Database, endpoint: string, eventId?: string): Promise<number> {
   let [replayed, after] = [0, 0n];
-  for (let batch = MAX_AT_ONCE; batch === MAX_AT_ONCE; replayed += batch) {
-    const revived = await revive(db, endpoint, after, eventId);
+  for (let batch = MAX_BATCH_ROWS; batch === MAX_BATCH_ROWS; replayed += batch) {
+    const revived = await reviveBatch(db, endpoint, after, eventId);
     batch = revived.length;
-    // A delivery that is dead again by now is not revived twice.
+    // Continuing after the highest sequence prevents reviving a delivery twice that has become dead again.
     for (const { sequence } of revived) if (sequence > after) after = sequence;
   }
-  await db.transaction().execute((trx) => closeWhereNoneIsLeft(trx, endpoint));
+  await db.transaction().execute((trx) => closeAlertIfNoneDead(trx, endpoint));
   return replayed;
 }
 
-function revive(db: Database, endpoint: string, after: bigint, eventId: string | undefined) {
+function reviveBatch(db: Database, endpoint: string, after: bigint, eventId: string | undefined) {
   const oldest = db
     .selectFrom('webhookDelivery')
     .select('sequence')
@@ -29,7 +32,7 @@ function revive(db: Database, endpoint: string, after: bigint, eventId: string |
       query.where('sequence', '=', sql<bigint>`(select sequence from webhook_event where id = ${eventId})`),
     )
     .orderBy('sequence')
-    .limit(MAX_AT_ONCE);
+    .limit(MAX_BATCH_ROWS);
   return db
     .updateTable('webhookDelivery')
     .set({ state: 'waiting', settledAt: null, handedAt: null, attempts: 0 })
@@ -40,8 +43,11 @@ function revive(db: Database, endpoint: string, after: bigint, eventId: string |
     .execute();
 }
 
-/** Locks the alert first: a delivery that dies meanwhile waits for this transaction, and raises a new alert. */
-async function closeWhereNoneIsLeft(trx: Trx, endpoint: string): Promise<void> {
+/**
+ * Locks the alert first, so that a delivery that becomes dead meanwhile waits for this transaction and raises a new
+ * alert.
+ */
+async function closeAlertIfNoneDead(trx: Trx, endpoint: string): Promise<void> {
   const open = await trx
     .selectFrom('alert')
     .select('position')
@@ -51,7 +57,7 @@ async function closeWhereNoneIsLeft(trx: Trx, endpoint: string): Promise<void> {
     .forUpdate()
     .executeTakeFirst();
   if (open === undefined) return;
-  const left = trx.selectFrom('webhookDelivery').select('sequence').where('endpoint', '=', endpoint);
-  if (!(await exists(left.where('state', '=', 'dead').limit(1))))
+  const deliveries = trx.selectFrom('webhookDelivery').select('sequence').where('endpoint', '=', endpoint);
+  if (!(await exists(deliveries.where('state', '=', 'dead').limit(1))))
     await closeAlerts(trx, (row) => row('position', '=', open.position));
 }

@@ -3,19 +3,19 @@ import type { DeliveryKey, DeliveryLine, DeliveryState } from '../../domain/webh
 import { type Database, Repository, type RowOf } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import { type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
-import { type EndpointBacklog, raiseLateAlerts, readBacklogs } from './backlogs.ts';
-import { MAX_AT_ONCE, replayDead } from './dead-letters.ts';
+import { type EndpointBacklog, readBacklogs, updateLateAlerts } from './backlogs.ts';
+import { MAX_BATCH_ROWS, replayDead } from './dead-letters.ts';
 
-/** An event on its way to an endpoint. */
+/** A delivery of one event to one endpoint, with the event's id, type and time. */
 export type DeliveryRow = RowOf<'webhookDelivery'> & Pick<RowOf<'webhookEvent'>, 'id' | 'type' | 'createdAt'>;
 
-/** `attempts`: the number of failed tries. `disabledBecause`: null if the endpoint is enabled. */
+/** A waiting delivery. `attempts`: number of failed tries. `disabledBecause`: null if the endpoint is enabled. */
 export type DueDelivery = Pick<RowOf<'webhookEvent'>, 'id' | 'type' | 'body'> &
   Pick<RowOf<'webhookEndpoint'>, 'url' | 'disabledBecause'> &
   Pick<RowOf<'webhookDelivery'>, 'attempts'>;
 
-/** A line with events that its workflow does not know; `upTo` is the newest of them. */
-export interface Unhanded extends DeliveryLine {
+/** A line with events that its workflow may not know; `upTo` is the sequence of the newest such event. */
+export interface PendingLine extends DeliveryLine {
   readonly upTo: bigint;
 }
 
@@ -24,36 +24,47 @@ export interface DeliveryFilter extends PageRequest {
   readonly state?: DeliveryState | undefined;
 }
 
-const HANDED_AT_ONCE = 500;
+const MAX_LINES = 500;
 /**
- * A line without activity for so long has lost its workflow, or waits behind a slow endpoint, where one more signal
- * does no harm. Two tries are at most an hour apart.
+ * A line without activity since this time may have lost its workflow and is handed over again. If it only waits behind
+ * a slow endpoint, the additional signal is harmless. Longer than the hour between two tries.
  */
-const LOST_AFTER = sql<Date>`now() - interval '2 hours'`;
+const LOST_BEFORE = sql<Date>`now() - interval '2 hours'`;
 
 const NOW = sql<Date>`now()`;
-const ONE_MORE = sql<number>`attempts + 1`;
+const ATTEMPTS_PLUS_ONE = sql<number>`attempts + 1`;
 
 export class Deliveries extends Repository {
-  /** Lines whose workflow lacks an event or was lost, oldest first. Returned again until {@link markHanded}. */
-  async unhanded(): Promise<readonly Unhanded[]> {
-    const waiting = this.db
+  /**
+   * Lines with events that a workflow must be woken for, oldest first. Returned until {@link markHandedOver} is called.
+   */
+  async pendingLines(): Promise<readonly PendingLine[]> {
+    const waitingDeliveries = this.db
       .selectFrom('webhookDelivery')
       .select(['endpoint', 'entity', 'sequence'])
       .where('state', '=', 'waiting');
-    const unhanded = waiting.where('handedAt', 'is', null).orderBy('sequence').limit(HANDED_AT_ONCE);
-    const lost = waiting.where('handedAt', '<', LOST_AFTER).orderBy('handedAt').limit(HANDED_AT_ONCE);
-    const lines = new Map<string, Unhanded>();
-    for (const { endpoint, entity, sequence } of [...(await lost.execute()), ...(await unhanded.execute())]) {
-      const name = JSON.stringify([endpoint, entity]);
-      const upTo = lines.get(name)?.upTo ?? sequence;
-      lines.set(name, { endpoint, entity, upTo: sequence > upTo ? sequence : upTo });
+    const unhandedDeliveries = waitingDeliveries
+      .where('handedAt', 'is', null)
+      .orderBy('sequence')
+      .limit(MAX_LINES);
+    const lostDeliveries = waitingDeliveries
+      .where('handedAt', '<', LOST_BEFORE)
+      .orderBy('handedAt')
+      .limit(MAX_LINES);
+    const lines = new Map<string, PendingLine>();
+    for (const { endpoint, entity, sequence } of [
+      ...(await lostDeliveries.execute()),
+      ...(await unhandedDeliveries.execute()),
+    ]) {
+      const key = JSON.stringify([endpoint, entity]);
+      const upTo = lines.get(key)?.upTo ?? sequence;
+      lines.set(key, { endpoint, entity, upTo: sequence > upTo ? sequence : upTo });
     }
     return [...lines.values()];
   }
 
-  /** The workflow of the line knows its events up to `upTo`. */
-  async markHanded({ endpoint, entity, upTo }: Unhanded): Promise<void> {
+  /** Records that the workflow of the line knows its events up to `upTo`. */
+  async markHandedOver({ endpoint, entity, upTo }: PendingLine): Promise<void> {
     await this.db
       .updateTable('webhookDelivery')
       .set({ handedAt: NOW })
@@ -64,8 +75,8 @@ export class Deliveries extends Repository {
       .execute();
   }
 
-  /** The oldest waiting event of the line; null if there is none. */
-  async nextOf({ endpoint, entity }: DeliveryLine): Promise<DeliveryKey | null> {
+  /** The delivery of the line's oldest waiting event; null if no event waits. */
+  async nextInLine({ endpoint, entity }: DeliveryLine): Promise<DeliveryKey | null> {
     const row = await this.db
       .selectFrom('webhookDelivery as delivery')
       .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
@@ -79,8 +90,8 @@ export class Deliveries extends Repository {
     return row === undefined ? null : { endpoint, event: row.id };
   }
 
-  /** What to send; null if the delivery does not wait any more, or its endpoint is deleted. */
-  async due({ endpoint, event }: DeliveryKey): Promise<DueDelivery | null> {
+  /** The event to send; null if the delivery is no longer waiting, or if its endpoint is deleted. */
+  async findDue({ endpoint, event }: DeliveryKey): Promise<DueDelivery | null> {
     const row = await this.db
       .selectFrom('webhookDelivery as delivery')
       .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
@@ -94,45 +105,45 @@ export class Deliveries extends Repository {
     return row ?? null;
   }
 
-  async delivered(key: DeliveryKey): Promise<void> {
-    await waiting(this.db, key)
-      .set({ state: 'delivered', settledAt: NOW, lastError: null, attempts: ONE_MORE })
+  async markDelivered(key: DeliveryKey): Promise<void> {
+    await updateWaiting(this.db, key)
+      .set({ state: 'delivered', settledAt: NOW, lastError: null, attempts: ATTEMPTS_PLUS_ONE })
       .execute();
   }
 
   /**
-   * Returns the number of tries; null if it does not wait any more. The caller is a live workflow, which knows all
-   * events that were handed over.
+   * Records a failed try and returns the number of tries; null if the delivery is no longer waiting. Only the line's
+   * running workflow calls this, so all events that were handed over to it count as handed over now.
    */
-  async failed(key: DeliveryKey, error: string): Promise<number | null> {
+  async recordFailure(key: DeliveryKey, error: string): Promise<number | null> {
     return this.db.transaction().execute(async (trx) => {
-      const tried = await waiting(trx, key)
-        .set({ lastError: error, attempts: ONE_MORE })
+      const updated = await updateWaiting(trx, key)
+        .set({ lastError: error, attempts: ATTEMPTS_PLUS_ONE })
         .returning(['entity', 'attempts'])
         .executeTakeFirst();
-      if (tried === undefined) return null;
+      if (updated === undefined) return null;
       await trx
         .updateTable('webhookDelivery')
         .set({ handedAt: NOW })
         .where('endpoint', '=', key.endpoint)
-        .where('entity', '=', tried.entity)
+        .where('entity', '=', updated.entity)
         .where('state', '=', 'waiting')
         .where('handedAt', 'is not', null)
         .execute();
-      return tried.attempts;
+      return updated.attempts;
     });
   }
 
-  /** Gives up the delivery and raises an alert, in one transaction; `error` replaces the last one. */
+  /** Marks the delivery as dead and raises an alert, in one transaction. `error` replaces the error of the last try. */
   async giveUp(key: DeliveryKey, error?: string): Promise<void> {
     await this.db.transaction().execute(async (trx) => {
-      const dead = await waiting(trx, key)
+      const updated = await updateWaiting(trx, key)
         .set({ state: 'dead', settledAt: NOW, ...(error === undefined ? {} : { lastError: error }) })
         .returning(['entity', 'lastError'])
         .executeTakeFirst();
-      if (dead === undefined) return;
-      const reason = dead.lastError ?? 'no try has ended';
-      const message = `an event about ${dead.entity} was not delivered: ${reason}`;
+      if (updated === undefined) return;
+      const reason = updated.lastError ?? 'no try has completed';
+      const message = `event ${key.event} about ${updated.entity} was not delivered to webhook ${key.endpoint}: ${reason}`;
       const details = { event: key.event };
       await raiseAlert(trx, { kind: 'webhook_dead_letter', subject: key.endpoint, message, details });
     });
@@ -143,9 +154,9 @@ export class Deliveries extends Repository {
     return replayDead(this.db, endpoint, eventId);
   }
 
-  /** Deletes all deliveries of the endpoint in batches, so that none of them is locked for long. */
-  async dropAll(endpoint: string): Promise<void> {
-    for (let dropped = MAX_AT_ONCE; dropped === MAX_AT_ONCE; ) {
+  /** Deletes all deliveries of the endpoint, in batches so that rows are locked only briefly. */
+  async deleteAll(endpoint: string): Promise<void> {
+    for (let deleted = MAX_BATCH_ROWS; deleted === MAX_BATCH_ROWS; ) {
       const { numDeletedRows } = await this.db
         .deleteFrom('webhookDelivery')
         .where('endpoint', '=', endpoint)
@@ -157,25 +168,25 @@ export class Deliveries extends Repository {
               .selectFrom('webhookDelivery')
               .select('sequence')
               .where('endpoint', '=', endpoint)
-              .limit(MAX_AT_ONCE),
+              .limit(MAX_BATCH_ROWS),
           ),
         )
         .executeTakeFirst();
-      dropped = Number(numDeletedRows);
+      deleted = Number(numDeletedRows);
     }
   }
 
-  /** What endpoints have not received, by endpoint id; endpoints that have received everything are left out. */
+  /** Backlogs by endpoint id. Endpoints without waiting or dead deliveries are omitted. */
   backlogs(): Promise<ReadonlyMap<string, EndpointBacklog>> {
     return readBacklogs(this.db);
   }
 
-  /** Raises or closes the alert about each endpoint by how long events have waited for it. */
-  raiseLateAlerts(): Promise<void> {
-    return raiseLateAlerts(this.db);
+  /** See {@link updateLateAlerts}. */
+  updateLateAlerts(): Promise<void> {
+    return updateLateAlerts(this.db);
   }
 
-  /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
+  /** Deliveries of an endpoint, newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
   async list(filter: DeliveryFilter): Promise<Page<DeliveryRow>> {
     let query = this.db
       .selectFrom('webhookDelivery as delivery')
@@ -188,10 +199,10 @@ export class Deliveries extends Repository {
     return readPage(query.orderBy('delivery.sequence', 'desc'), filter);
   }
 
-  /** Deletes events older than `days` without a waiting or dead delivery. Returns their number. */
-  async forget(days: number): Promise<number> {
+  /** Deletes a batch of events older than `days` that have no waiting or dead delivery. Returns their number. */
+  async deleteOld(days: number): Promise<number> {
     return this.db.transaction().execute(async (trx) => {
-      const old = await trx
+      const oldEvents = await trx
         .selectFrom('webhookEvent as event')
         .select('event.sequence')
         .where('event.createdAt', '<', sql<Date>`now() - make_interval(days => ${days})`)
@@ -207,9 +218,9 @@ export class Deliveries extends Repository {
           ),
         )
         .orderBy('event.sequence')
-        .limit(MAX_AT_ONCE)
+        .limit(MAX_BATCH_ROWS)
         .execute();
-      const sequences = old.map(({ sequence }) => sequence);
+      const sequences = oldEvents.map(({ sequence }) => sequence);
       if (sequences.length === 0) return 0;
       await trx.deleteFrom('webhookDelivery').where('sequence', 'in', sequences).execute();
       await trx.deleteFrom('webhookEvent').where('sequence', 'in', sequences).execute();
@@ -218,8 +229,8 @@ export class Deliveries extends Repository {
   }
 }
 
-/** Updates the delivery if it waits. */
-function waiting(db: Database, { endpoint, event }: DeliveryKey) {
+/** Update of the delivery that applies only while its state is `waiting`. */
+function updateWaiting(db: Database, { endpoint, event }: DeliveryKey) {
   return db
     .updateTable('webhookDelivery')
     .where('endpoint', '=', endpoint)

@@ -8,13 +8,11 @@ import type { DepositRow } from '../deposits/deposit-row.ts';
 import type { SettlementRow } from '../settlements/settlement-row.ts';
 import type { OutboxEvent } from './outbox.ts';
 
-/**
- * The public form of our rows, field by field, so that no new column is published unnoticed. Add fields, never
- * rename or remove one. See docs/webhooks.md.
- */
+// Events list their public fields one by one, so that a new column is not published by accident. Fields may be added,
+// never renamed or removed: see docs/webhooks.md.
 
-/** The settlement of a withdrawal has a new status. `signature`: of its transaction, null before there is one. */
-export function withdrawalNews(
+/** Event for a new status of a withdrawal. `signature`: that of its transaction; null before there is one. */
+export function withdrawalOutboxEvent(
   type: WebhookEventType,
   { id, status, reason, updatedAt }: SettlementRow,
   withdrawal: RowOf<'withdrawal'> & { readonly signature: string | null },
@@ -35,12 +33,12 @@ export function withdrawalNews(
   return { type, entity: `withdrawal/${id}`, data };
 }
 
-export function depositNews({ sequence, kind, deposit }: Omit<DepositEvent, 'at'>): OutboxEvent {
-  const facts = publicDeposit(deposit);
-  return { type: `deposit.${kind}`, entity: `deposit/${facts.id}`, data: { sequence, ...facts } };
+export function depositOutboxEvent({ sequence, kind, deposit }: Omit<DepositEvent, 'at'>): OutboxEvent {
+  const data = publicDeposit(deposit);
+  return { type: `deposit.${kind}`, entity: `deposit/${data.id}`, data: { sequence, ...data } };
 }
 
-/** A deposit as API and webhooks show it, without the links, which the caller adds. */
+/** The public fields of a deposit in the API and in webhooks, without links, which the API adds. */
 export function publicDeposit(deposit: DepositRow) {
   const { slot, blockhash, time, account, wallet, userRef, asset, amount, state, reason } = deposit;
   return {
@@ -59,7 +57,7 @@ export function publicDeposit(deposit: DepositRow) {
   };
 }
 
-export function alertNews(type: 'alert.raised' | 'alert.closed', alert: RowOf<'alert'>): OutboxEvent {
+export function alertOutboxEvent(type: 'alert.raised' | 'alert.closed', alert: RowOf<'alert'>): OutboxEvent {
   const { position, kind, subject, message, details, raisedAt, lastSeenAt, count, closedAt } = alert;
   const runbook = runbookOf(kind);
   const data = { kind, subject, message, runbook, details, raisedAt, lastSeenAt, count, closedAt };

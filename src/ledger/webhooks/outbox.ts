@@ -5,14 +5,14 @@ import { exists, type Trx, toJson } from '../database.ts';
 
 export interface OutboxEvent {
   readonly type: WebhookEventType;
-  /** The changed object, as `withdrawal/<id>`; its events are delivered in the order of their writes. */
+  /** The changed object, such as `withdrawal/<id>`. Its events are delivered in the order in which they are written. */
   readonly entity: string;
-  /** JSON; bigint becomes a decimal string. */
+  /** Content of the event; sent as JSON, with bigint as decimal strings. */
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** True if an enabled endpoint subscribes to any of these types; else their data need not be read. */
-export async function isAskedFor(trx: Trx, types: readonly WebhookEventType[]): Promise<boolean> {
+/** True if an enabled endpoint subscribes to any of these types. If not, callers can skip reading the events' data. */
+export async function hasSubscriber(trx: Trx, types: readonly WebhookEventType[]): Promise<boolean> {
   const topics = [...new Set(types.flatMap(topicsOf))];
   return exists(
     trx
@@ -29,9 +29,8 @@ export async function writeEvent(trx: Trx, event: OutboxEvent): Promise<void> {
 }
 
 /**
- * Writes events, in their order, for every subscribed endpoint, in the transaction of the change: both are
- * committed, or neither. The transaction must hold a lock on each entity, so that its events are numbered as they
- * commit.
+ * Writes events for every subscribed endpoint in the transaction of the change, so that both are committed or neither.
+ * The transaction must hold a lock on each entity, so that the sequence of its events is the order of their commits.
  */
 export async function writeEvents(trx: Trx, events: readonly OutboxEvent[]): Promise<void> {
   if (events.length === 0) return;
@@ -45,23 +44,24 @@ export async function writeEvents(trx: Trx, events: readonly OutboxEvent[]): Pro
     body: toJson({ type, timestamp, data }),
   }));
   const topics = [...new Set(input.flatMap((event) => event.topics))];
-  // The lock on the endpoint's key waits for a transaction that deletes it, which would otherwise break this one.
+  // `for key share` waits for a transaction that deletes an endpoint; without it, the foreign key would reject the
+  // insert.
   await sql`
     with input as materialized (
       select * from jsonb_to_recordset(${toJson(input)}::jsonb)
         as event(position int, id text, type text, entity text, topics text[], body text)
-    ), asking as materialized (
+    ), subscriber as materialized (
       select id, events from webhook_endpoint
       where disabled_at is null and events && ${topics}::text[]
       for key share
     ), event as (
       insert into webhook_event (id, type, entity, body)
       select id, type, entity, body from input
-      where exists (select from asking where asking.events && input.topics)
+      where exists (select from subscriber where subscriber.events && input.topics)
       order by position
       returning id, sequence
     )
     insert into webhook_delivery (endpoint, sequence, entity)
-    select asking.id, event.sequence, input.entity
-    from event join input using (id) join asking on asking.events && input.topics`.execute(trx);
+    select subscriber.id, event.sequence, input.entity
+    from event join input using (id) join subscriber on subscriber.events && input.topics`.execute(trx);
 }

@@ -1,22 +1,22 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
-import type { Seal, WebhookTopic } from '../../domain/webhook.ts';
+import type { TextCipher, WebhookTopic } from '../../domain/webhook.ts';
 import { type Database, Repository, type RowOf } from '../database.ts';
 import { closeAlert, closeAlerts, raiseAlert } from '../operations/alerts.ts';
 import { Deliveries } from './deliveries.ts';
 
 export type WebhookRow = Omit<RowOf<'webhookEndpoint'>, 'secret' | 'previousSecret'>;
 
-/** A new secret. It is shown once: afterwards it can only be used. */
-export interface FreshSecret {
+/** An endpoint and its new secret, which is returned only in this response. */
+export interface IssuedSecret {
   readonly row: WebhookRow;
   /** `whsec_` and base64 of 32 bytes; null if the endpoint existed already. */
   readonly secret: string | null;
 }
 
 const SECRET_BYTES = 32;
-const ALERTS = ['webhook_behind', 'webhook_dead_letter', 'webhook_unsent', 'webhook_disabled'] as const;
+const ALERT_KINDS = ['webhook_behind', 'webhook_dead_letter', 'webhook_unsent', 'webhook_disabled'] as const;
 const PUBLIC_COLUMNS = [
   'id',
   'position',
@@ -29,27 +29,30 @@ const PUBLIC_COLUMNS = [
 ] as const;
 
 export class Webhooks extends Repository {
-  readonly #seal: Seal;
+  readonly #cipher: TextCipher;
 
-  constructor(db: Database, seal: Seal) {
+  constructor(db: Database, cipher: TextCipher) {
     super(db);
-    this.#seal = seal;
+    this.#cipher = cipher;
   }
 
-  /** The same URL again replaces its events, and returns no secret. Older events are not delivered. */
-  async put(url: string, events: readonly WebhookTopic[]): Promise<FreshSecret> {
+  /**
+   * Creates an endpoint; an existing URL only gets the new `events`, and no secret is returned. Earlier events are not
+   * sent.
+   */
+  async put(url: string, events: readonly WebhookTopic[]): Promise<IssuedSecret> {
     const id = `wh_${randomUUID()}`;
     const secret = newSecret();
     const row = await this.db
       .insertInto('webhookEndpoint')
-      .values({ id, url, events, secret: this.#seal.seal(secret, id) })
+      .values({ id, url, events, secret: this.#cipher.encrypt(secret, id) })
       .onConflict((conflict) => conflict.column('url').doUpdateSet({ events }))
       .returning(PUBLIC_COLUMNS)
       .executeTakeFirstOrThrow();
     return { row, secret: row.id === id ? secret : null };
   }
 
-  /** Oldest first. */
+  /** All endpoints, oldest first. */
   async list(): Promise<readonly WebhookRow[]> {
     return this.db.selectFrom('webhookEndpoint').select(PUBLIC_COLUMNS).orderBy('position').execute();
   }
@@ -61,37 +64,39 @@ export class Webhooks extends Repository {
   }
 
   /**
-   * Also deletes undelivered events and alerts. Disabled first, so that writers of events do not wait for the
-   * deletion of up to a million deliveries. Throws NotFound.
+   * Deletes the webhook, its undelivered events and its alerts. The webhook is disabled first, so that transactions
+   * which write events do not wait while up to a million deliveries are deleted. Throws NotFound.
    */
   async remove(id: string): Promise<WebhookRow> {
     const removed = await this.get(id);
-    await turnOff(this.db, id, 'it is being deleted');
-    await new Deliveries(this.db).dropAll(id);
+    await disableEndpoint(this.db, id, 'the webhook is being deleted');
+    await new Deliveries(this.db).deleteAll(id);
     await this.db.deleteFrom('webhookEndpoint').where('id', '=', id).execute();
     await this.db
       .transaction()
       .execute((trx) =>
-        closeAlerts(trx, (row) => row.and([row('kind', 'in', ALERTS), row('subject', '=', id)])),
+        closeAlerts(trx, (row) => row.and([row('kind', 'in', ALERT_KINDS), row('subject', '=', id)])),
       );
     return removed;
   }
 
   /**
-   * The secret that the receiver has also signs for `keepPreviousHours`. A second call within that time replaces
-   * only the newest secret, which the receiver may not have yet. With 0 the old ones end at once. Throws NotFound.
+   * Creates a new secret. The previous secret also signs for `keepPreviousHours`; with 0 it ends at once. A call within
+   * that time replaces the newest secret and keeps the previous one, which the receiver uses. Throws NotFound.
    */
-  async rotate(id: string, keepPreviousHours: number): Promise<FreshSecret> {
+  async rotate(id: string, keepPreviousHours: number): Promise<IssuedSecret> {
     const secret = newSecret();
-    const keep = keepPreviousHours > 0;
+    const keepsPrevious = keepPreviousHours > 0;
     const row = await this.db
       .updateTable('webhookEndpoint')
       .set({
-        secret: this.#seal.seal(secret, id),
-        previousSecret: keep
+        secret: this.#cipher.encrypt(secret, id),
+        previousSecret: keepsPrevious
           ? sql<string>`case when previous_secret_until > now() then previous_secret else secret end`
           : null,
-        previousSecretUntil: keep ? sql<Date>`now() + make_interval(hours => ${keepPreviousHours})` : null,
+        previousSecretUntil: keepsPrevious
+          ? sql<Date>`now() + make_interval(hours => ${keepPreviousHours})`
+          : null,
       })
       .where('id', '=', id)
       .returning(PUBLIC_COLUMNS)
@@ -99,7 +104,7 @@ export class Webhooks extends Repository {
     return { row, secret };
   }
 
-  /** Enables the endpoint from now on, and closes its alert. Throws NotFound. */
+  /** Enables the endpoint and closes its alert `webhook_disabled`. Throws NotFound. */
   async enable(id: string): Promise<WebhookRow> {
     return this.db.transaction().execute(async (trx) => {
       const enabled = await trx
@@ -113,18 +118,18 @@ export class Webhooks extends Repository {
     });
   }
 
-  /** Disables the endpoint and raises an alert. Does nothing if it is disabled already, or deleted. */
-  async disable(id: string, because: string): Promise<void> {
+  /** Disables the endpoint and raises an alert. Does nothing if the endpoint is already disabled or deleted. */
+  async disable(id: string, reason: string): Promise<void> {
     await this.db.transaction().execute(async (trx) => {
-      const url = await turnOff(trx, id, because);
+      const url = await disableEndpoint(trx, id, reason);
       if (url === null) return;
-      // The host alone: other endpoints receive alerts, and the URL may be a receiver's only secret.
-      const message = `the webhook ${id} at ${new URL(url).host} is disabled: ${because}`;
+      // Contains only the host: other endpoints receive alerts too, and the URL can be a receiver's only secret.
+      const message = `the webhook ${id} at ${new URL(url).host} is disabled: ${reason}`;
       await raiseAlert(trx, { kind: 'webhook_disabled', subject: id, message });
     });
   }
 
-  /** The secrets that sign now, newest first. Throws NotFound. */
+  /** The secrets that currently sign events, newest first. Throws NotFound. */
   async secretsOf(id: string): Promise<readonly string[]> {
     const { secret, previous } = await this.db
       .selectFrom('webhookEndpoint')
@@ -134,20 +139,22 @@ export class Webhooks extends Repository {
       )
       .where('id', '=', id)
       .executeTakeFirstOrThrow(() => noWebhook(id));
-    return [secret, ...(previous === null ? [] : [previous])].map((sealed) => this.#seal.open(sealed, id));
+    return [secret, ...(previous === null ? [] : [previous])].map((encrypted) =>
+      this.#cipher.decrypt(encrypted, id),
+    );
   }
 }
 
-/** The URL of the endpoint if it was enabled, else null. */
-async function turnOff(db: Database, id: string, because: string): Promise<string | null> {
-  const off = await db
+/** Disables the endpoint. Returns its URL, or null if it was not enabled. */
+async function disableEndpoint(db: Database, id: string, reason: string): Promise<string | null> {
+  const disabled = await db
     .updateTable('webhookEndpoint')
-    .set({ disabledAt: sql<Date>`now()`, disabledBecause: because })
+    .set({ disabledAt: sql<Date>`now()`, disabledBecause: reason })
     .where('id', '=', id)
     .where('disabledAt', 'is', null)
     .returning('url')
     .executeTakeFirst();
-  return off?.url ?? null;
+  return disabled?.url ?? null;
 }
 
 function newSecret(): string {

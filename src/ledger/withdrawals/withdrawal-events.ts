@@ -5,10 +5,10 @@ import { isWithdrawalStatus } from '../../domain/withdrawal.ts';
 import { exists, type Trx } from '../database.ts';
 import { closeAlert, raiseAlert } from '../operations/alerts.ts';
 import type { KindEvents, SettlementRow } from '../settlements/settlement-row.ts';
-import { withdrawalNews } from '../webhooks/events.ts';
-import { isAskedFor, writeEvent } from '../webhooks/outbox.ts';
+import { withdrawalOutboxEvent } from '../webhooks/events.ts';
+import { hasSubscriber, writeEvent } from '../webhooks/outbox.ts';
 
-/** Keeps the withdrawal in step with its settlement: the amount that arrived, issuer alerts and webhook events. */
+/** Updates what depends on the status of a withdrawal: the amount received, alerts about holds, and webhook events. */
 export const withdrawalEvents: KindEvents = {
   changed: async (trx, settlement, { code }) => {
     await alertTokenHold(trx, settlement, code);
@@ -20,11 +20,11 @@ export const withdrawalEvents: KindEvents = {
   },
 };
 
-/** Writes the event for the new status. If no endpoint subscribes to it, the terms are not even read. */
+/** Writes the webhook event for the new status. If no endpoint subscribes to that event, the withdrawal is not read. */
 async function publishStatus(trx: Trx, settlement: SettlementRow): Promise<void> {
   const { id, status } = settlement;
   const type = isWithdrawalStatus(status) ? eventOfStatus(status) : null;
-  if (type === null || !(await isAskedFor(trx, [type]))) return;
+  if (type === null || !(await hasSubscriber(trx, [type]))) return;
   const withdrawal = await trx
     .selectFrom('withdrawal')
     .selectAll()
@@ -36,15 +36,15 @@ async function publishStatus(trx: Trx, settlement: SettlementRow): Promise<void>
     )
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
-  await writeEvent(trx, withdrawalNews(type, settlement, withdrawal));
+  await writeEvent(trx, withdrawalOutboxEvent(type, settlement, withdrawal));
 }
 
-interface Held {
+interface HeldWithdrawal {
   readonly id: string;
   readonly asset: string;
 }
 
-/** Keeps an issuer's alert open while a withdrawal waits for its condition. `oldCode`: reason code before. */
+/** Keeps an alert open while a withdrawal is held for that reason. `oldCode`: the previous reason code. */
 async function alertTokenHold(
   trx: Trx,
   { id, reason }: SettlementRow,
@@ -52,31 +52,31 @@ async function alertTokenHold(
 ): Promise<void> {
   const [before, after] = [tokenHold(oldCode), tokenHold(reason?.code ?? null)];
   if (before === after) return;
-  const now = await trx
+  const withdrawal = await trx
     .selectFrom('withdrawal')
     .select(['id', 'asset'])
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
-  // Withdrawals that continue at once must not count each other as waiting. A separate statement, so that the next
-  // one reads the commits that it waited for.
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice/token-hold/${now.asset}`}, 0))`.execute(
+  // Take one lock for each asset: withdrawals that continue at the same time must not count each other as held. The
+  // lock is a separate statement, so that the next statement reads the commits that it waited for.
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice/token-hold/${withdrawal.asset}`}, 0))`.execute(
     trx,
   );
-  if (before !== null) await endHold(trx, before, now);
+  if (before !== null) await endHold(trx, before, withdrawal);
   if (after === null) return;
-  const subject = holdSubject(after, now);
-  const details = { asset: now.asset, withdrawal: id };
+  const subject = holdSubject(after, withdrawal);
+  const details = { asset: withdrawal.asset, withdrawal: id };
   await raiseAlert(trx, { kind: after, subject, message: reason?.message ?? after, details });
 }
 
-/** Closes the alert, unless another withdrawal waits for the same condition. */
-async function endHold(trx: Trx, kind: TokenHold, withdrawal: Held): Promise<void> {
+/** Closes the alert, unless another withdrawal is held for the same reason. */
+async function endHold(trx: Trx, kind: TokenHold, withdrawal: HeldWithdrawal): Promise<void> {
   const subject = holdSubject(kind, withdrawal);
-  if (subject !== withdrawal.id && (await isAwaited(trx, kind, withdrawal.asset))) return;
+  if (subject !== withdrawal.id && (await isOtherHeld(trx, kind, withdrawal.asset))) return;
   await closeAlert(trx, kind, subject);
 }
 
-async function isAwaited(trx: Trx, kind: TokenHold, asset: string): Promise<boolean> {
+async function isOtherHeld(trx: Trx, kind: TokenHold, asset: string): Promise<boolean> {
   return exists(
     trx
       .selectFrom('withdrawal')

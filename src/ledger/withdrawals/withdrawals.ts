@@ -13,14 +13,14 @@ import { anyOf, type Database, Repository, type RowOf } from '../database.ts';
 import { EPOCH } from '../operations/restore-detection.ts';
 import {
   mapPage,
-  negated,
-  negative,
+  negationOf,
   type Page,
   type PageRequest,
   positionBefore,
   readPage,
+  zeroMinus,
 } from '../page.ts';
-import { LIVE } from '../settlements/attempt-row.ts';
+import { LIVE_STATES } from '../settlements/attempt-row.ts';
 import { lockSettlement, type SettlementRow, toSettlementRow } from '../settlements/settlement-row.ts';
 
 export interface WithdrawalFilter extends PageRequest {
@@ -29,10 +29,10 @@ export interface WithdrawalFilter extends PageRequest {
   readonly destination?: string | undefined;
 }
 
-/** A withdrawal without an attempt that has paid it, or may yet. */
+/** A withdrawal that no recorded attempt has paid or can still pay. */
 export interface UnpaidWithdrawal extends Pick<RowOf<'withdrawal'>, 'id' | 'destination' | 'asset'> {
-  /** Rejected, cancelled or failed: the customer may have the money back. */
-  readonly ended: boolean;
+  /** True if the withdrawal was rejected, cancelled or failed, so the customer may have been refunded. */
+  readonly hasEnded: boolean;
 }
 
 const COLUMNS = [
@@ -46,9 +46,9 @@ const COLUMNS = [
   'position',
 ] as const;
 
-/** Customers' requests: one row for each id for ever, beside the settlement that has its status. */
+/** Customers' requests: one permanent row for each id. The settlement with that id has the status. */
 export class Withdrawals extends Repository {
-  /** Takes the id for these terms, or returns the row that has it. Throws TermsConflict for other terms. */
+  /** Reserves the id for these terms, or returns the stored row. Throws TermsConflict if the stored terms differ. */
   async reserve(terms: WithdrawalTerms): Promise<{ row: WithdrawalRow; created: boolean }> {
     const { id, asset, amount, destination, acceptEmptyWallet = false, memo = null } = terms;
     const stored = await this.db
@@ -104,11 +104,11 @@ export class Withdrawals extends Repository {
   /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
   async list(filter: WithdrawalFilter): Promise<Page<WithdrawalRow>> {
     const { status, asset, destination } = filter;
-    const isOfTerms = asset !== undefined || destination !== undefined;
-    // Both tables have the same position; each orders by the index of its own filter.
-    const order = isOfTerms
-      ? negative('withdrawal.position')
-      : (status === undefined ? negative : negated)('settlement.position');
+    const hasTermsFilter = asset !== undefined || destination !== undefined;
+    // Both tables have the same position. The order uses the table of the filter, so that its index applies.
+    const order = hasTermsFilter
+      ? negationOf('withdrawal.position')
+      : (status === undefined ? negationOf : zeroMinus)('settlement.position');
     let query = selectWithdrawals(this.db)
       .where('settlement.kind', '=', WITHDRAWAL)
       .where(order, '>', -positionBefore(filter));
@@ -118,14 +118,17 @@ export class Withdrawals extends Repository {
     return mapPage(await readPage(query.orderBy(order), filter), toWithdrawalRow);
   }
 
-  /** The customer accepts the destination. Throws NotAwaitingConfirmation if nothing waits for that. */
+  /**
+   * Stores that the customer accepts the destination. Throws NotAwaitingConfirmation if the withdrawal does not wait
+   * for that.
+   */
   async confirmDestination(id: string): Promise<WithdrawalRow> {
     return this.db.transaction().execute(async (trx) => {
       const { status } = await lockSettlement(trx, id);
       const before = await selectWithdrawals(trx).where('withdrawal.id', '=', id).executeTakeFirstOrThrow();
       if (before.confirmedByCustomer) return toWithdrawalRow(before);
       if (status !== 'awaiting_confirmation') {
-        const message = `withdrawal ${id} does not wait for a confirmation: it is ${status}`;
+        const message = `withdrawal ${id} does not wait for a confirmation: its status is ${status}`;
         throw new DomainError('NotAwaitingConfirmation', message, { id, status });
       }
       await trx.updateTable('withdrawal').set({ confirmedByCustomer: true }).where('id', '=', id).execute();
@@ -140,29 +143,31 @@ export class Withdrawals extends Repository {
   }
 
   /**
-   * Withdrawals that a transaction naming these addresses may have paid, as destination or mint. `anyToken`: the
-   * transaction hides who received its tokens. No attempt of theirs has landed or may land. They are unfinished, or
-   * ended no earlier than a day before the database was last known to be unbroken.
+   * Withdrawals that an unknown transaction may have paid, because their destination or mint is among its
+   * `addresses`. `anyToken`: the transaction hides who received its tokens, so every token withdrawal qualifies. No
+   * recorded attempt of the withdrawals has landed or can land. They are unfinished, or ended at most a day before
+   * the database was last known to be complete.
    */
-  async unpaidBy(named: readonly string[], anyToken = false): Promise<readonly UnpaidWithdrawal[]> {
-    const { lately } = await this.db
+  async findUnpaid(addresses: readonly string[], anyToken = false): Promise<readonly UnpaidWithdrawal[]> {
+    const { endedAfter } = await this.db
       .selectNoFrom(
-        sql<Date>`coalesce((select seen_at from continuity), now()) - interval '1 day'`.as('lately'),
+        sql<Date>`coalesce((select seen_at from continuity), now()) - interval '1 day'`.as('endedAfter'),
       )
       .executeTakeFirstOrThrow();
-    // Few are unfinished or ended lately: an index finds these first, and the addresses are compared afterwards.
+    // Few withdrawals are unfinished or ended after that time. An index selects those first; only their addresses are
+    // compared.
     const rows = await this.db
       .with(
         (cte) => cte('unpaid').materialized(),
-        () => this.#unpaidSettlements(lately),
+        () => this.#unpaidSettlements(endedAfter),
       )
       .selectFrom('unpaid')
       .innerJoin('withdrawal', 'withdrawal.id', 'unpaid.id')
       .select(['withdrawal.id', 'destination', 'asset', 'status'])
       .where((row) =>
         row.or([
-          row('destination', '=', anyOf(named)),
-          row('asset', '=', anyOf(named)),
+          row('destination', '=', anyOf(addresses)),
+          row('asset', '=', anyOf(addresses)),
           ...(anyToken ? [row('asset', '<>', SOL)] : []),
         ]),
       )
@@ -173,21 +178,22 @@ export class Withdrawals extends Repository {
               .selectFrom('attempt')
               .select('n')
               .whereRef('attempt.settlementId', '=', 'withdrawal.id')
-              // A live attempt of an older epoch comes from a backup: a later one, which is lost, may have paid.
+              // A live attempt of an older epoch comes from a backup: a later attempt, which the restore lost, may
+              // have paid.
               .where((of) =>
                 of.or([
                   of('attempt.state', '=', 'landed'),
-                  of.and([of('attempt.state', 'in', LIVE), of('attempt.generation', '=', EPOCH)]),
+                  of.and([of('attempt.state', 'in', LIVE_STATES), of('attempt.generation', '=', EPOCH)]),
                 ]),
               ),
           ),
         ),
       )
       .execute();
-    return rows.map(({ status, ...row }) => ({ ...row, ended: isTerminal(status) }));
+    return rows.map(({ status, ...row }) => ({ ...row, hasEnded: isTerminal(status) }));
   }
 
-  #unpaidSettlements(lately: Date) {
+  #unpaidSettlements(endedAfter: Date) {
     return this.db
       .selectFrom('settlement')
       .select(['id', 'status'])
@@ -199,7 +205,7 @@ export class Withdrawals extends Repository {
           .select(['id', 'status'])
           .where('kind', '=', WITHDRAWAL)
           .where('status', 'in', UNPAID_ENDS)
-          .where('updatedAt', '>', lately),
+          .where('updatedAt', '>', endedAfter),
       );
   }
 }
@@ -218,7 +224,7 @@ export function toWithdrawalRow(stored: StoredWithdrawal & RowOf<'settlement'>):
   const { fingerprint, confirmedByCustomer, amountReceived, ...settlement } = rest;
   const { status, reason, createdAt, updatedAt } = toSettlementRow({ id, ...settlement });
   if (!isWithdrawalStatus(status))
-    throw new Error(`withdrawal ${id} is ${status}, which is no status of a withdrawal`);
+    throw new Error(`withdrawal ${id} has status ${status}, which is not a withdrawal status`);
   const terms = { id, asset, amount, destination, acceptEmptyWallet, memo, fingerprint };
   return { ...terms, confirmedByCustomer, amountReceived, status, reason, createdAt, updatedAt };
 }

@@ -5,9 +5,11 @@ import type { OfferedTerms } from './payment-row.ts';
 
 export type { OfferedTerms } from './payment-row.ts';
 
-/** Offered terms by route: an offer stays valid for a set time after another one has replaced it. */
+/** Offered terms by route. An offer stays valid for a set time after the gateway last offered it. */
 export class Offers extends Repository {
-  /** Records that this process offers these terms now. Repeat it more often than offers are valid. */
+  /**
+   * Records that this process offers these terms now. Must be repeated at intervals shorter than the offers' validity.
+   */
   async offer(route: string, terms: OfferedTerms): Promise<void> {
     const json = JSON.stringify(terms);
     const hash = createHash('sha256').update(json).digest('hex');
@@ -20,7 +22,7 @@ export class Offers extends Repository {
       .execute();
   }
 
-  /** Terms that any process offered on this route within the last `validMs`, newest first. */
+  /** Terms that any process has offered on this route within the last `validMs` milliseconds, newest first. */
   async valid(route: string, validMs: number): Promise<readonly OfferedTerms[]> {
     const rows = await this.db
       .selectFrom('offer')

@@ -6,13 +6,13 @@ import { raiseAlert } from '../operations/alerts.ts';
 import type { KindEvents } from '../settlements/settlement-row.ts';
 import type { StoredPayment } from './payment-row.ts';
 
-/** What x402 payments have beside their settlements: what they have bought. */
+/** Callbacks that keep the state of an x402 payment consistent with its settlement. */
 export const paymentEvents: KindEvents = {
   answersAt: 'confirmed',
   changed: async (trx, { id, status }, before) => {
     if (status === 'confirmed' || status === 'finalized') await enterPayment(trx, id, 'paid');
     if (before.status === 'confirmed' && status === 'sending') await enterPayment(trx, id, 'taken-back');
-    // Nothing else ends the payment of a settlement that was rejected before any attempt.
+    // A settlement that is rejected before any attempt has no `ended` event, so its payment must be ended here.
     if (status === 'rejected' || status === 'cancelled' || status === 'dead' || status === 'failed')
       await enterPayment(trx, id, 'unpaid', { request: null });
   },
@@ -25,15 +25,15 @@ export const paymentEvents: KindEvents = {
       .returningAll()
       .executeTakeFirst();
     if (stored === undefined || amountReceived >= BigInt(stored.terms.amount)) return;
-    const reason = `${amountReceived} of ${stored.terms.amount} base units arrived`;
+    const reason = `only ${amountReceived} of ${stored.terms.amount} base units of ${stored.terms.asset} were received`;
     await enterPayment(trx, id, 'short', { reason });
     if (stored.state === 'served') await raiseAlert(trx, shortAlarm(stored, amountReceived));
   },
 };
 
-/** A served resource cannot be taken back: the operator decides what follows. */
+/** A served resource cannot be withdrawn, so an operator must settle the difference. */
 function shortAlarm({ id, route, payer, terms: { asset, amount } }: StoredPayment, received: bigint): Alarm {
-  const message = `the payment ${id} was served for ${amount} base units of ${asset}, but ${received} arrived: settle the difference with ${payer}, then close this alert`;
+  const message = `payment ${id} was served for ${amount} base units of ${asset}, but only ${received} were received: settle the difference with the payer ${payer}, then close this alert`;
   return {
     kind: 'payment_short',
     subject: id,
@@ -42,7 +42,7 @@ function shortAlarm({ id, route, payer, terms: { asset, amount } }: StoredPaymen
   };
 }
 
-/** `changes` are written only if the event changes the state. One statement. */
+/** Applies an event to a payment in one statement. `changes` are written only if the event changes the state. */
 export async function enterPayment(
   db: Database,
   id: string,

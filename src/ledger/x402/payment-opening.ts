@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { X402 } from '../../domain/payment.ts';
-import type { Seal } from '../../domain/webhook.ts';
+import type { TextCipher } from '../../domain/webhook.ts';
 import type { Database } from '../database.ts';
-import { type BoughtRequest, inMs, type Lease, type StoredAnswer } from './obligations.ts';
+import { type BoughtRequest, type Lease, type StoredAnswer, timeAfterMs } from './obligations.ts';
 import type { StoredPayment } from './payment-row.ts';
 
-/** A payment that passed all checks, with what it buys. */
+/** A payment that has passed all checks, with the request that it pays for. */
 export type NewPayment = Pick<
   StoredPayment,
   | 'id'
@@ -24,45 +24,46 @@ export type NewPayment = Pick<
   | 'terms'
   | 'caller'
 > & {
-  /** Null if no upstream is to be called, as for the facilitator. */
+  /** Null if no upstream is called, as for payments of the facilitator. */
   readonly request: BoughtRequest | null;
-  /** Set if the upstream was called before the payment. */
+  /** Answer of an upstream that was called before settlement, else null. */
   readonly answer: StoredAnswer | null;
   readonly lease: Lease;
 };
 
-/** A payment that has bought nothing here, and why. */
-export type Unmatched = Omit<NewPayment, 'request' | 'answer' | 'lease'> & { readonly reason: string };
+/** A payment that buys no request, with the reason. */
+export type UnmatchedPayment = Omit<NewPayment, 'request' | 'answer' | 'lease'> & { readonly reason: string };
 
-/** No effect if it is stored already. */
-export async function putUnmatched(db: Database, input: Unmatched): Promise<void> {
+/** Stores the payment unless it is already stored. */
+export async function insertUnmatched(db: Database, input: UnmatchedPayment): Promise<void> {
   await db
     .insertInto('payment')
-    .values({ ...asJson(input), state: 'unmatched' })
+    .values({ ...withJsonColumns(input), state: 'unmatched' })
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute();
 }
 
 /**
- * One statement. An unmatched row that is bound to no settlement is replaced by its buyer's payment. Undefined if
- * the payment is stored already.
+ * Inserts payment and settlement in one statement. A stored unmatched payment without a settlement is replaced if its
+ * buyer submits it. Returns undefined if the payment is already stored otherwise.
  */
 export async function openPayment(
   db: Database,
-  seal: Seal,
+  cipher: TextCipher,
   input: NewPayment,
 ): Promise<StoredPayment | undefined> {
-  const values = valuesOf(seal, input);
-  // Only its buyer has the token of its memo. Any client may have submitted the bytes before, from the chain.
-  const claims = input.dialect === 'submitted';
+  const values = valuesOf(cipher, input);
+  // A submitted payment names a token that only its buyer has. The stored one can come from any client, which can have
+  // copied the transaction from the chain.
+  const replacesUnmatched = input.dialect === 'submitted';
   return db
     .with('opened', (open) =>
       open
         .insertInto('payment')
         .values(values)
         .onConflict((conflict) =>
-          claims
-            ? conflict.column('id').doUpdateSet(values).where(UNBOUND)
+          replacesUnmatched
+            ? conflict.column('id').doUpdateSet(values).where(IS_UNBOUND)
             : conflict.column('id').doNothing(),
         )
         .returningAll(),
@@ -88,23 +89,24 @@ export async function openPayment(
     .executeTakeFirst();
 }
 
-function valuesOf(seal: Seal, input: NewPayment) {
+function valuesOf(cipher: TextCipher, input: NewPayment) {
   const { lease, request, answer, ...row } = input;
-  const sealed = (value: unknown) => (value === null ? null : seal.seal(JSON.stringify(value), input.id));
+  const encrypt = (value: unknown) =>
+    value === null ? null : cipher.encrypt(JSON.stringify(value), input.id);
   return {
-    ...asJson(row),
+    ...withJsonColumns(row),
     state: 'settling' as const,
-    request: sealed(request),
-    answer: sealed(answer),
+    request: encrypt(request),
+    answer: encrypt(answer),
     answerStatus: answer?.status ?? null,
     leaseHolder: lease.holder,
-    leaseUntil: inMs(lease.ms),
+    leaseUntil: timeAfterMs(lease.ms),
   };
 }
 
-function asJson<Row extends Pick<NewPayment, 'terms' | 'caller'>>(row: Row) {
+function withJsonColumns<Row extends Pick<NewPayment, 'terms' | 'caller'>>(row: Row) {
   return { ...row, terms: JSON.stringify(row.terms), caller: JSON.stringify(row.caller) };
 }
 
-/** It was on the chain before it was submitted, and no settlement is bound to it. */
-const UNBOUND = sql<boolean>`payment.state = 'unmatched' and payment.received is null`;
+/** True for a payment that was already on chain when it was submitted and that has no settlement. */
+const IS_UNBOUND = sql<boolean>`payment.state = 'unmatched' and payment.received is null`;

@@ -1,8 +1,8 @@
 import type { RowOf } from '../database.ts';
 
-/** Terms of a payment, as stored: base units as decimal strings, addresses base58. */
+/** Stored terms of a payment. Amounts are base units as decimal strings; addresses are base58. */
 export interface PaymentTerms {
-  /** CAIP-2. */
+  /** CAIP-2 id of the network. */
   readonly network: string;
   readonly asset: string;
   readonly tokenProgram: string;
@@ -13,27 +13,27 @@ export interface PaymentTerms {
   readonly memo: string | null;
 }
 
-/** Terms that a buyer may be offered: see {@link PaymentTerms}. */
+/** Terms that are offered to buyers. */
 export interface OfferedTerms extends PaymentTerms {
   readonly feePayer: string;
   readonly maxTimeoutSeconds: number;
 }
 
-/** What a caller shows that the chain does not: hashes, and the client's address; null for what it does not send. */
+/** Identifies the sender of a request beyond its transaction. All but `address` are hashes; null if not sent. */
 export interface Caller {
-  /** From the extension payment-identifier. */
+  /** Id of the x402 extension payment-identifier. */
   readonly identifier: string | null;
   readonly authorization: string | null;
   readonly cookie: string | null;
   readonly address: string | null;
 }
 
-/** A payment row with its sealed columns. */
+/** A payment row with its encrypted columns `request` and `answer`. */
 export type StoredPayment = RowOf<'payment'>;
 
-/** A payment without its sealed columns. */
+/** A payment row without its encrypted columns. */
 export type PaymentRow = Omit<StoredPayment, 'request' | 'answer'> & {
-  /** True if its answer is stored. */
+  /** True if an answer of the upstream is stored. */
   readonly isAnswered: boolean;
 };
 

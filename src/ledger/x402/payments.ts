@@ -1,58 +1,61 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
-import type { Seal } from '../../domain/webhook.ts';
-import { violates } from '../connection.ts';
+import type { TextCipher } from '../../domain/webhook.ts';
+import { isUniqueViolation } from '../connection.ts';
 import { type Database, Repository, type Tables } from '../database.ts';
-import { mapPage, negative, type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
-import { type NewPayment, openPayment, putUnmatched, type Unmatched } from './payment-opening.ts';
+import { mapPage, negationOf, type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
+import { insertUnmatched, type NewPayment, openPayment, type UnmatchedPayment } from './payment-opening.ts';
 import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-row.ts';
 
 export type { BoughtRequest, StoredAnswer } from './obligations.ts';
-export type { NewPayment, Unmatched } from './payment-opening.ts';
+export type { NewPayment, UnmatchedPayment } from './payment-opening.ts';
 export type { Caller, PaymentRow, PaymentTerms } from './payment-row.ts';
 
 /**
- * `busy`: the same payer has another payment for the same request, which is undecided or not served yet.
- * `identifier-taken`: the payer has used the payment identifier for another payment.
+ * `known`: the payment was already stored. `busy`: the payer has another payment for the same request, which is not
+ * final or not served yet. `identifier-taken`: the payer has used the payment identifier for another payment.
  */
-export type Opened =
+export type OpenResult =
   | { readonly kind: 'opened' | 'known' | 'busy'; readonly payment: PaymentRow }
   | { readonly kind: 'identifier-taken' };
 
 /** x402 payments. Every step is idempotent. */
 export class Payments extends Repository {
-  readonly #seal: Seal;
+  readonly #cipher: TextCipher;
 
-  constructor(db: Database, seal: Seal) {
+  constructor(db: Database, cipher: TextCipher) {
     super(db);
-    this.#seal = seal;
+    this.#cipher = cipher;
   }
 
-  /** Inserts payment and settlement in one statement: from then on it may be settled, and the buyer is served. */
-  async open(input: NewPayment): Promise<Opened> {
+  /** Stores a payment and its settlement, so that workers settle it and serve the buyer even if this process stops. */
+  async open(input: NewPayment): Promise<OpenResult> {
     try {
-      const opened = await openPayment(this.db, this.#seal, input);
+      const opened = await openPayment(this.db, this.#cipher, input);
       if (opened !== undefined) return { kind: 'opened', payment: toPaymentRow(opened) };
     } catch (error) {
-      if (violates(error, 'payment_identifier_once')) return { kind: 'identifier-taken' };
-      if (!violates(error, 'payment_one_open')) throw error;
+      if (isUniqueViolation(error, 'payment_identifier_once')) return { kind: 'identifier-taken' };
+      if (!isUniqueViolation(error, 'payment_one_open')) throw error;
     }
     const known = await this.find(input.id);
     if (known !== undefined) return { kind: 'known', payment: known };
-    const other = await this.#openOf(input);
+    const other = await this.#findOpen(input);
     if (other !== undefined) return { kind: 'busy', payment: other };
-    const message = 'another payment for this request ended just now: send the request again';
+    const message =
+      'another payment for this request has just ended: send the request with the same payment again';
     throw new DomainError('Unavailable', message);
   }
 
-  /** Stores a payment that has bought nothing here, for operators to see. Returns the row that is stored then. */
-  async listUnmatched(input: Unmatched): Promise<PaymentRow> {
-    await putUnmatched(this.db, input);
+  /**
+   * Stores a payment that buys no request, so that operators can list it. Returns the stored row, which can be older.
+   */
+  async storeUnmatched(input: UnmatchedPayment): Promise<PaymentRow> {
+    await insertUnmatched(this.db, input);
     return this.get(input.id);
   }
 
   find(id: string): Promise<PaymentRow | undefined> {
-    return one(this.#all().where('id', '=', id));
+    return firstRow(this.#all().where('id', '=', id));
   }
 
   /** Throws NotFound. */
@@ -62,20 +65,20 @@ export class Payments extends Repository {
     throw new DomainError('NotFound', `there is no payment ${id}`, { id });
   }
 
-  /** By its id, the hash of its message (hex), or the signature of its transaction (base58). */
-  findNamed(name: string): Promise<PaymentRow | undefined> {
-    // The ids are found first, each by an index: an `or` over two tables would read all payments.
+  /** Finds a payment by its id, the hash of its message (hex), or the signature of its transaction (base58). */
+  findByName(name: string): Promise<PaymentRow | undefined> {
+    // Each part of the union uses an index. An `or` over two tables would read all payments.
     const ids = this.db
       .selectNoFrom(sql<string>`${name}::text`.as('id'))
       .unionAll(this.db.selectFrom('payment').select('id').where('signature', '=', name))
       .unionAll(this.db.selectFrom('attempt').select('settlementId as id').where('signature', '=', name))
       .unionAll(this.db.selectFrom('attempt').select('settlementId as id').where('messageHash', '=', name));
-    return one(this.#all().where('id', '=', sql<string>`any(array(${ids}))`).limit(1));
+    return firstRow(this.#all().where('id', '=', sql<string>`any(array(${ids}))`).limit(1));
   }
 
   /**
-   * Counts the newest buyers of a route whose fees were ours, and how many of their newest payments failed on chain.
-   * Reads at most `limits.payments` payments, and counts at most `limits.buyers` buyers.
+   * Counts recent buyers of a route whose fees our keys pay. `failed`: how many of them have a newest payment that
+   * failed on chain. Reads at most `limits.payments` payments, and counts at most `limits.buyers` buyers.
    */
   async failuresOf(
     route: string,
@@ -87,7 +90,7 @@ export class Payments extends Repository {
       .select(['id', 'payer', 'createdAt'])
       .where('route', '=', route)
       .where('createdAt', '>', since)
-      .where('dialect', 'in', OURS)
+      .where('dialect', 'in', SPONSORED_DIALECTS)
       .orderBy('createdAt', 'desc')
       .limit(limits.payments)
       .as('newest');
@@ -114,19 +117,19 @@ export class Payments extends Repository {
       .executeTakeFirstOrThrow();
   }
 
-  /** Payments that the gateway has owed for longer than `olderMs`, oldest first, at most `limit`. */
-  async overdue(olderMs: number, limit: number): Promise<readonly PaymentRow[]> {
+  /** Up to `limit` paid requests that the gateway has not served within `olderMs` milliseconds, oldest first. */
+  async listOverdue(olderMs: number, limit: number): Promise<readonly PaymentRow[]> {
     const rows = await this.#all()
       .where('state', '=', 'owed')
       .where('seller', '=', 'gateway')
       .where('paidAt', '<', sql<Date>`now() - ${olderMs} * interval '1 millisecond'`)
-      .orderBy(negative('position'), 'desc')
+      .orderBy(negationOf('position'), 'desc')
       .limit(limit)
       .execute();
     return rows.map(toPaymentRow);
   }
 
-  /** Newest first, by default of all states. */
+  /** Lists payments, newest first; of all states if `state` is not set. */
   async list(
     page: PageRequest & { readonly state?: PaymentRow['state'] | undefined },
   ): Promise<Page<PaymentRow>> {
@@ -137,25 +140,25 @@ export class Payments extends Repository {
         ? this.#all().where('position', '<', before).orderBy('position', 'desc')
         : this.#all()
             .where('state', '=', state)
-            .where(negative('position'), '>', -before)
-            .orderBy(negative('position'));
+            .where(negationOf('position'), '>', -before)
+            .orderBy(negationOf('position'));
     return mapPage(await readPage(newest, page), toPaymentRow);
   }
 
-  /** Lamports that payments since `since` may have cost, including void ones that landed. */
+  /** Maximum fees in lamports of the payments since `since`, whether or not they landed. */
   async spentSince(since: Date, column: 'feePayer' | 'payer', address: string): Promise<bigint> {
     const { spent } = await this.db
       .selectFrom('payment')
       .select(sql<bigint>`coalesce(sum(fee_lamports), 0)`.as('spent'))
       .where('createdAt', '>', since)
-      .where('dialect', 'in', OURS)
+      .where('dialect', 'in', SPONSORED_DIALECTS)
       .where(column, '=', address)
       .executeTakeFirstOrThrow();
     return spent;
   }
 
-  #openOf({ payer, requestHash }: NewPayment): Promise<PaymentRow | undefined> {
-    return one(
+  #findOpen({ payer, requestHash }: NewPayment): Promise<PaymentRow | undefined> {
+    return firstRow(
       this.#all()
         .where('payer', '=', payer)
         .where('requestHash', '=', requestHash)
@@ -168,10 +171,10 @@ export class Payments extends Repository {
   }
 }
 
-async function one(query: SelectQueryBuilder<Tables, 'payment', StoredPayment>) {
+async function firstRow(query: SelectQueryBuilder<Tables, 'payment', StoredPayment>) {
   const stored = await query.executeTakeFirst();
   return stored === undefined ? undefined : toPaymentRow(stored);
 }
 
 /** Dialects whose fees our keys pay. */
-const OURS = ['v1', 'v2'] as const;
+const SPONSORED_DIALECTS = ['v1', 'v2'] as const;

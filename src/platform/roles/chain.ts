@@ -21,7 +21,7 @@ import { blockhashLifetimes, NonceLifetimes } from '../../settlement/lifetimes.t
 import { Chain } from '../../solana/chain.ts';
 import { LedgerCompleteness } from '../../solana/history/ledger-completeness.ts';
 import { WalletLists } from '../../solana/history/wallet-signatures.ts';
-import { SharedLives } from '../../solana/proof/adopted.ts';
+import { AdoptedLifetimes } from '../../solana/proof/adopted.ts';
 import { LandingWatcher } from '../../solana/proof/landing.ts';
 import { FeePlanner } from '../../solana/tx/fees.ts';
 import { WalletWatch } from '../../treasury/hot-wallet-watch.ts';
@@ -34,37 +34,38 @@ import type { Closers } from '../shutdown.ts';
 import { registerSearchAttributes } from '../temporal/client.ts';
 import { dataConverter } from '../temporal/codec.ts';
 import { temporalRuns } from '../temporal/runs.ts';
-import { ENSURED_EVERY_MS, ensureEndlessRuns } from '../temporal/schedules.ts';
+import { ENSURE_INTERVAL_MS, ensureEndlessRuns } from '../temporal/schedules.ts';
 import { NodeMetrics } from './node-metrics.ts';
-import { NODES_REPORTED_EVERY_MS, openNodes, watchNodes } from './nodes.ts';
-import { warnsOf, workerOptions } from './run.ts';
+import { NODE_REPORT_INTERVAL_MS, openNodes, reportNodeAlerts } from './nodes.ts';
+import { warningLogger, workerOptions } from './run.ts';
 import { signingBounds } from './signer.ts';
 import { workflowSource } from './workflow-source.ts';
 
-const PREPARED_AT_ONCE = 1_000;
-/** Exceeds the workflows of all schedules plus the parallel reads of the scan's catch-up. */
-const WATCHES_AT_ONCE = 100;
-/** Exceeds the number of automatic audits, so that an operator's audit never waits for them. */
-const AUDITS_AT_ONCE = 12;
+const MAX_PREPARATIONS = 1_000;
+/** Exceeds the activities of all scheduled workflows plus the parallel reads of the scan's catch-up. */
+const MAX_WATCHES = 100;
+/** Exceeds the number of concurrent automatic audits, so that an operator's audit never waits for them. */
+const MAX_AUDITS = 12;
 
 /** Dependencies of a chain worker. Tests wrap them to stop the process between two steps. */
-export interface ChainRooms {
+export interface ChainWorkerDeps {
   readonly ledger: Ledger;
   readonly chain: Chain;
 }
 
-export type Decorate = (rooms: ChainRooms) => ChainRooms;
+/** Wraps the dependencies of a worker, for tests. */
+export type Decorator = (deps: ChainWorkerDeps) => ChainWorkerDeps;
 
 /**
- * Workers for workflows and all activities except signing, one for each task queue, so that long waits take no
- * slots from short activities. Endless activities end when `stop` is aborted. `decorate` wraps the dependencies.
+ * Workers for workflows and for all activities except signing. Each task queue has its own worker, so that long waits
+ * do not use the slots of short activities. Endless activities end when `signal` is aborted.
  */
 export async function chainWorkers(
   config: Config<'chain'>,
   connection: NativeConnection,
   closers: Closers,
-  stop: AbortSignal,
-  decorate: Decorate = (rooms) => rooms,
+  signal: AbortSignal,
+  decorate: Decorator = (deps) => deps,
 ): Promise<readonly Worker[]> {
   const { temporalNamespace: namespace, payloadKeys } = config;
   await registerSearchAttributes(connection, namespace);
@@ -77,36 +78,41 @@ export async function chainWorkers(
     onProbe: (report) => metrics.record(report),
   });
   closers.add('nodes', () => pool.close());
-  closers.keepDoing(
+  closers.runPeriodically(
     'node alerts',
-    NODES_REPORTED_EVERY_MS,
-    () => watchNodes(ledger, pool),
-    warnsOf('this worker cannot report problems of nodes now'),
+    NODE_REPORT_INTERVAL_MS,
+    () => reportNodeAlerts(ledger, pool),
+    warningLogger('problems of Solana nodes cannot be reported now'),
   );
   const client = new Client({ connection, namespace, dataConverter: dataConverter(payloadKeys) });
   await ledger.watched.addHot([config.hotWallet]);
-  const ensure = () => ensureEndlessRuns(client, config.scan ? config.cluster : null);
-  closers.keepDoing('schedules', ENSURED_EVERY_MS, ensure, warnsOf('the schedules cannot be ensured now'));
-  // Every queue serves every activity, so that tasks of an older version in another queue run too.
-  const activities = chainActivities(config, decorate({ ledger, chain: new Chain(pool) }), client, stop);
-  const staff = (taskQueue: string, atOnce: number): WorkerOptions => ({
+  const ensureRuns = () => ensureEndlessRuns(client, config.scan ? config.cluster : null);
+  closers.runPeriodically(
+    'schedules',
+    ENSURE_INTERVAL_MS,
+    ensureRuns,
+    warningLogger('missing Temporal schedules cannot be created now'),
+  );
+  // Every worker has every activity, so that tasks which an older version has put into another queue run too.
+  const activities = chainActivities(config, decorate({ ledger, chain: new Chain(pool) }), client, signal);
+  const optionsOf = (taskQueue: string, maxActivities: number): WorkerOptions => ({
     ...workerOptions(config, connection, taskQueue),
     activities,
-    maxConcurrentActivityTaskExecutions: atOnce,
+    maxConcurrentActivityTaskExecutions: maxActivities,
   });
   return Promise.all([
-    Worker.create({ ...staff(WORKFLOW_TASK_QUEUE, PREPARED_AT_ONCE), ...workflowSource() }),
-    Worker.create(staff(LANDING_TASK_QUEUE, config.landingsAtOnce)),
-    Worker.create(staff(WATCH_TASK_QUEUE, WATCHES_AT_ONCE)),
-    Worker.create(staff(AUDIT_TASK_QUEUE, AUDITS_AT_ONCE)),
+    Worker.create({ ...optionsOf(WORKFLOW_TASK_QUEUE, MAX_PREPARATIONS), ...workflowSource() }),
+    Worker.create(optionsOf(LANDING_TASK_QUEUE, config.landingsAtOnce)),
+    Worker.create(optionsOf(WATCH_TASK_QUEUE, MAX_WATCHES)),
+    Worker.create(optionsOf(AUDIT_TASK_QUEUE, MAX_AUDITS)),
   ]);
 }
 
 function chainActivities(
   config: Config<'chain'>,
-  { ledger, chain }: ChainRooms,
+  { ledger, chain }: ChainWorkerDeps,
   client: Client,
-  stop: AbortSignal,
+  signal: AbortSignal,
 ) {
   const walletWatch = new WalletWatch({ ledger, chain, hotWallet: config.hotWallet });
   const kinds = kindsOf(config, { ledger, chain }, walletWatch);
@@ -116,14 +122,13 @@ function chainActivities(
     ...createSettlementActivities({ ledger, kinds }),
     ...createDeliverySteps(ledger),
     ...createWatchActivities({ ledger, chain, walletWatch, runs: temporalRuns(client), kinds }),
-    ...depositActivities(config, { ledger, chain }, stop),
+    ...depositActivities(config, { ledger, chain }, signal),
   };
 }
 
-/** Every kind of settlement. */
 function kindsOf(
   config: Config<'chain'>,
-  { ledger, chain }: ChainRooms,
+  { ledger, chain }: ChainWorkerDeps,
   walletWatch: WalletWatch,
 ): Readonly<Record<SettlementKind, Kind>> {
   const { hotWallet, confirmUsedWallet, allowVaults, tokenPolicy } = config;
@@ -152,23 +157,23 @@ function kindsOf(
   return {
     [WITHDRAWAL]: withdrawalKind({ ledger, composer, walletWatch, chain }),
     ...nonceKinds({ ledger, chain, fees, hotWallet }),
-    // Restarts, explanations and proofs of death need no key.
-    [X402]: x402Kind({ ledger, chain, lives: new SharedLives(chain.pool), feePayers: [] }),
+    // This worker only restarts, explains and judges payments, which needs no fee payer key.
+    [X402]: x402Kind({ ledger, chain, lives: new AdoptedLifetimes(chain.pool), feePayers: [] }),
   };
 }
 
-function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms, stop: AbortSignal) {
+function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainWorkerDeps, signal: AbortSignal) {
   const { maxTransactionVersion, creditOwnerChange: ownerChangeAllowed } = config;
   const minimumLamports = () => chain.rentMinimum(0);
   return createDepositActivities({
     ledger,
     pool: chain.pool,
     lists: new WalletLists(),
-    held: new LedgerCompleteness(),
-    scans: config.scan,
+    completeness: new LedgerCompleteness(),
+    isScanning: config.scan,
     matcher: new DepositMatcher(ledger, { ownerChangeAllowed, maxTransactionVersion, minimumLamports }),
     startSlot: config.scanStartSlot,
     announces: config.announceConfirmed,
-    stop,
+    shutdownSignal: signal,
   });
 }

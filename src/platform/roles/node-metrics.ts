@@ -4,78 +4,95 @@ import type { NodeReport } from '../../solana/rpc/report.ts';
 interface NodeGauge<Value> {
   readonly name: string;
   readonly help: string;
-  readonly of: (report: NodeReport) => Value | null;
+  readonly valueOf: (report: NodeReport) => Value | null;
 }
 
-const NUMBERS: readonly NodeGauge<number | bigint>[] = [
+const NUMBER_GAUGES: readonly NodeGauge<number | bigint>[] = [
   {
     name: 'up',
-    help: '1 where the node belongs to the pool and answered the newest probe.',
-    of: ({ membership, finalizedSlot }) => Number(membership === 'joined' && finalizedSlot !== null),
+    help: '1 if the node belongs to the pool and has answered the newest probe, else 0.',
+    valueOf: ({ membership, finalizedSlot }) => Number(membership === 'joined' && finalizedSlot !== null),
   },
-  { name: 'score', help: 'How well the node serves, 0 to 100.', of: ({ score }) => score },
-  { name: 'error_ratio', help: 'Share of faults in its newest answers.', of: ({ errorRate }) => errorRate },
+  { name: 'score', help: 'Quality of the node, from 0 to 100.', valueOf: ({ score }) => score },
+  {
+    name: 'error_ratio',
+    help: 'Share of the newest answers of the node that were faults.',
+    valueOf: ({ errorRate }) => errorRate,
+  },
   {
     name: 'latency_seconds',
-    help: 'Mean time to answer a probe.',
-    of: ({ latencyMs }) => (latencyMs === null ? null : latencyMs / 1_000),
+    help: 'Mean time in which the node answers a probe.',
+    valueOf: ({ latencyMs }) => (latencyMs === null ? null : latencyMs / 1_000),
   },
-  { name: 'lag_slots', help: 'Slots behind the best node.', of: ({ lagSlots }) => lagSlots },
+  {
+    name: 'lag_slots',
+    help: 'Number of slots that the node is behind the best node.',
+    valueOf: ({ lagSlots }) => lagSlots,
+  },
   {
     name: 'first_available_block',
-    help: 'First slot of its ledger.',
-    of: ({ firstAvailableBlock }) => firstAvailableBlock,
+    help: 'First slot of the ledger that the node stores.',
+    valueOf: ({ firstAvailableBlock }) => firstAvailableBlock,
   },
   {
     name: 'history',
-    help: '1 where it keeps transactions.',
-    of: ({ history }) => (history === 'unknown' ? null : Number(history === 'on')),
+    help: '1 if the node stores transaction history, else 0.',
+    valueOf: ({ history }) => (history === 'unknown' ? null : Number(history === 'on')),
   },
 ];
 
-const TEXTS: readonly (NodeGauge<string> & { readonly label: string })[] = [
-  { name: 'version', help: 'Its version.', label: 'version', of: ({ version }) => version },
+const TEXT_GAUGES: readonly (NodeGauge<string> & { readonly label: string })[] = [
+  {
+    name: 'version',
+    help: 'Version of the node software.',
+    label: 'version',
+    valueOf: ({ version }) => version,
+  },
   {
     name: 'demoted',
-    help: 'Why it is not asked first.',
+    help: 'Reason why the node is asked only after other nodes.',
     label: 'cause',
-    of: ({ demoted }) => demoted?.cause ?? null,
+    valueOf: ({ demoted }) => demoted?.cause ?? null,
   },
 ];
 
-/** Exports Solana nodes as gauges `sluice_node_*{node}` of a worker. Unknown values are omitted. */
+/** Gauges `sluice_node_*{node}` of a worker about its Solana nodes. Unknown values are omitted. */
 export class NodeMetrics {
   readonly #numbers: readonly (readonly [MetricGauge, NodeGauge<number | bigint>])[];
-  readonly #texts: readonly (readonly [MetricGauge, (typeof TEXTS)[number]])[];
-  /** Current text by gauge and node. */
-  readonly #current = new Map<string, string>();
+  readonly #texts: readonly (readonly [MetricGauge, (typeof TEXT_GAUGES)[number]])[];
+  /** Current text, by gauge and node. */
+  readonly #currentTexts = new Map<string, string>();
 
   constructor(meter: MetricMeter) {
     const gauge = ({ name, help }: NodeGauge<unknown>): MetricGauge =>
       meter.createGauge(`sluice_node_${name}`, 'float', undefined, help);
-    this.#numbers = NUMBERS.map((metric) => [gauge(metric), metric]);
-    this.#texts = TEXTS.map((metric) => [gauge(metric), metric]);
+    this.#numbers = NUMBER_GAUGES.map((metric) => [gauge(metric), metric]);
+    this.#texts = TEXT_GAUGES.map((metric) => [gauge(metric), metric]);
   }
 
   record(reports: readonly NodeReport[]): void {
     for (const report of reports) {
-      for (const [gauge, { of }] of this.#numbers) {
-        const value = of(report);
+      for (const [gauge, { valueOf }] of this.#numbers) {
+        const value = valueOf(report);
         if (value !== null) gauge.set(Number(value), { node: report.node });
       }
-      for (const [gauge, shown] of this.#texts) this.#recordText(gauge, shown, report);
+      for (const [gauge, metric] of this.#texts) this.#recordText(gauge, metric, report);
     }
   }
 
-  /** A text is a label: 1 for the current one, 0 for the previous one. */
-  #recordText(gauge: MetricGauge, { name, label, of }: (typeof TEXTS)[number], report: NodeReport): void {
+  /** Exports a text as a label: the gauge is 1 with the current text and 0 with the previous one. */
+  #recordText(
+    gauge: MetricGauge,
+    { name, label, valueOf }: (typeof TEXT_GAUGES)[number],
+    report: NodeReport,
+  ): void {
     const { node } = report;
-    const [key, text] = [`${name}/${node}`, of(report)];
-    const before = this.#current.get(key);
-    if (before !== undefined && before !== text) gauge.set(0, { node, [label]: before });
-    this.#current.delete(key);
+    const [key, text] = [`${name}/${node}`, valueOf(report)];
+    const previousText = this.#currentTexts.get(key);
+    if (previousText !== undefined && previousText !== text) gauge.set(0, { node, [label]: previousText });
+    this.#currentTexts.delete(key);
     if (text === null) return;
     gauge.set(1, { node, [label]: text });
-    this.#current.set(key, text);
+    this.#currentTexts.set(key, text);
   }
 }

@@ -6,7 +6,7 @@ import { type NodePool, openNodePool } from '../../solana/rpc/pool.ts';
 import { NODE_ALERTS } from '../../solana/rpc/report.ts';
 import type { Config } from '../config.ts';
 
-/** Opens the configured nodes. `admit` checks their genesis hash with the database. Throws as {@link openNodePool}. */
+/** Opens the configured nodes. `admit` checks the genesis hash of each node. Throws as {@link openNodePool}. */
 export function openNodes(
   { cluster, rpcUrls, rpcRequestsPerSecond, maxTransactionVersion }: Omit<Config<'x402'>, 'databaseUrl'>,
   admit: (genesisHash: string) => Promise<void>,
@@ -23,18 +23,17 @@ export function openNodes(
   });
 }
 
-/** Milliseconds between two reports of a worker. */
-export const NODES_REPORTED_EVERY_MS = 30_000;
-/** A node may be unreachable from one worker only, so an alert stays open for three reports after the last one. */
-const OPEN_SECONDS = (3 * NODES_REPORTED_EVERY_MS) / 1_000;
+export const NODE_REPORT_INTERVAL_MS = 30_000;
+/** Three intervals: workers that do not observe a problem must not close the alert of a worker that does. */
+const STALE_AFTER_SECONDS = (3 * NODE_REPORT_INTERVAL_MS) / 1_000;
 
 /**
- * Raises an alert for each node rule that this worker sees broken. Closes node alerts that no worker has raised for
+ * Raises the alerts about nodes that this worker observes, and closes alerts about nodes that no worker has raised for
  * 90 seconds. Source: docs/interface.md, What the service does 7.
  */
-export async function watchNodes(ledger: Ledger, pool: Pick<NodePool, 'warnings'>): Promise<void> {
-  const warnings = pool.warnings(await ledger.keptBlocks.neededSlot());
+export async function reportNodeAlerts(ledger: Ledger, pool: Pick<NodePool, 'warnings'>): Promise<void> {
+  const warnings = pool.warnings(await ledger.blockHeaders.neededSlot());
   for (const { kind, node, message } of warnings)
     await ledger.alerts.raise({ kind, subject: node ?? WHOLE, message });
-  await ledger.alerts.closeUnseen(NODE_ALERTS, OPEN_SECONDS);
+  await ledger.alerts.closeStale(NODE_ALERTS, STALE_AFTER_SECONDS);
 }

@@ -3,28 +3,32 @@ import { failureInterceptor } from '../../activities/failures.ts';
 import { SIGNER_TASK_QUEUE } from '../../domain/ids.ts';
 import { TIMEOUTS } from '../../domain/timeouts.ts';
 import type { Config } from '../config.ts';
-import { aborted, Closers } from '../shutdown.ts';
+import { Closers, untilAborted } from '../shutdown.ts';
 import { dataConverter } from '../temporal/codec.ts';
 
-/** Creates the workers of a role: one for `chain` or `signer`, both for `all`. `stop` is aborted at shutdown. */
-export type Staff = (
+/** Creates the workers of a role. `signal` is aborted at shutdown. */
+export type CreateWorkers = (
   connection: NativeConnection,
   closers: Closers,
-  stop: AbortSignal,
+  signal: AbortSignal,
 ) => Promise<readonly Worker[]>;
 
-/** Runs workers until `stop` is aborted, then waits for their tasks and closes their resources. */
-export async function runWorkers(config: Config, staff: Staff, stop: AbortSignal): Promise<void> {
+/** Runs workers until `signal` is aborted, then waits for their tasks and closes their resources. */
+export async function runWorkers(
+  config: Config,
+  createWorkers: CreateWorkers,
+  signal: AbortSignal,
+): Promise<void> {
   const closers = new Closers();
   try {
     const connection = await NativeConnection.connect({ address: config.temporalAddress });
     closers.add('temporal', () => connection.close());
-    const workers = await staff(connection, closers, stop);
+    const workers = await createWorkers(connection, closers, signal);
     if (workers.some(({ options }) => options.workerDeploymentOptions?.useWorkerVersioning === true))
       Runtime.instance().logger.info(
-        `these workers are version ${config.workerBuildId} of deployment ${config.workerDeploymentName}: they get tasks once it is the current version`,
+        `these workers are version ${config.workerBuildId} of deployment ${config.workerDeploymentName}: they receive tasks as soon as that version is the deployment's current version`,
       );
-    await Promise.all(workers.map((worker) => worker.runUntil(aborted(stop))));
+    await Promise.all(workers.map((worker) => worker.runUntil(untilAborted(signal))));
   } finally {
     await closers.close();
   }
@@ -49,8 +53,8 @@ export function workerOptions(
 }
 
 /**
- * Deployment version of a worker. Settlement workflows pin themselves to it (`workflows/versioning.ts`); all others
- * move to the current version. Signers have no version: each one signs for workflows of every version.
+ * Deployment version of a worker. Settlement workflows stay on their version (`workflows/versioning.ts`); all others
+ * move to the current version. Signers have no version, because each signs for workflows of every version.
  */
 function deploymentOptions(
   { workerBuildId: buildId, workerDeploymentName: deploymentName }: Config,
@@ -66,7 +70,7 @@ function deploymentOptions(
   };
 }
 
-/** Error handler for periodic work: logs `sentence` with the error; the next round retries. */
-export function warnsOf(sentence: string): (error: unknown) => void {
-  return (error) => Runtime.instance().logger.warn(sentence, { error });
+/** Returns an error handler that logs `message` with the error as a warning. */
+export function warningLogger(message: string): (error: unknown) => void {
+  return (error) => Runtime.instance().logger.warn(message, { error });
 }

@@ -14,7 +14,6 @@ import { paymentRule } from '../../x402/rules/signing-policy.ts';
 import type { Config } from '../config.ts';
 import { workerOptions } from './run.ts';
 
-/** The signing rule of every kind of settlement. */
 export const SIGNING_RULES: Readonly<Record<SettlementKind, SigningRule>> = {
   [WITHDRAWAL]: withdrawalRule,
   [X402]: paymentRule,
@@ -23,8 +22,8 @@ export const SIGNING_RULES: Readonly<Record<SettlementKind, SigningRule>> = {
 };
 
 /**
- * Worker with the keys; no chain, no database. Fee payer keys may be on the x402 worker. `decorate`: for the hot
- * key.
+ * Worker that signs; it needs no nodes and no database. Fee payer keys can be at the x402 worker instead. `decorate`
+ * wraps the hot key.
  */
 export async function signerWorker(
   config: Config<'signer'>,
@@ -47,7 +46,7 @@ export function feePayerKeys(signers: readonly Signer[]): Readonly<Record<string
   return Object.fromEntries(signers.map((signer) => [feePayerKey(signer.address), signer]));
 }
 
-/** Limits of the signer by this process's settings. A chain worker composes only within its own limits. */
+/** Limits on what is signed, from the settings of this process. A chain worker composes within its own limits. */
 export function signingBounds({
   priorityCapMicroLamports,
   maxFeeLamports,

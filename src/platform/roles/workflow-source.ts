@@ -2,8 +2,9 @@ import { fileURLToPath } from 'node:url';
 import type { WorkerOptions } from '@temporalio/worker';
 
 /**
- * `npm run build` bundles the workflows; from source they are bundled at the start. Their modules have no state, so all
- * workflows share them: evaluating them for each workflow costs more CPU time than the workflow.
+ * Worker options for the workflow code: the bundle of `npm run build`, or the sources, which the SDK bundles at the
+ * start. `preloadModules` loads modules once for all workflows, which is safe because they have no state, and saves
+ * most of the CPU time of a workflow.
  */
 export function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath' | 'bundlerOptions'> {
   const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));

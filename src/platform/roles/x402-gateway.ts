@@ -29,19 +29,21 @@ export interface GatewayParts {
   readonly chain: Chain;
   readonly logger: Logger;
   readonly closers: Closers;
-  /** Milliseconds that a request waits for its settlement before the response is pending. Default 20,000. */
+  /** Time after which a request that waits for its settlement gets a pending response. Default: 20,000 ms. */
   readonly answerWithinMs?: number;
 }
 
 const MAX_SIGNERS = 2;
-const OFFERS_EVERY_MS = 30_000;
-/** Short until every route is sold: at the start, wallets and nodes may be ready a moment later. */
-const CLOSED_EVERY_MS = 1_000;
-const FEE_PAYERS_EVERY_MS = 60_000;
-const QUOTES_VALID_MS = 3_600_000;
+const OFFERS_INTERVAL_MS = 30_000;
+/** Short, because at the start wallets and nodes can become ready a moment after the gateway. */
+const CLOSED_ROUTES_INTERVAL_MS = 1_000;
+const FEE_PAYERS_INTERVAL_MS = 60_000;
+const QUOTE_VALIDITY_MS = 3_600_000;
 const ANSWER_WITHIN_MS = 20_000;
 
-/** Serves `x402Routes` and the facilitator; returns its URL. Throws DomainError InvalidRequest. */
+/**
+ * Serves the priced routes and the facilitator; returns the gateway's URL. Throws InvalidRequest for invalid routes.
+ */
 export async function serveGateway(
   config: Config<'api'> & { readonly x402Routes: string },
   parts: GatewayParts,
@@ -49,17 +51,19 @@ export async function serveGateway(
   const { ledger, chain, logger, closers } = parts;
   const { cluster, x402FacilitatorPath: facilitatorPath, feePayers } = config;
   const routes = readRoutesFile(config.x402Routes, { network: NETWORKS[cluster], facilitatorPath });
-  const keep = (name: string, everyMs: number, job: () => Promise<void>) =>
-    closers.keepDoing(name, everyMs, job, (err) => logger.warn({ err }, `${name} cannot be read now`));
+  const runPeriodically = (name: string, intervalMs: number, job: () => Promise<void>) =>
+    closers.runPeriodically(name, intervalMs, job, (err) =>
+      logger.warn({ err }, `${name} cannot be read now`),
+    );
   const offers = openOffers(config, routes, parts);
   const lowLamports = config.x402FeePayerLow;
   const checkFeePayers = feePayerWatch({ ledger, chain, addresses: feePayers, lowLamports });
-  keep('the balances of fee payers', FEE_PAYERS_EVERY_MS, checkFeePayers);
+  runPeriodically('the balances of fee payers', FEE_PAYERS_INTERVAL_MS, checkFeePayers);
   await offers.look().catch((err: unknown) => logger.warn({ err }, 'the terms of routes cannot be read now'));
-  keep('the terms of routes', OFFERS_EVERY_MS, () => offers.look());
-  keep('the terms of closed routes', CLOSED_EVERY_MS, () => offers.lookAtClosed());
+  runPeriodically('the terms of routes', OFFERS_INTERVAL_MS, () => offers.look());
+  runPeriodically('the terms of closed routes', CLOSED_ROUTES_INTERVAL_MS, () => offers.lookAtClosed());
   for (const { routeId, reason } of offers.closed())
-    logger.warn({ route: routeId }, `not sold now: ${reason}`);
+    logger.warn({ route: routeId }, `the route is not sold now: ${reason}`);
   const purchases = purchaseDeps(config, parts);
   const app = await gatewayApp(
     gateway(gatewayDeps(config, routes, offers, purchases, parts)),
@@ -91,7 +95,7 @@ function purchaseDeps(
     managed: [...config.feePayers, ...config.retiredFeePayers],
     limits: {
       maxComputeUnits: config.x402MaxComputeUnits,
-      // The fee payer's signer refuses fees above either limit.
+      // The signer of the fee payer refuses fees above either limit.
       maxFeeLamports: lowest([config.x402MaxFeeLamports, config.maxFeeLamports]),
       assetLamports: config.x402AssetLamports,
       maxFeePercent: config.x402MaxFeePercent,
@@ -108,11 +112,11 @@ function gatewayDeps(
   purchases: PurchaseDeps,
   { answerWithinMs = ANSWER_WITHIN_MS }: GatewayParts,
 ): GatewayDeps {
-  const [secret, ...older] = config.x402QuoteSecret ?? [];
+  const [secret, ...olderSecrets] = config.x402QuoteSecret ?? [];
   if (secret === undefined)
     throw new DomainError(
       'InvalidRequest',
-      'SLUICE_X402_QUOTE_SECRET must be set where SLUICE_X402_ROUTES is',
+      'SLUICE_X402_QUOTE_SECRET must be set if SLUICE_X402_ROUTES is set',
     );
   const { cluster, rpcUrls = [], explorerUrl } = config;
   const publicUrl = config.x402PublicUrl ?? `http://${config.x402Host}:${config.x402Port}`;
@@ -122,7 +126,7 @@ function gatewayDeps(
     offers,
     answerWithinMs,
     upstream: askUpstream,
-    quoteSecrets: [secret, ...older],
+    quoteSecrets: [secret, ...olderSecrets],
     publicUrl: publicUrl.replace(/\/$/, ''),
     trustedProxies: readProxies(config.x402TrustedProxies),
     explorerUrl: (signature) => explorerLink(signature, { explorerUrl, cluster, rpcUrls }),
@@ -148,7 +152,7 @@ function openOffers(
 ): RouteOffers {
   const network = NETWORKS[cluster];
   return new RouteOffers(
-    { offers: ledger.offers, chain, network, feePayers, tokenPolicy, validMs: QUOTES_VALID_MS },
+    { offers: ledger.offers, chain, network, feePayers, tokenPolicy, validMs: QUOTE_VALIDITY_MS },
     routes.filter((route) => route.kind === 'priced'),
   );
 }

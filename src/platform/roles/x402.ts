@@ -8,35 +8,35 @@ import { X402 } from '../../domain/payment.ts';
 import { openLedger } from '../../ledger/ledger.ts';
 import { loadKeypair, type Signer } from '../../signing/signer.ts';
 import { Chain } from '../../solana/chain.ts';
-import { SharedLives } from '../../solana/proof/adopted.ts';
+import { AdoptedLifetimes } from '../../solana/proof/adopted.ts';
 import { LandingWatcher } from '../../solana/proof/landing.ts';
 import { x402Kind } from '../../x402/kind.ts';
 import { askUpstream } from '../../x402/upstream.ts';
 import type { Config } from '../config.ts';
-import { sealOf } from '../encryption.ts';
+import { textCipherOf } from '../encryption.ts';
 import type { Closers } from '../shutdown.ts';
-import type { ChainRooms, Decorate } from './chain.ts';
+import type { ChainWorkerDeps, Decorator } from './chain.ts';
 import { openNodes } from './nodes.ts';
 import { workerOptions } from './run.ts';
 import { feePayerKeys, SIGNING_RULES, signingBounds } from './signer.ts';
 import { workflowSource } from './workflow-source.ts';
 
-/** Concurrent landing waits: each payment waits here until it is final. */
-const AT_ONCE = 10_000;
-const CONFIRMING_AT_ONCE = 200;
+/** Maximum number of activities, which are mostly waits of payments for finality. */
+const MAX_LANDINGS = 10_000;
+const MAX_CONFIRMATIONS = 200;
 
 /**
- * Settles x402 payments with their fee payer keys, and serves paid requests that are not served yet. Without key
- * files, the signer's workers sign. `decorate` wraps the dependencies.
+ * Worker that settles x402 payments and serves paid requests that are not served yet. If `feePayerKeyFiles` is empty,
+ * the signer's workers sign.
  */
 export async function x402Worker(
   config: Config<'x402'>,
   connection: NativeConnection,
   closers: Closers,
-  decorate: Decorate = (rooms) => rooms,
+  decorate: Decorator = (deps) => deps,
 ): Promise<Worker> {
   const signers = await Promise.all(config.feePayerKeyFiles.map(loadKeypair));
-  const ledger = await openLedger(config.databaseUrl, sealOf(config.payloadKeys));
+  const ledger = await openLedger(config.databaseUrl, textCipherOf(config.payloadKeys));
   closers.add('ledger of x402', () => ledger.close());
   const pool = await openNodes(config, (genesisHash) => ledger.cluster.bind(genesisHash), {
     onNotice: (notice) => Runtime.instance().logger.warn(notice),
@@ -46,28 +46,28 @@ export async function x402Worker(
     signers.length > 0
       ? signers.map(({ address }) => address)
       : [...config.feePayers, ...config.retiredFeePayers];
-  // Before the first signature: otherwise an unknown spend by one of them could be missed.
+  // Registered before the first signature, so that no unknown spend by one of these wallets is missed.
   if (addresses.length > 0) await ledger.walletHistory.addFeePayers(addresses);
   const chain = new Chain(pool, { accountWindowMs: 0 });
   return Worker.create({
     ...workerOptions(config, connection, QUICK_TASK_QUEUE),
     ...workflowSource(),
     activities: x402Activities(config, decorate({ ledger, chain }), signers, addresses),
-    maxConcurrentActivityTaskExecutions: AT_ONCE,
-    // A payment occupies a workflow task for about a second, until it is confirmed. With the default of 40 the next
-    // one would wait.
-    maxConcurrentWorkflowTaskExecutions: CONFIRMING_AT_ONCE,
-    maxConcurrentLocalActivityExecutions: CONFIRMING_AT_ONCE,
+    maxConcurrentActivityTaskExecutions: MAX_LANDINGS,
+    // A payment occupies a workflow task until it is confirmed, for about a second. The SDK's default of 40 would make
+    // further payments wait.
+    maxConcurrentWorkflowTaskExecutions: MAX_CONFIRMATIONS,
+    maxConcurrentLocalActivityExecutions: MAX_CONFIRMATIONS,
   });
 }
 
 function x402Activities(
   config: Config<'x402'>,
-  { ledger, chain }: ChainRooms,
+  { ledger, chain }: ChainWorkerDeps,
   signers: readonly Signer[],
   feePayers: readonly string[],
 ) {
-  const lives = new SharedLives(chain.pool);
+  const lives = new AdoptedLifetimes(chain.pool);
   const kinds = { [X402]: x402Kind({ ledger, chain, lives, feePayers }) };
   const deps = { ledger, chain, kinds, watcher: new LandingWatcher(chain) };
   const keys = feePayerKeys(signers);

@@ -2,24 +2,28 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { BackfillOrder } from '../../domain/backfill.ts';
 import type { AwaitedCommitment } from '../../domain/settlement.ts';
 import type { WithdrawalTerms } from '../../domain/withdrawal.ts';
-import { type NamedSettlement, startBackfill, startSettlement, startWithdrawal } from './starts.ts';
+import { type SettlementRef, startBackfill, startSettlement, startWithdrawal } from './starts.ts';
 
-const BACKFILLING = 'WorkflowType = "backfill" AND ExecutionStatus = "Running"';
-const RUNNING =
+const RUNNING_BACKFILLS = 'WorkflowType = "backfill" AND ExecutionStatus = "Running"';
+const RUNNING_WORKFLOWS =
   'WorkflowType IN ("withdrawal", "settlement", "x402Settlement", "backfill") AND ExecutionStatus = "Running"';
 
-/** The `WorkflowRuns` of the room settlement. Running workflows are those of the visibility store, which may lag a moment. */
+/**
+ * Implements `WorkflowRuns` for the settlement code. Running workflows come from Temporal's visibility store, which can
+ * lag.
+ */
 export function temporalRuns(client: Client) {
   return {
     async running() {
       const ids = new Set<string>();
-      for await (const { workflowId } of client.workflow.list({ query: RUNNING })) ids.add(workflowId);
+      for await (const { workflowId } of client.workflow.list({ query: RUNNING_WORKFLOWS }))
+        ids.add(workflowId);
       return ids;
     },
 
     async runningBackfills() {
       const starts = new Map<string, Date>();
-      for await (const { workflowId, startTime } of client.workflow.list({ query: BACKFILLING }))
+      for await (const { workflowId, startTime } of client.workflow.list({ query: RUNNING_BACKFILLS }))
         starts.set(workflowId, startTime);
       return starts;
     },
@@ -36,7 +40,7 @@ export function temporalRuns(client: Client) {
     },
 
     start: (terms: WithdrawalTerms) => startWithdrawal(client, terms, 'ALLOW_DUPLICATE'),
-    startSettlement: async (settlement: NamedSettlement, answersAt: AwaitedCommitment) =>
+    startSettlement: async (settlement: SettlementRef, answersAt: AwaitedCommitment) =>
       void (await startSettlement(client, settlement, answersAt)),
     startBackfill: (order: BackfillOrder) => startBackfill(client, order),
   };

@@ -1,44 +1,46 @@
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import { depositScanWorkflowId, WORKFLOW_TASK_QUEUE } from '../../domain/ids.ts';
 
-/** Scheduled workflows with interval and execution timeout. The schedule id is the workflow's name. */
+/** Scheduled workflows, with their interval and execution timeout. The schedule id is the workflow type. */
 const SCHEDULES = [
   {
     name: 'orphans',
-    every: '1 minute',
-    atMost: '10 minutes',
+    interval: '1 minute',
+    timeout: '10 minutes',
     summary: 'restart settlements without a run, start due audits',
   },
   {
     name: 'walletWatch',
-    every: '1 minute',
-    atMost: '10 minutes',
+    interval: '1 minute',
+    timeout: '10 minutes',
     summary: 'compare wallet signatures with recorded payments',
   },
-  // Millions of wallets take more than an hour, and the next round waits for this one. A round that times out is
-  // continued by the next one.
+  // A round over millions of wallets takes longer than the interval; the next round is skipped until it ends. After a
+  // timeout, the next round continues where it ended.
   {
     name: 'reconciliation',
-    every: '1 hour',
-    atMost: '30 days',
+    interval: '1 hour',
+    timeout: '30 days',
     summary: 'compare balances on chain with the database',
   },
 ] as const;
-export const ENSURED_EVERY_MS = 30_000;
+export const ENSURE_INTERVAL_MS = 30_000;
 
-/** Creates missing schedules, with an immediate first run. Existing ones keep an operator's changes, except texts. */
+/**
+ * Creates missing schedules, with an immediate first run. Existing schedules are kept; only their summary is updated.
+ */
 export async function ensureSchedules(client: Client): Promise<void> {
-  for (const { name, every, atMost, summary } of SCHEDULES) {
+  for (const { name, interval, timeout, summary } of SCHEDULES) {
     try {
       await client.schedule.create({
         scheduleId: name,
-        spec: { intervals: [{ every }] },
+        spec: { intervals: [{ every: interval }] },
         action: {
           type: 'startWorkflow',
           workflowType: name,
           workflowId: name,
           taskQueue: WORKFLOW_TASK_QUEUE,
-          workflowExecutionTimeout: atMost,
+          workflowExecutionTimeout: timeout,
           staticSummary: summary,
         },
         policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
@@ -46,12 +48,12 @@ export async function ensureSchedules(client: Client): Promise<void> {
       });
     } catch (error) {
       if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-      await summarize(client, name, summary);
+      await updateSummary(client, name, summary);
     }
   }
 }
 
-async function summarize(client: Client, name: string, staticSummary: string): Promise<void> {
+async function updateSummary(client: Client, name: string, staticSummary: string): Promise<void> {
   const schedule = client.schedule.getHandle(name);
   const { action } = await schedule.describe();
   if (action.staticSummary === staticSummary) return;
@@ -70,10 +72,10 @@ export async function ensureDepositScan(client: Client, cluster: string): Promis
 }
 
 /**
- * Runs {@link ensureSchedules} and starts the deposit scan of `scanned`. They restore a Temporal that lost its database,
- * and with it every unfinished withdrawal.
+ * Runs {@link ensureSchedules}, and starts the deposit scan of cluster `scannedCluster` if it is set. If Temporal has
+ * lost its database, the schedules restart every unfinished withdrawal.
  */
-export async function ensureEndlessRuns(client: Client, scanned: string | null): Promise<void> {
+export async function ensureEndlessRuns(client: Client, scannedCluster: string | null): Promise<void> {
   await ensureSchedules(client);
-  if (scanned !== null) await ensureDepositScan(client, scanned);
+  if (scannedCluster !== null) await ensureDepositScan(client, scannedCluster);
 }

@@ -6,12 +6,14 @@ import type { AwaitedCommitment } from '../../domain/settlement.ts';
 import { type SettlementView, settlementReached } from '../../workflows/messages.ts';
 
 interface Wait {
-  readonly reached: Promise<SettlementView>;
-  /** By `performance.now()`. */
+  readonly result: Promise<SettlementView>;
+  /** End of the wait on the clock of `performance.now()`. */
   readonly endMs: number;
 }
 
-/** Payment workflows. Callers in this process share waits: a workflow accepts ten updates at a time. */
+/**
+ * Workflows of payments. Callers in this process share waits, because a workflow accepts only ten updates at a time.
+ */
 export class PaymentRuns {
   readonly #client: Client;
   readonly #waits = new Map<string, Wait>();
@@ -21,36 +23,39 @@ export class PaymentRuns {
   }
 
   /**
-   * Starts or joins a payment's workflow, and waits until it has reached the commitment or ended. Returns the state
-   * that the workflow reports; only PostgreSQL has what the payment bought. Rejects without a result within
-   * `withinMs`; the workflow may continue.
+   * Starts or joins a payment's workflow, and waits until the payment has reached the commitment or ended. Returns the
+   * state that the workflow reports; what the payment bought is only in PostgreSQL. Throws Unavailable after
+   * `withinMs`; the workflow continues.
    */
   async reach(id: string, commitment: AwaitedCommitment, withinMs: number): Promise<SettlementView> {
-    const late = new AbortController();
+    const timer = new AbortController();
     try {
       return await Promise.race([
         this.#sharedWait(id, commitment, withinMs),
-        sleep(withinMs, undefined, { signal: late.signal }).then((): never => {
-          throw new DomainError('Unavailable', `payment ${id} is not ${commitment} after ${withinMs} ms`);
+        sleep(withinMs, undefined, { signal: timer.signal }).then((): never => {
+          throw new DomainError(
+            'Unavailable',
+            `payment ${id} is not ${commitment} after ${withinMs} ms: its settlement continues`,
+          );
         }),
       ]);
     } finally {
-      late.abort();
+      timer.abort();
     }
   }
 
-  /** Waits at least `withinMs`. A new wait lasts twice as long, so that later callers can share it. */
+  /** A wait of at least `withinMs`. A new wait lasts twice as long, so that later callers can share it. */
   #sharedWait(id: string, commitment: AwaitedCommitment, withinMs: number): Promise<SettlementView> {
     const key = `${commitment}/${id}`;
-    const going = this.#waits.get(key);
-    if (going !== undefined && going.endMs >= performance.now() + withinMs) return going.reached;
-    const lastsMs = 2 * withinMs;
-    const reached = this.#reach(id, commitment, lastsMs).finally(() => {
+    const current = this.#waits.get(key);
+    if (current !== undefined && current.endMs >= performance.now() + withinMs) return current.result;
+    const durationMs = 2 * withinMs;
+    const result = this.#reach(id, commitment, durationMs).finally(() => {
       if (this.#waits.get(key) === wait) this.#waits.delete(key);
     });
-    const wait = { reached, endMs: performance.now() + lastsMs };
+    const wait = { result, endMs: performance.now() + durationMs };
     this.#waits.set(key, wait);
-    return reached;
+    return result;
   }
 
   async #reach(id: string, commitment: AwaitedCommitment, withinMs: number): Promise<SettlementView> {

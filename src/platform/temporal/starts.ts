@@ -20,20 +20,20 @@ import type { WithdrawalTerms } from '../../domain/withdrawal.ts';
 import { wakeDelivery } from '../../workflows/messages.ts';
 import { SLUICE_ASSET, SLUICE_DESTINATION, SLUICE_STATUS } from '../../workflows/search-attributes.ts';
 
-// Every start throws a ServiceError of the Temporal client if the server does not answer in this time.
+// Starts throw a ServiceError of the Temporal client if the server does not answer within this time.
 const START_DEADLINE_MS = 10_000;
 
-/** Defaults: a new run whatever the result of earlier runs, on the queue of all workflows except quick settlements. */
-const ONE_RUN = {
+/** Default options: starts a new run even if earlier runs have completed, on the queue of all but quick settlements. */
+const RUN_DEFAULTS = {
   taskQueue: WORKFLOW_TASK_QUEUE,
   workflowIdReusePolicy: 'ALLOW_DUPLICATE',
 } as const;
 
-function inTime<T>(client: Client, start: () => Promise<T>): Promise<T> {
+function withStartDeadline<T>(client: Client, start: () => Promise<T>): Promise<T> {
   return client.withDeadline(Date.now() + START_DEADLINE_MS, start);
 }
 
-interface JoinOptions {
+interface RunOptions {
   readonly taskQueue?: string;
   readonly workflowId: string;
   readonly args: unknown[];
@@ -41,59 +41,61 @@ interface JoinOptions {
   readonly staticDetails?: string;
 }
 
-/** Starts a workflow, whatever the result of earlier runs, or joins a running one with this id. */
-function startJoined(
+/** Starts a workflow, even if earlier runs have completed, or returns the running workflow with this id. */
+function startOrJoin(
   client: Client,
   type: string,
-  options: JoinOptions,
+  options: RunOptions,
 ): Promise<WorkflowHandleWithStartDetails> {
-  return inTime(client, () =>
-    client.workflow.start(type, { ...ONE_RUN, ...options, workflowIdConflictPolicy: 'USE_EXISTING' }),
+  return withStartDeadline(client, () =>
+    client.workflow.start(type, { ...RUN_DEFAULTS, ...options, workflowIdConflictPolicy: 'USE_EXISTING' }),
   );
 }
 
-/** A stored settlement of a kind without its own workflow type. */
-export interface NamedSettlement {
+/** Identifies a stored settlement whose kind has no workflow type of its own. */
+export interface SettlementRef {
   readonly kind: string;
   readonly subjectId: string;
 }
 
-/** {@link startJoined} for a settlement. Kinds whose callers wait for `confirmed` use the quick workflow. */
+/**
+ * {@link startOrJoin} for a settlement. If its kind's callers wait only for `confirmed`, the quick workflow is used.
+ */
 export function startSettlement(
   client: Client,
-  named: NamedSettlement,
+  settlement: SettlementRef,
   answersAt: AwaitedCommitment = 'finalized',
 ): Promise<WorkflowHandleWithStartDetails> {
-  const { kind, subjectId } = named;
+  const { kind, subjectId } = settlement;
   const isQuick = answersAt === 'confirmed';
-  return startJoined(client, isQuick ? 'x402Settlement' : 'settlement', {
+  return startOrJoin(client, isQuick ? 'x402Settlement' : 'settlement', {
     ...(isQuick ? { taskQueue: QUICK_TASK_QUEUE } : {}),
-    workflowId: settlementWorkflowId(named),
+    workflowId: settlementWorkflowId(settlement),
     args: [{ id: settlementId(kind, subjectId) }],
     staticSummary: `${kind} ${subjectId}`,
   });
 }
 
-export async function runSettlement(client: Client, named: NamedSettlement): Promise<SettlementEnd> {
-  const handle = await startSettlement(client, named);
+export async function runSettlement(client: Client, settlement: SettlementRef): Promise<SettlementEnd> {
+  const handle = await startSettlement(client, settlement);
   return (await handle.result()) as SettlementEnd;
 }
 
-/** Starts a backfill, or joins a running one of the same order. */
+/** Starts a backfill, or joins the running one of the same command. */
 export async function startBackfill(client: Client, order: BackfillOrder): Promise<void> {
   const slots = `slots ${order.from} to ${order.to}`;
-  await startJoined(client, 'backfill', {
+  await startOrJoin(client, 'backfill', {
     workflowId: backfillWorkflowId(order),
     args: [order],
     staticSummary: 'address' in order ? `audit ${order.address} over ${slots}` : `read ${slots} again`,
-    staticDetails: isOfImport(order) ? 'imported with a past' : `by ${order.actor}: ${order.reason}`,
+    staticDetails: isOfImport(order) ? 'audit of an imported address' : `by ${order.actor}: ${order.reason}`,
   });
 }
 
 /**
- * Ensures that the withdrawal's workflow is running or has completed; repeated calls start only one. A failed or
- * terminated workflow is started again and continues from the attempts in PostgreSQL. `ALLOW_DUPLICATE` also
- * restarts a completed one, for callers that know that the withdrawal is unfinished in the database.
+ * Ensures that the withdrawal's workflow is running or has completed. A failed or terminated workflow is started again
+ * and continues from the attempts in PostgreSQL. `ALLOW_DUPLICATE` also restarts a completed workflow, for callers that
+ * know that the withdrawal is unfinished in the database.
  */
 export async function startWithdrawal(
   client: Client,
@@ -101,15 +103,15 @@ export async function startWithdrawal(
   reuse: 'ALLOW_DUPLICATE_FAILED_ONLY' | 'ALLOW_DUPLICATE' = 'ALLOW_DUPLICATE_FAILED_ONLY',
 ): Promise<void> {
   try {
-    await inTime(client, () =>
+    await withStartDeadline(client, () =>
       client.workflow.start('withdrawal', {
-        ...ONE_RUN,
+        ...RUN_DEFAULTS,
         workflowId: withdrawalWorkflowId(terms.id),
         args: [terms],
         workflowTaskTimeout: TIMEOUTS.workflowTaskMs,
         workflowIdReusePolicy: reuse,
         workflowIdConflictPolicy: 'USE_EXISTING',
-        // Tokens in base units: only the chain knows the decimals.
+        // Token amounts are shown in base units, because the decimals are only on chain.
         staticSummary: `withdraw ${describeAmount(terms, shorten(terms.asset))} to ${shorten(terms.destination)}`,
         typedSearchAttributes: [
           { key: SLUICE_STATUS, value: 'requested' },
@@ -128,8 +130,8 @@ function shorten(address: string): string {
 }
 
 /**
- * Wakes or starts the workflow of a line, so that it checks the line after this call. A workflow cannot miss the
- * signal by completing: Temporal rejects a completion with an unprocessed signal.
+ * Wakes or starts the workflow of a line, which then reads the line's pending events. The workflow cannot miss the
+ * signal by completing, because Temporal rejects a completion while a signal is unprocessed.
  */
 export async function startWebhookDelivery(
   client: Client,
@@ -137,9 +139,9 @@ export async function startWebhookDelivery(
   patience: Patience,
 ): Promise<void> {
   const line = { endpoint, entity };
-  await inTime(client, () =>
+  await withStartDeadline(client, () =>
     client.workflow.signalWithStart('webhookDelivery', {
-      ...ONE_RUN,
+      ...RUN_DEFAULTS,
       workflowId: webhookWorkflowId(line),
       args: [{ ...line, patience }],
       signal: wakeDelivery,

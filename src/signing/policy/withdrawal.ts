@@ -9,36 +9,36 @@ import {
   type Policy,
   readMessage,
   readTerms,
-  refused,
   type SigningBounds,
   type SigningRule,
+  signingRefused,
 } from '../checks.ts';
 
-/** The one transfer that may be signed. Amounts are decimal base units; `signer` pays the amount and the fee. */
+/** The only transfer that may be signed. Amounts are decimal base units. `signer` pays the amount and the fee. */
 export type SigningRequest = TransferTerms & { readonly signer: string };
 
-export type TransferTerms = Readonly<Omit<z.infer<typeof terms>, 'nonceAccount'>> & {
+export type TransferTerms = Readonly<Omit<z.infer<typeof termsSchema>, 'nonceAccount'>> & {
   readonly nonceAccount?: string;
 };
 
-const terms = z.object({
+const termsSchema = z.object({
   withdrawalId: z.string(),
   asset: z.string(),
   amount: z.string(),
   destination: z.string(),
   memo: z.string().nullable(),
-  /** Upper limit of the whole fee. The message sets the priority fee, the chain sets the rest. */
+  /** Maximum fee, in decimal lamports. The message sets the priority fee; the chain sets the base fee. */
   maxFeeLamports: z.string(),
-  /** Upper limit of the rent for a created token account. The chain sets the rent; it is not in the message. */
+  /** Maximum rent of a token account that the transfer creates, in decimal lamports. The chain sets the actual rent. */
   maxRentLamports: z.string(),
-  /** Whether the transfer creates the destination's token account, maybe without rent. */
+  /** Whether the transfer creates the destination's token account. The rent can be 0. */
   createsAccount: z.boolean(),
-  /** The wallet's own nonce account that gives the message its lifetime; if absent, the lifetime is a blockhash. */
+  /** The wallet's own nonce account, for a durable transaction. Absent: the transaction expires with its blockhash. */
   nonceAccount: z.string().optional(),
 });
 
-const withdrawalPolicy: Policy = (message, asked, signer, bounds) => {
-  const { nonceAccount, ...transfer } = readTerms(terms, asked);
+const withdrawalPolicy: Policy = (message, terms, signer, bounds) => {
+  const { nonceAccount, ...transfer } = readTerms(termsSchema, terms);
   const lifetime = nonceAccount === undefined ? {} : { nonceAccount };
   checkMessage(message, { ...transfer, ...lifetime, signer }, bounds);
 };
@@ -47,20 +47,22 @@ export const withdrawalRule: SigningRule = { roles: ['hot'], policy: withdrawalP
 
 /**
  * Throws DomainError SigningRefused unless the bytes are exactly the requested transfer, within `bounds`. The signer
- * composes the request again. Only blockhash, limits, hook accounts, and the token's program, decimals and transfer fee
- * come from the message: the chain refuses false decimals and fees. So any other instruction, account, signer or
- * lookup table is refused.
+ * composes the transfer again, so that any other instruction, account, signer or lookup table is refused. Only these
+ * values come from the message: the blockhash or nonce, the compute limits, hook accounts, and the token's program,
+ * decimals and transfer fee. The chain rejects wrong decimals and fees.
  */
-export function checkMessage(message: Uint8Array, asked: SigningRequest, bounds: SigningBounds): void {
+export function checkMessage(message: Uint8Array, request: SigningRequest, bounds: SigningBounds): void {
   const decoded = readMessage(message);
-  const limits = checkLimits(decoded, asked, bounds);
-  const { asset, destination, signer: source, nonceAccount } = asked;
-  const token = asset === 'SOL' ? null : tokenOf(decoded, asked);
+  const limits = checkLimits(decoded, request, bounds);
+  const { asset, destination, signer: source, nonceAccount } = request;
+  const token = asset === 'SOL' ? null : tokenOf(decoded, request);
   if (token !== null && token.hookAccounts.length > 0 && !bounds.allowHookAccounts)
-    throw refused('the transfer names extra accounts');
+    throw signingRefused(
+      'the transfer names extra accounts of a transfer hook, which the settings of the signer do not allow',
+    );
   const lifetime = nonceAccount === undefined ? {} : { nonceAccount };
-  const amount = BigInt(asked.amount);
-  const memo = asked.memo ?? requiredMemo(decoded, asked, token);
+  const amount = BigInt(request.amount);
+  const memo = request.memo ?? requiredMemo(decoded, request, token);
   const toVault = bounds.allowVaults ?? false;
   const spec = { asset, destination, source, amount, memo, token, ...limits, ...lifetime, toVault };
   checkComposed(message, () => composeTransfer(spec));
@@ -70,14 +72,14 @@ function tokenOf({ instructions }: DecodedMessage, { asset, createsAccount }: Si
   const transfer = instructions.at(-1);
   const data = transfer === undefined ? null : readTokenTransfer(transfer);
   if (transfer === undefined || data === null)
-    throw refused('its last instruction is not a checked token transfer');
+    throw signingRefused('its last instruction is not a checked token transfer');
   const { program, accounts } = transfer;
   const hookAccounts = accounts.slice(4).map(({ address, writable }) => ({ address, writable }));
   const { decimals, expectedFee } = data;
   return { mint: asset, program, decimals, createAta: createsAccount, expectedFee, hookAccounts };
 }
 
-/** A Token-2022 account that requires a memo gets the withdrawal id by default. */
+/** The withdrawal id, if the message has a memo that its terms do not: some Token-2022 accounts require a memo. */
 function requiredMemo(
   { instructions }: DecodedMessage,
   { withdrawalId }: SigningRequest,

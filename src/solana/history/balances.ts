@@ -1,7 +1,7 @@
 import { chunksOf } from '../../domain/chunks.ts';
 import type { Holding, TokenPlace } from '../../domain/reconciliation.ts';
 import { NodeFault } from '../rpc/errors.ts';
-import { ACCOUNTS_PER_CALL, getMultipleAccounts } from '../rpc/methods.ts';
+import { getMultipleAccounts, MAX_ACCOUNTS_PER_CALL } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { AccountInfo } from '../rpc/schemas.ts';
 import { readTokenAccount, type TokenAccountInfo } from '../tokens/token-account.ts';
@@ -9,45 +9,45 @@ import { isTokenProgram } from '../tx/programs.ts';
 
 export interface WalletAccounts {
   readonly wallet: string;
-  /** Token accounts. One that does not exist, or is not the wallet's, counts as zero. */
+  /** Token accounts. An account that does not exist, or has a different owner, counts as zero. */
   readonly tokenAccounts: readonly string[];
-  /** Token accounts that a token account of the wallet may own, each with that owner. */
+  /** Token accounts whose owner can be a token account of the wallet, each with that owner. */
   readonly nested?: ReadonlyMap<string, string>;
 }
 
-/** The balances of a wallet in all of these accounts at one finalized slot. */
+/** The balances of a wallet and its token accounts at one finalized slot. */
 export interface WalletHoldings {
   readonly wallet: string;
   readonly slot: bigint;
   readonly holdings: readonly Holding[];
-  /** Its token accounts with pending confidential transfers, which no balance includes. */
+  /** The wallet's token accounts with pending confidential transfers, which no balance includes. */
   readonly pending: readonly string[];
-  /** Its token accounts that the issuer has frozen, each with its mint. */
+  /** The wallet's token accounts that the issuer has frozen. */
   readonly frozen: readonly TokenPlace[];
-  /** Token accounts with tokens whose owner is a token account of the wallet; not part of `holdings`. */
+  /** Token accounts with a balance whose owner is a token account of the wallet. They are not part of `holdings`. */
   readonly nested: readonly TokenPlace[];
 }
 
-/** A node's finalized slot can advance between two calls, though rarely this often in a row. */
-const TRIES = 20;
+/** Tries to read all accounts at one slot. The node's finalized slot rarely advances between the calls of every try. */
+const MAX_TRIES = 20;
 
-/** Groups of wallets for one call each. A wallet with too many accounts for one call is a group by itself. */
+/** Groups of wallets whose accounts fit in one call. A wallet with more accounts than that is a group by itself. */
 export function groupsOf(wallets: readonly WalletAccounts[]): readonly (readonly WalletAccounts[])[] {
   const groups: WalletAccounts[][] = [];
-  let room = 0;
-  for (const one of wallets) {
-    const size = 1 + one.tokenAccounts.length + (one.nested?.size ?? 0);
-    if (size > room) {
+  let remainingPlaces = 0;
+  for (const walletAccounts of wallets) {
+    const size = 1 + walletAccounts.tokenAccounts.length + (walletAccounts.nested?.size ?? 0);
+    if (size > remainingPlaces) {
       groups.push([]);
-      room = ACCOUNTS_PER_CALL;
+      remainingPlaces = MAX_ACCOUNTS_PER_CALL;
     }
-    groups.at(-1)?.push(one);
-    room -= size;
+    groups.at(-1)?.push(walletAccounts);
+    remainingPlaces -= size;
   }
   return groups;
 }
 
-/** A node's balances of these wallets, all at one slot. Throws as `SolanaNode.call` does. */
+/** One node's balances of the wallets, all at one finalized slot. Throws as `SolanaNode.call` does. */
 export async function holdingsOf(
   node: SolanaNode,
   wallets: readonly WalletAccounts[],
@@ -57,14 +57,14 @@ export async function holdingsOf(
     ...tokenAccounts,
     ...(nested?.keys() ?? []),
   ]);
-  const { slot, accounts } = await accountsAtOnce(node, addresses);
-  const readIn = (owner: string, account: string) => {
+  const { slot, accounts } = await accountsAtOneSlot(node, addresses);
+  const tokensIn = (owner: string, account: string) => {
     const token = tokensOf(owner, account, accounts.get(account) ?? null);
     return token === null ? [] : [{ account, ...token }];
   };
   return wallets.map(({ wallet, tokenAccounts, nested = new Map<string, string>() }) => {
-    const read = tokenAccounts.flatMap((account) => readIn(wallet, account));
-    const inside = [...nested].flatMap(([account, owner]) => readIn(owner, account));
+    const read = tokenAccounts.flatMap((account) => tokensIn(wallet, account));
+    const inside = [...nested].flatMap(([account, owner]) => tokensIn(owner, account));
     const lamports = accounts.get(wallet)?.lamports ?? 0n;
     return {
       wallet,
@@ -84,23 +84,26 @@ function placeOf({ account, mint, amount }: TokenPlace): TokenPlace {
   return { account, mint, amount };
 }
 
-async function accountsAtOnce(
+async function accountsAtOneSlot(
   node: SolanaNode,
   addresses: readonly string[],
 ): Promise<{ slot: bigint; accounts: ReadonlyMap<string, AccountInfo | null> }> {
-  const parts = chunksOf(addresses, ACCOUNTS_PER_CALL);
-  for (let tries = 0; tries < TRIES; tries += 1) {
+  const parts = chunksOf(addresses, MAX_ACCOUNTS_PER_CALL);
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const answers = await Promise.all(parts.map((part) => getMultipleAccounts(node, part)));
     const values = answers.flatMap(({ value }) => value);
     const slots = new Set(answers.map(({ context }) => context.slot));
-    const [slot, another] = slots;
-    if (slot === undefined || another !== undefined) continue;
+    const [slot, otherSlot] = slots;
+    if (slot === undefined || otherSlot !== undefined) continue;
     return { slot, accounts: new Map(addresses.map((address, at) => [address, values[at] ?? null])) };
   }
-  throw new NodeFault(node.name, `does not return ${addresses.length} accounts at one slot`);
+  throw new NodeFault(
+    node.name,
+    `did not return ${addresses.length} accounts at one slot in ${MAX_TRIES} tries`,
+  );
 }
 
-/** Null if the account is not a token account of the wallet: a node may list any account as one. */
+/** The balance of a wallet's token account; null if the account is not one. A node can list any account as one. */
 function tokensOf(wallet: string, address: string, account: AccountInfo | null): TokenAccountInfo | null {
   if (account === null || !isTokenProgram(account.owner)) return null;
   try {

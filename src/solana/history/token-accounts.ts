@@ -16,91 +16,99 @@ import type { WalletListing, WalletLists } from './wallet-signatures.ts';
 export interface ListedNodes {
   readonly pool: NodePool;
   readonly lists: WalletLists;
-  readonly held: LedgerCompleteness;
+  readonly completeness: LedgerCompleteness;
 }
 
-/** A transaction in the list of an account, and the names of the nodes that list it in that slot. */
+/** A listed transaction of an account, with the names of the nodes that list it in that slot. */
 export interface ListedSignature extends WalletSignature {
   readonly listedBy: ReadonlySet<string>;
 }
 
-/** The union of lists. `completeNodes`: for each part of the slots, nodes with all blocks that list nothing else. */
+/**
+ * The union of nodes' lists. `completeNodes`: for each part of the slots, the nodes with all its blocks and a complete
+ * list.
+ */
 export interface AccountHistory {
   readonly entries: readonly ListedSignature[];
   readonly completeNodes: readonly (readonly string[])[];
 }
 
-/** One node's list. The node lists no transactions from before `historyFrom`. */
+/** One node's list, which is complete only from the slot `historyFrom` on. */
 interface NodeListing extends WalletListing {
   readonly historyFrom: bigint;
 }
 
 /**
- * Every finalized transaction that names `account` in these slots: the union over all nodes, once per listed slot.
- * Throws NoHealthyNode if too few nodes answer with a list; an empty list is an answer.
+ * The finalized transactions that name `account` in slots `from` to `to`: the union of all nodes' lists. Throws
+ * NoHealthyNode if no quorum of nodes returns a list, which can be empty.
  *
- * An empty or short list counts only if a quorum of nodes has every block of these slots, and still has them
- * afterwards (see {@link areWhole}). With too few such nodes, the result may be incomplete.
+ * The result is complete only if a quorum of nodes has every block of the slots, also after the lists were read: check
+ * it with {@link areComplete}.
  */
 export async function historyOf(
-  { pool, lists, held }: ListedNodes,
+  { pool, lists, completeness }: ListedNodes,
   account: string,
   from: bigint,
   to: bigint,
 ): Promise<AccountHistory> {
-  const { holding } = await held.holdersOf(pool, { from, to });
+  const { complete } = await completeness.completeNodes(pool, { from, to });
   const found = new Map<string, WalletSignature & { readonly listedBy: Set<string> }>();
   const completeNodes: string[][] = [];
   for (let above = from - 1n; above < to; ) {
     const listings = await listingsOfAll({ pool, lists }, account, above);
-    const whole = listings.filter(({ node, historyFrom }) => holding.has(node) && historyFrom <= above + 1n);
-    const listed = listedTo(pool, whole, above) ?? listedTo(pool, listings, above);
-    if (listed === null)
+    const completeListings = listings.filter(
+      ({ node, historyFrom }) => complete.has(node) && historyFrom <= above + 1n,
+    );
+    const coveredTo =
+      quorumCoveredTo(pool, completeListings, above) ?? quorumCoveredTo(pool, listings, above);
+    if (coveredTo === null)
       throw new DomainError(
         'NoHealthyNode',
-        `no quorum of nodes lists ${account} from slot ${above + 1n} on`,
+        `no quorum of RPC nodes lists the transactions of ${account} from slot ${above + 1n} on`,
       );
-    completeNodes.push(whole.flatMap(({ node, coveredTo }) => (coveredTo >= listed ? [node] : [])));
+    completeNodes.push(
+      completeListings.flatMap(({ node, coveredTo }) => (coveredTo >= coveredTo ? [node] : [])),
+    );
     for (const { node, entries } of listings)
       for (const entry of entries.filter(({ slot }) => slot <= to)) {
-        const place = `${entry.signature}/${entry.slot}`;
-        found.set(place, found.get(place) ?? { ...entry, listedBy: new Set() });
-        found.get(place)?.listedBy.add(node);
+        const key = `${entry.signature}/${entry.slot}`;
+        found.set(key, found.get(key) ?? { ...entry, listedBy: new Set() });
+        found.get(key)?.listedBy.add(node);
       }
-    above = listed;
+    above = coveredTo;
   }
   return { entries: [...found.values()], completeNodes };
 }
 
 /**
- * True if a quorum of the complete nodes has all the blocks now; a node may have lost them before it listed. Throws
- * NoHealthyNode if the decision depends on nodes that no longer answer.
+ * True if the histories are complete: a quorum of their complete nodes still has all blocks of the slots. A node may
+ * have lost blocks before it returned its list. Throws NoHealthyNode if the result depends on nodes that do not answer.
  */
-export async function areWhole(
-  { pool, held }: Omit<ListedNodes, 'lists'>,
+export async function areComplete(
+  { pool, completeness }: Omit<ListedNodes, 'lists'>,
   slots: Slots,
   histories: readonly AccountHistory[],
 ): Promise<boolean> {
   const { quorum } = pool;
   const parts = histories.flatMap(({ completeNodes }) => completeNodes);
-  const areEnough = (isMeant: (node: string) => boolean) =>
-    parts.every((nodes) => nodes.filter(isMeant).length >= quorum);
-  if (!areEnough(() => true)) return false;
-  const { holding, silent } = await held.holdersNow(pool, slots);
-  if (areEnough((node) => holding.has(node))) return true;
-  if (!areEnough((node) => holding.has(node) || silent.has(node))) return false;
-  const message = `${[...silent].join(', ')} returned the blocks of slots ${slots.from} to ${slots.to}, and does not answer now`;
+  const isQuorumPerPart = (isIncluded: (node: string) => boolean) =>
+    parts.every((nodes) => nodes.filter(isIncluded).length >= quorum);
+  if (!isQuorumPerPart(() => true)) return false;
+  const { complete, silent } = await completeness.completeNodesNow(pool, slots);
+  if (isQuorumPerPart((node) => complete.has(node))) return true;
+  if (!isQuorumPerPart((node) => complete.has(node) || silent.has(node))) return false;
+  const message = `RPC nodes ${[...silent].join(', ')} returned the blocks of slots ${slots.from} to ${slots.to} before, but do not answer now`;
   throw new DomainError('NoHealthyNode', message);
 }
 
-/** The slot above `above` up to which a quorum's lists are complete; null if too few are. */
-function listedTo(pool: NodePool, listings: readonly NodeListing[], above: bigint): bigint | null {
-  const covered = listings.map(({ coveredTo }) => coveredTo);
-  const common = reached(covered, pool.quorum);
+/** The slot up to which the lists of a quorum are complete; null if they are not complete beyond `above`. */
+function quorumCoveredTo(pool: NodePool, listings: readonly NodeListing[], above: bigint): bigint | null {
+  const coveredSlots = listings.map(({ coveredTo }) => coveredTo);
+  const common = reached(coveredSlots, pool.quorum);
   return common === null || common <= above ? null : common;
 }
 
-/** Waits for every node: the node with the longest history is often the slowest. */
+/** Waits for every node, because the node with the longest history is often the slowest. */
 async function listingsOfAll(
   { pool, lists }: Pick<ListedNodes, 'pool' | 'lists'>,
   account: string,
@@ -109,44 +117,47 @@ async function listingsOfAll(
   const answers = await pool.all(async (node) => {
     const listing = await lists.ofNode(node, account, above, () => false);
     if (!listing.entries.every(({ signature }) => isSignature(signature)))
-      throw new NodeFault(node.name, `getSignaturesForAddress: lists an invalid signature for ${account}`);
-    // Read last: entries that the node has purged by then may be missing in its list.
+      throw new NodeFault(
+        node.name,
+        `getSignaturesForAddress: the list for ${account} has an invalid signature`,
+      );
+    // Read after the list, so that `historyFrom` also excludes blocks that the node purged while it listed.
     return { ...listing, historyFrom: await getFirstAvailableBlock(node) };
   });
   return answersIn(answers).map(({ answer }) => answer);
 }
 
-/** True if a quorum returns that finalized slot without the transaction, or no block. A failed request denies nothing. */
-export async function isAbsent(pool: NodePool, said: WalletSignature): Promise<boolean> {
-  const denied = await pool.agreed(
-    (node) => transactionIn(node, said),
+/** True if a quorum of nodes proves that the transaction is not in its finalized slot; see {@link transactionIn}. */
+export async function isAbsent(pool: NodePool, listed: WalletSignature): Promise<boolean> {
+  const agreement = await pool.agreed(
+    (node) => transactionIn(node, listed),
     (one, other) => one === 'absent' && other === 'absent',
   );
-  return denied !== null;
+  return agreement !== null;
 }
 
 /**
- * A wallet's token accounts under both programs at a finalized slot not below `asOf`, by a quorum. An account that a
- * quorum denies is left out. Throws NoHealthyNode if too few nodes have reached that slot.
+ * The token accounts of a wallet under both token programs on which a quorum of nodes agrees, at finalized slots from
+ * `minSlot` on. Throws NoHealthyNode if too few nodes have reached `minSlot`, or if no quorum agrees on an account.
  */
 export async function tokenAccountsOf(
   pool: NodePool,
   wallet: string,
-  asOf: bigint,
+  minSlot: bigint,
 ): Promise<readonly string[]> {
   const answers = answersIn(await pool.all((node) => tokenAccountsAt(node, wallet)));
-  const listed = answers.flatMap(({ answer }) => (answer.slot >= asOf ? [new Set(answer.accounts)] : []));
+  const listed = answers.flatMap(({ answer }) => (answer.slot >= minSlot ? [new Set(answer.accounts)] : []));
   const noQuorum = () =>
-    new DomainError('NoHealthyNode', `no quorum of nodes returns the same token accounts of ${wallet}`);
+    new DomainError('NoHealthyNode', `no quorum of RPC nodes returns the same token accounts of ${wallet}`);
   if (listed.length < pool.quorum) throw noQuorum();
-  return [...new Set(listed.flatMap((named) => [...named]))].filter((account) => {
-    const naming = listed.filter((named) => named.has(account)).length;
-    if (naming < pool.quorum && listed.length - naming < pool.quorum) throw noQuorum();
-    return naming >= pool.quorum;
+  return [...new Set(listed.flatMap((accounts) => [...accounts]))].filter((account) => {
+    const listedCount = listed.filter((accounts) => accounts.has(account)).length;
+    if (listedCount < pool.quorum && listed.length - listedCount < pool.quorum) throw noQuorum();
+    return listedCount >= pool.quorum;
   });
 }
 
-/** A wallet's token accounts under both programs, and the lower of the two slots, by one node. */
+/** One node's token accounts of a wallet under both token programs, and the lower slot of the two answers. */
 export async function tokenAccountsAt(node: SolanaNode, wallet: string) {
   const [tokens, tokens2022] = await Promise.all([
     getTokenAccountsByOwner(node, wallet, TOKEN_PROGRAM),

@@ -9,48 +9,50 @@ import { isBlockMissing } from '../scan/header-quorum.ts';
 import { readTransaction } from '../scan/transaction.ts';
 import type { WalletSignature } from './pages.ts';
 
-/** A finalized transaction from one node, and the slot and time (Unix seconds) of its block. */
-interface ShownTransaction {
+/** A finalized transaction, with the slot and time (Unix seconds) of its block. */
+interface NodeTransaction {
   readonly slot: bigint;
   readonly time: bigint | null;
   readonly transaction: ScannedTransaction;
 }
 
 /**
- * A finalized transaction from a second node, checked by the same rules as a block; null if the node does not have
- * it. Throws as `SolanaNode.call` and {@link readTransaction} do, and NodeFault if the node returns another
- * transaction.
+ * One node's copy of a finalized transaction, checked by the same rules as a transaction in a block. Null if the node
+ * does not have the transaction. Throws as `SolanaNode.call` and {@link readTransaction} do, and NodeFault if the node
+ * returns a different transaction.
  */
-export async function fetchTransaction(
-  node: SolanaNode,
-  signature: string,
-): Promise<ShownTransaction | null> {
-  const shown = await getTransactionAccounts(node, signature);
-  if (shown === null) return null;
+export async function fetchTransaction(node: SolanaNode, signature: string): Promise<NodeTransaction | null> {
+  const answer = await getTransactionAccounts(node, signature);
+  if (answer === null) return null;
   const { name, maxTransactionVersion } = node;
-  const transaction = readTransaction(shown, { node: name, maxTransactionVersion });
+  const transaction = readTransaction(answer, { node: name, maxTransactionVersion });
   if (transaction.signature !== signature)
-    throw new NodeFault(name, `getTransaction: returns ${transaction.signature} for ${signature}`);
-  return { slot: shown.slot, time: shown.blockTime, transaction };
+    throw new NodeFault(
+      name,
+      `getTransaction: returned transaction ${transaction.signature} instead of ${signature}`,
+    );
+  return { slot: answer.slot, time: answer.blockTime, transaction };
 }
 
 /**
- * The nodes that deny a received amount now. Such a node returns the transaction in that finalized slot without a
- * gain of the account, or the slot without the transaction. A node that returns neither does not count.
+ * Names of the nodes that deny an incoming transfer. Such a node returns the transaction without an increase of the
+ * account's balance, or proves that the transaction is not in the slot. Other answers deny nothing.
  */
 export async function denyingNodes(
   pool: NodePool,
-  arrival: Movement & Pick<BlockHeader, 'slot'>,
+  transfer: Movement & Pick<BlockHeader, 'slot'>,
 ): Promise<readonly string[]> {
   const denials = await pool.all(async (node) => {
-    const shown = await transactionIn(node, arrival);
-    return shown === 'absent' || (shown !== 'unknown' && arrivedBy(shown, arrival) === 0n);
+    const transaction = await transactionIn(node, transfer);
+    return (
+      transaction === 'absent' || (transaction !== 'unknown' && receivedAmount(transaction, transfer) === 0n)
+    );
   });
   return answersIn(denials).flatMap(({ node, answer }) => (answer ? [node] : []));
 }
 
-/** Base units that arrived at the account. Ownership alone decides, so no asset rules are needed. */
-function arrivedBy(transaction: ScannedTransaction, { wallet, account, asset }: Movement): bigint {
+/** Base units that the account received. The rules for assets are not applied, so that any received amount counts. */
+function receivedAmount(transaction: ScannedTransaction, { wallet, account, asset }: Movement): bigint {
   const { inflows } = findingOfTransaction(transaction, {
     kindOf: (address) => (address === wallet ? 'deposit' : undefined),
     ataOf: () => '',
@@ -61,16 +63,16 @@ function arrivedBy(transaction: ScannedTransaction, { wallet, account, asset }: 
 }
 
 /**
- * A node's copy of a transaction in a finalized slot. `absent`: its chain has another block there, or none, or the
- * transaction in another slot. `unknown`: it returns neither the transaction nor the block in its place. Throws as
- * `SolanaNode.call` does.
+ * One node's copy of a transaction in a finalized slot. `absent`: the node's block in that slot does not contain the
+ * transaction, the slot was skipped, or the transaction is in another slot. `unknown`: the node's answers decide
+ * nothing. Throws as `SolanaNode.call` does.
  */
 export async function transactionIn(
   node: SolanaNode,
   { signature, slot }: WalletSignature,
 ): Promise<ScannedTransaction | 'absent' | 'unknown'> {
-  const shown = await fetchTransaction(node, signature);
-  if (shown !== null) return shown.slot === slot ? shown.transaction : 'absent';
+  const found = await fetchTransaction(node, signature);
+  if (found !== null) return found.slot === slot ? found.transaction : 'absent';
   const block = await blockAt(node, slot);
   if (block !== null) return block.signatures?.includes(signature) === false ? 'absent' : 'unknown';
   const [next] = await getBlocksWithLimit(node, slot, 1);
@@ -78,7 +80,7 @@ export async function transactionIn(
   return child !== null && child.parentSlot < slot ? 'absent' : 'unknown';
 }
 
-/** Null if the node answers that it has no block there. */
+/** Null if the node reports the block as missing. */
 async function blockAt(node: SolanaNode, slot: bigint) {
   try {
     return await getBlock(node, slot, { commitment: 'finalized', transactionDetails: 'signatures' });

@@ -14,60 +14,67 @@ export interface Progress {
   readonly height: bigint;
 }
 
-/** The signers of a transaction, and all its accounts with the owners of its token accounts. */
+/** The signers and accounts of a transaction. */
 export interface Parties {
   readonly signers: readonly string[];
   /** base58, in the order of `signers`; the first identifies the transaction. */
   readonly signatures: readonly string[];
+  /** All accounts of the transaction, and the owners of its token accounts as far as the node returns them. */
   readonly all: readonly string[];
-  /** Owners of token accounts. `none`: it moved no tokens. `complete`: the node returns all. `incomplete`: not all. */
+  /** Whether `all` contains the owners of all token accounts. `none`: the transaction moves no tokens. */
   readonly owners: 'none' | 'complete' | 'incomplete';
   /** Hex SHA-256 of the signed message. */
   readonly messageHash: string;
 }
 
-/** All addresses that may have received something in a transaction. */
+/** Addresses that may have received SOL or tokens in a transaction. */
 export interface Payees {
   readonly all: readonly string[];
-  /** True if an owner of a token account may be missing: any address may have received the tokens. */
+  /** True if `all` may lack an owner of a token account, so that any address may have received tokens. */
   readonly hidesOwners: boolean;
 }
 
-export type Verify = (address: string, message: Uint8Array, signature: Uint8Array) => boolean;
+export type VerifySignature = (address: string, message: Uint8Array, signature: Uint8Array) => boolean;
 
 export async function progressOf(pool: NodePool): Promise<readonly Progress[]> {
   return answersIn(await pool.most(finalizedProgress)).map(({ answer }) => answer);
 }
 
 /**
- * The parties of a finalized transaction, from any node whose bytes prove the signers. A node cannot forge these
- * bytes, or return those of another transaction. Null if no node returns such bytes now.
+ * The parties of a finalized transaction, from any one node: the signatures prove the signed bytes, so a node cannot
+ * forge them. Null if no node returns the transaction.
  */
-export async function partiesOf(pool: NodePool, signature: string, verify: Verify): Promise<Parties | null> {
-  const shown = await pool.second(
+export async function partiesOf(
+  pool: NodePool,
+  signature: string,
+  verify: VerifySignature,
+): Promise<Parties | null> {
+  const proved = await pool.second(
     '',
     (node) => readParties(node, signature, verify),
     (parties) => parties !== null,
   );
-  return shown?.answer ?? null;
+  return proved?.answer ?? null;
 }
 
 /**
- * The payees of a transaction by all nodes whose bytes are proved. The owner of a token account that is not an
- * associated one is only in the transaction's meta, so a quorum must return the owners.
+ * The payees of a finalized transaction: the union over all nodes that return its signed bytes. Only the transaction's
+ * meta names the owner of a token account that is not an associated one. The meta is not signed, so a quorum must
+ * return all owners.
  */
-export async function payeesOf(pool: NodePool, signature: string, verify: Verify): Promise<Payees> {
+export async function payeesOf(pool: NodePool, signature: string, verify: VerifySignature): Promise<Payees> {
   const answers = answersIn(await pool.most((node) => readParties(node, signature, verify)));
-  const shown = answers.flatMap(({ answer }) => answer ?? []);
-  const complete = shown.filter(({ owners }) => owners === 'complete').length;
+  const provedParties = answers.flatMap(({ answer }) => answer ?? []);
+  const completeCount = provedParties.filter(({ owners }) => owners === 'complete').length;
   const hidesOwners =
-    shown.length === 0 || (shown.some(({ owners }) => owners !== 'none') && complete < pool.quorum);
-  return { all: [...new Set(shown.flatMap(({ all }) => all))], hidesOwners };
+    provedParties.length === 0 ||
+    (provedParties.some(({ owners }) => owners !== 'none') && completeCount < pool.quorum);
+  return { all: [...new Set(provedParties.flatMap(({ all }) => all))], hidesOwners };
 }
 
 /**
- * True if this may be a payment of `asset` to `destination`: it names the wallet, or the wallet's associated token
- * account, or owners are missing. If the associated account existed before, it is the only trace in the signed bytes.
+ * True if the transaction may have paid `asset` to the wallet `destination`: it names the wallet or its associated
+ * token account, or owners are missing. A transfer to an existing associated token account does not name the wallet.
  */
 export function mayHavePaid(
   { all, hidesOwners }: Payees,
@@ -81,30 +88,34 @@ export function mayHavePaid(
   );
 }
 
-async function readParties(node: SolanaNode, signature: string, verify: Verify): Promise<Parties | null> {
-  const shown = await getSignedTransaction(node, signature);
-  const signed = shown === null ? null : readSigned(shown.transaction);
+async function readParties(
+  node: SolanaNode,
+  signature: string,
+  verify: VerifySignature,
+): Promise<Parties | null> {
+  const answer = await getSignedTransaction(node, signature);
+  const signed = answer === null ? null : readSigned(answer.transaction);
   const [first] = signed?.signatures ?? [];
-  if (shown === null || signed === null || first === undefined || base58.encode(first) !== signature)
+  if (answer === null || signed === null || first === undefined || base58.encode(first) !== signature)
     return null;
   const { signers, signatures, message, accounts } = signed;
-  const proven = signatures.every((one, index) => verify(signers[index] ?? '', message, one));
-  if (!proven) return null;
-  const { writable = [], readonly = [] } = shown.meta?.loadedAddresses ?? {};
-  const { preTokenBalances, postTokenBalances } = shown.meta ?? {};
+  const areProved = signatures.every((one, index) => verify(signers[index] ?? '', message, one));
+  if (!areProved) return null;
+  const { writable = [], readonly = [] } = answer.meta?.loadedAddresses ?? {};
+  const { preTokenBalances, postTokenBalances } = answer.meta ?? {};
   const holders = [...(preTokenBalances ?? []), ...(postTokenBalances ?? [])];
-  const known = holders.flatMap(({ owner }) => owner ?? []);
-  const named = [...accounts, ...writable, ...readonly];
-  // A program that moves tokens is among the accounts, however it is called. Accounts from lookup tables are only in
-  // the meta.
-  const movesTokens = shown.meta === null || named.some(isTokenProgram);
+  const knownOwners = holders.flatMap(({ owner }) => owner ?? []);
+  const namedAccounts = [...accounts, ...writable, ...readonly];
+  // A transaction that moves tokens has a token program among its accounts. Without the meta, accounts from lookup
+  // tables are unknown.
+  const movesTokens = answer.meta === null || namedAccounts.some(isTokenProgram);
   const isComplete =
-    preTokenBalances && postTokenBalances && holders.length > 0 && known.length === holders.length;
+    preTokenBalances && postTokenBalances && holders.length > 0 && knownOwners.length === holders.length;
   const owners = movesTokens ? (isComplete ? 'complete' : 'incomplete') : 'none';
   return {
     signers,
     signatures: signatures.map((one) => base58.encode(one)),
-    all: [...new Set([...named, ...known])],
+    all: [...new Set([...namedAccounts, ...knownOwners])],
     owners,
     messageHash: messageHashOf(message),
   };

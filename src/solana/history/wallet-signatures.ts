@@ -2,23 +2,29 @@ import { DomainError } from '../../domain/errors.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { answersIn } from '../rpc/quorum.ts';
-import { endless, HISTORY_BOUNDS, type HistoryBounds, historyPage, type WalletSignature } from './pages.ts';
+import {
+  endlessListError,
+  HISTORY_BOUNDS,
+  type HistoryBounds,
+  historyPage,
+  type WalletSignature,
+} from './pages.ts';
 import { finalizedProgress, type Progress } from './wallet-history.ts';
 
 export interface WalletListing {
   readonly node: string;
   readonly entries: readonly WalletSignature[];
-  /** Finalized progress before the list was read; null if the newest entries of a long list are left out. */
+  /** The node's finalized progress before the list was read; null if the newest entries of a long list are omitted. */
   readonly finalized: Progress | null;
   /** The list is complete up to this slot. */
   readonly coveredTo: bigint;
 }
 
-/** A list that is read from the newest entry down, not yet to its end. */
+/** A list that is being read from its newest entry to older ones. */
 interface ListReading {
   readonly above: bigint;
   readonly finalized: Progress;
-  found: WalletSignature[];
+  entries: WalletSignature[];
   last: WalletSignature | null;
   isTruncated: boolean;
   /** When the previous call ended, on the clock of `performance.now()`; null while a call runs. */
@@ -27,20 +33,20 @@ interface ListReading {
 
 type IsKnown = (signature: string) => boolean;
 
-/** Entries kept of a list, the oldest ones; newer ones are read after these are processed. */
-const KEPT = 50_000;
-const READINGS_KEPT = 32;
-/** An unfinished list that no call has continued for this long is dropped when another needs its place. */
-const ABANDONED_MS = 3_600_000;
+/** Only the oldest entries of a list are stored. Newer entries are read after these are processed. */
+const MAX_STORED_ENTRIES = 50_000;
+const MAX_STORED_READINGS = 32;
+/** An unfinished list that no call has continued for this long is dropped if another list needs its place. */
+const ABANDONED_AFTER_MS = 3_600_000;
 
 /**
- * Nodes' lists for wallets above a slot, of any length. One call reads some pages, and the next call of this process
- * continues there, so that an endless list blocks no caller. If more lists are being read than are kept, the earliest
- * are finished first.
+ * Reads nodes' lists for wallets above a slot. One call reads some pages, and the next call in this process continues
+ * there, so that a very long list blocks no caller. If more than {@link MAX_STORED_READINGS} lists are unfinished, the
+ * earliest lists are finished first.
  */
 export class WalletLists {
   readonly #bounds: HistoryBounds;
-  /** By node name, then by wallet; the list that has waited longest is first. */
+  /** Unfinished lists by node name, then by wallet. The list that has waited longest is first. */
   readonly #readings = new Map<string, Map<string, ListReading>>();
 
   constructor(bounds: HistoryBounds = HISTORY_BOUNDS) {
@@ -48,8 +54,8 @@ export class WalletLists {
   }
 
   /**
-   * The lists of nodes that answer about when a quorum does: transactions finalized above `slot`, without those that
-   * are `known`. Two calls per node if nothing is new. Throws Unavailable while the lists are not read to their ends,
+   * The transactions above `slot` that are not `known`, one list for each node that `NodePool.most` waits for. Makes
+   * two requests per node if there is no new transaction. Throws Unavailable while no list is read to its end, and
    * NoHealthyNode if no node answers.
    */
   async ofMost(
@@ -60,70 +66,71 @@ export class WalletLists {
   ): Promise<readonly WalletListing[]> {
     const answers = answersIn(await pool.most((node) => this.ofNode(node, wallet, slot, known)));
     if (answers.length > 0) return answers.map(({ answer }) => answer);
-    throw new DomainError('NoHealthyNode', `no node returns the history of ${wallet}`);
+    throw new DomainError('NoHealthyNode', `no RPC node returned the transaction history of ${wallet}`);
   }
 
   async ofNode(node: SolanaNode, wallet: string, slot: bigint, known: IsKnown): Promise<WalletListing> {
-    const reading = this.#resume(node, wallet, slot) ?? (await begin(node, slot));
-    let isKept = false;
+    const reading = this.#resume(node, wallet, slot) ?? (await startReading(node, slot));
+    let isUnfinished = false;
     try {
       for (let pages = 0; pages < this.#bounds.pagesPerCall; pages += 1)
         if (await this.#readPage(reading, node, wallet, known))
           return { node: node.name, ...listingOf(reading, slot, known) };
-      isKept = true;
+      isUnfinished = true;
     } finally {
-      this.#store(node, wallet, reading, isKept);
+      this.#store(node, wallet, reading, isUnfinished);
     }
-    throw unread(node, wallet, reading.last);
+    throw longHistoryError(node, wallet, reading.last);
   }
 
-  /** Reads the next page. Returns true if it is the last one. */
+  /** Reads the next page. Returns true if it is the last page. */
   async #readPage(reading: ListReading, node: SolanaNode, wallet: string, known: IsKnown): Promise<boolean> {
     const { pageSize } = this.#bounds;
     const page = await historyPage(node, wallet, reading.last, pageSize);
-    if (page === null) throw endless(node, wallet);
+    if (page === null) throw endlessListError(node, wallet);
     const found = page.entries.filter(({ slot, signature }) => slot > reading.above && !known(signature));
-    reading.found.push(...found);
-    reading.isTruncated ||= reading.found.length > KEPT;
-    reading.found.splice(0, reading.found.length - KEPT);
+    reading.entries.push(...found);
+    reading.isTruncated ||= reading.entries.length > MAX_STORED_ENTRIES;
+    reading.entries.splice(0, reading.entries.length - MAX_STORED_ENTRIES);
     reading.last = page.entries.at(-1) ?? reading.last;
     return reading.last === null || page.isEnd || reading.last.slot <= reading.above;
   }
 
-  /** The unfinished list of an earlier call. It keeps its place while this call runs. */
+  /** The unfinished list of an earlier call, which keeps its place in the order while this call runs. */
   #resume(node: SolanaNode, wallet: string, slot: bigint): ListReading | undefined {
-    const reading = this.#of(node).get(wallet);
+    const reading = this.#readingsOf(node).get(wallet);
     if (reading === undefined || reading.pausedAt === null || reading.above > slot) return undefined;
     reading.pausedAt = null;
     return reading;
   }
 
-  #store(node: SolanaNode, wallet: string, reading: ListReading, isKept: boolean): void {
-    const readings = this.#of(node);
+  #store(node: SolanaNode, wallet: string, reading: ListReading, isUnfinished: boolean): void {
+    const readings = this.#readingsOf(node);
     const other = readings.get(wallet);
-    // Another call began a list from the same slot or an earlier one meanwhile: that one is kept.
+    // Another call has stored a list from the same slot or an earlier slot: the stored list stays.
     if (other !== undefined && other !== reading && other.above <= reading.above) return;
     readings.delete(wallet);
-    if (!isKept || !this.#hasRoom(readings)) return;
+    if (!isUnfinished || !this.#hasRoom(readings)) return;
     reading.pausedAt = performance.now();
     readings.set(wallet, reading);
   }
 
   #hasRoom(readings: Map<string, ListReading>): boolean {
-    if (readings.size < READINGS_KEPT) return true;
+    if (readings.size < MAX_STORED_READINGS) return true;
     for (const [wallet, { pausedAt }] of readings)
-      if (pausedAt !== null && performance.now() - pausedAt > ABANDONED_MS) return readings.delete(wallet);
+      if (pausedAt !== null && performance.now() - pausedAt > ABANDONED_AFTER_MS)
+        return readings.delete(wallet);
     return false;
   }
 
-  #of({ name }: SolanaNode): Map<string, ListReading> {
-    const known = this.#readings.get(name) ?? new Map<string, ListReading>();
-    this.#readings.set(name, known);
-    return known;
+  #readingsOf({ name }: SolanaNode): Map<string, ListReading> {
+    const readings = this.#readings.get(name) ?? new Map<string, ListReading>();
+    this.#readings.set(name, readings);
+    return readings;
   }
 }
 
-/** All listed entries, oldest first: a node that lags or has lost some hides nothing that another node has. */
+/** The union of the lists, oldest entry first. An entry that one node lacks is included if another node lists it. */
 export function unionOf(listings: readonly Pick<WalletListing, 'entries'>[]): readonly WalletSignature[] {
   const bySignature = new Map(
     listings.flatMap(({ entries }) => entries).map((entry) => [entry.signature, entry]),
@@ -131,32 +138,34 @@ export function unionOf(listings: readonly Pick<WalletListing, 'entries'>[]): re
   return [...bySignature.values()].toSorted((a, b) => (a.slot < b.slot ? -1 : a.slot > b.slot ? 1 : 0));
 }
 
-/** The progress comes first: everything final by then must be in the list. */
-async function begin(node: SolanaNode, above: bigint): Promise<ListReading> {
+/** Requests the progress before the list, so that the list contains everything that was finalized by then. */
+async function startReading(node: SolanaNode, above: bigint): Promise<ListReading> {
   return {
     above,
     finalized: await finalizedProgress(node),
-    found: [],
+    entries: [],
     last: null,
     isTruncated: false,
     pausedAt: null,
   };
 }
 
-/** The entries above `slot` of a list that may have begun before some of them were known. */
+/**
+ * Filters again: the list may have been started for a lower slot, and entries may have become known since its start.
+ */
 function listingOf(
-  { found, finalized, isTruncated }: ListReading,
+  { entries: read, finalized, isTruncated }: ListReading,
   slot: bigint,
   known: IsKnown,
 ): Omit<WalletListing, 'node'> {
-  const entries = found.filter((entry) => entry.slot > slot && !known(entry.signature));
-  const [newest] = found;
+  const entries = read.filter((entry) => entry.slot > slot && !known(entry.signature));
+  const [newest] = read;
   if (isTruncated && newest !== undefined) return { entries, finalized: null, coveredTo: newest.slot - 1n };
   return { entries, finalized, coveredTo: finalized.slot };
 }
 
-/** `Unavailable` instead of `NodeFault`, because a long list is not the node's fault. */
-function unread({ name }: SolanaNode, wallet: string, last: WalletSignature | null): DomainError {
-  const message = `the history of ${wallet} is long: ${name} has returned it down to slot ${last?.slot ?? '?'}, and the next attempt continues there`;
+/** Unavailable instead of NodeFault, because a long list is not the node's fault. */
+function longHistoryError({ name }: SolanaNode, wallet: string, last: WalletSignature | null): DomainError {
+  const message = `the transaction history of ${wallet} is long: ${name} has returned it down to slot ${last?.slot ?? 'none'}, and the next call continues there`;
   return new DomainError('Unavailable', message, { node: name });
 }

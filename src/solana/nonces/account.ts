@@ -6,32 +6,32 @@ import { SYSTEM_PROGRAM } from '../tx/programs.ts';
 
 export const NONCE_ACCOUNT_SIZE = 80;
 
-/** The authority of a nonce account, and the value that a transaction has in place of a blockhash. */
+/** `nonce`: the value that a transaction has in place of a recent blockhash. */
 export interface NonceState {
   readonly authority: string;
   readonly nonce: string;
 }
 
-const SEED = /^sluice-nonce-[1-9][0-9]{0,8}$/;
+const SEED_PATTERN = /^sluice-nonce-[1-9][0-9]{0,8}$/;
 const AUTHORITY_OFFSET = 8;
 const NONCE_OFFSET = 40;
 
-/** The seed of a wallet's `index`-th nonce account (1 = first). */
+/** The seed of a wallet's nonce account; `index` starts at 1. */
 export function nonceSeed(index: number): string {
   return `sluice-nonce-${index}`;
 }
 
 export function isNonceSeed(seed: string): boolean {
-  return SEED.test(seed);
+  return SEED_PATTERN.test(seed);
 }
 
-/** The address that the system program derives from this wallet and seed; the account needs no key of its own. */
+/** The address that the system program derives from the wallet and the seed, so that the account has no private key. */
 export function nonceAddress(wallet: string, seed: string): string {
   const parts = [base58.decode(wallet), Buffer.from(seed, 'utf8'), base58.decode(SYSTEM_PROGRAM)];
   return base58.encode(sha256(Buffer.concat(parts)));
 }
 
-/** Null unless the account is an initialized nonce account of the current version. */
+/** The state of a nonce account; null if the account is not an initialized nonce account of the current version. */
 export function readNonceAccount(account: AccountInfo | null): NonceState | null {
   if (account?.owner !== SYSTEM_PROGRAM || account.data.length !== NONCE_ACCOUNT_SIZE) return null;
   const { data } = account;
@@ -44,9 +44,9 @@ export function readNonceAccount(account: AccountInfo | null): NonceState | null
 }
 
 /**
- * Uses up the nonce. As the first instruction, before those of the compute budget, it makes the nonce the
- * transaction's lifetime.
- * Source: docs/interface.md, Prioritization fee rules 4.
+ * An AdvanceNonceAccount instruction. It must be the first instruction, also before those of the compute budget, so
+ * that the runtime accepts the nonce in place of a recent blockhash. Source: docs/interface.md, Prioritization fee
+ * rules 4.
  */
 export function advanceNonce(nonceAccount: string, authority: string): TransactionInstruction {
   return SystemProgram.nonceAdvance({
@@ -56,20 +56,23 @@ export function advanceNonce(nonceAccount: string, authority: string): Transacti
 }
 
 /**
- * True if the runtime reads the instruction as an advance: a u32 of 4, whatever bytes follow. As the first instruction
- * it makes a nonce the lifetime of its transaction, which then never expires.
+ * True if the runtime executes the instruction as AdvanceNonceAccount: its data starts with the u32 4. A transaction
+ * whose first instruction this is does not expire with a blockhash.
  */
 export function isNonceAdvance(program: string, data: Uint8Array): boolean {
   if (program !== SYSTEM_PROGRAM || data.length < 4) return false;
-  return new DataView(data.buffer, data.byteOffset, data.byteLength).getUint32(0, true) === ADVANCE_NONCE;
+  return (
+    new DataView(data.buffer, data.byteOffset, data.byteLength).getUint32(0, true) ===
+    ADVANCE_NONCE_INSTRUCTION
+  );
 }
 
-/** {@link isNonceAdvance} for base58 data from a node; text that no transaction can contain is not decoded. */
-export function isWrittenNonceAdvance(program: string, data: string): boolean {
-  if (program !== SYSTEM_PROGRAM || !WRITTEN_DATA.test(data)) return false;
+/** Like {@link isNonceAdvance}, for base58 data from a node. Text longer than a transaction is not decoded. */
+export function isNonceAdvanceText(program: string, data: string): boolean {
+  if (program !== SYSTEM_PROGRAM || !INSTRUCTION_DATA_TEXT.test(data)) return false;
   return isNonceAdvance(program, base58.decode(data));
 }
 
-const ADVANCE_NONCE = 4;
-/** Base58 text no longer than the data of an instruction that fills a packet. */
-const WRITTEN_DATA = /^[1-9A-HJ-NP-Za-km-z]{4,1700}$/;
+const ADVANCE_NONCE_INSTRUCTION = 4;
+/** Base58 text no longer than instruction data that fills a packet. */
+const INSTRUCTION_DATA_TEXT = /^[1-9A-HJ-NP-Za-km-z]{4,1700}$/;

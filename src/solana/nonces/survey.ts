@@ -1,74 +1,79 @@
 import { chunksOf } from '../../domain/chunks.ts';
 import { finalizedProgress } from '../history/wallet-history.ts';
 import { NodeFault } from '../rpc/errors.ts';
-import { ACCOUNTS_PER_CALL, getMultipleAccounts } from '../rpc/methods.ts';
+import { getMultipleAccounts, MAX_ACCOUNTS_PER_CALL } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { answersIn } from '../rpc/quorum.ts';
 import { readNonceAccount } from './account.ts';
 
-/** The database has no gap: a bank of any height counts. */
+/** Without a gap in the database, a bank of any height counts. */
 const NO_GAP = -1n;
 
+/** Each account's value on every node that answers, in the order of `addresses`. */
 export async function surveyNonces(
   pool: NodePool,
   addresses: readonly string[],
-): Promise<readonly (readonly ShownNonce[])[]> {
+): Promise<readonly (readonly ReportedNonce[])[]> {
   if (addresses.length === 0) return [];
-  const answers = answersIn(await pool.all((node) => surveyOn(node, addresses)));
+  const answers = answersIn(await pool.all((node) => surveyNode(node, addresses)));
   return addresses.map((_address, index) => answers.flatMap(({ answer }) => answer[index] ?? []));
 }
 
 /**
- * Each account's value by a quorum of finalized banks above the height `end`, in the order of `addresses`; null if too
- * few agree.
+ * Each account's value on which a quorum agrees, in the order of `addresses`; null if there is none. Only nodes whose
+ * finalized height is above `gapEnd` count.
  */
 export async function agreedNonces(
   pool: NodePool,
   addresses: readonly string[],
-  end = NO_GAP,
+  gapEnd = NO_GAP,
 ): Promise<readonly (AgreedNonce | null)[]> {
   const survey = await surveyNonces(pool, addresses);
-  return survey.map((shown) => agreedNonce(end, shown, pool.quorum));
+  return survey.map((shown) => agreedNonce(gapEnd, shown, pool.quorum));
 }
 
-async function surveyOn(node: SolanaNode, addresses: readonly string[]): Promise<readonly ShownNonce[]> {
-  // The progress comes first: every bank read after it is at least as far.
-  const { slot: reached, height } = await finalizedProgress(node);
-  const shown: ShownNonce[] = [];
-  for (const keys of chunksOf(addresses, ACCOUNTS_PER_CALL)) {
+async function surveyNode(node: SolanaNode, addresses: readonly string[]): Promise<readonly ReportedNonce[]> {
+  // The progress is requested first, so that every account is read from a bank of at least that height.
+  const { slot: finalizedSlot, height } = await finalizedProgress(node);
+  const reported: ReportedNonce[] = [];
+  for (const keys of chunksOf(addresses, MAX_ACCOUNTS_PER_CALL)) {
     const { context, value } = await getMultipleAccounts(node, keys);
-    if (context.slot < reached)
+    if (context.slot < finalizedSlot)
       throw new NodeFault(
         node.name,
-        "getMultipleAccounts: the answer is older than the node's finalized slot",
+        "getMultipleAccounts: the answer is from a slot before the node's finalized slot",
       );
     for (const account of value)
-      shown.push({ nonce: readNonceAccount(account)?.nonce ?? null, slot: context.slot, height });
+      reported.push({ nonce: readNonceAccount(account)?.nonce ?? null, slot: context.slot, height });
   }
-  return shown;
+  return reported;
 }
 
-/** One node's finalized value of a nonce account, and how far the node had finalized before that request. */
-export interface ShownNonce {
+/** One node's finalized value of a nonce account. `height`: the node's finalized height before that request. */
+export interface ReportedNonce {
   /** Null if there is no nonce account. */
   readonly nonce: string | null;
   readonly slot: bigint;
   readonly height: bigint;
 }
 
-/** The value that a quorum agrees on; `slot` is the lowest slot among its answers. */
+/** The value on which a quorum agrees. `slot`: the lowest slot among the quorum's answers. */
 export interface AgreedNonce {
   readonly nonce: string | null;
   readonly slot: bigint;
 }
 
 /**
- * The account's value that a quorum agrees on, among nodes that have finalized more than `end`; null if there is
- * none. A bank from before the end of the database gap may have an older value than a lost attempt uses.
+ * The account's value on which a quorum agrees; null if there is none. Only nodes whose finalized height is above
+ * `gapEnd` count, because an older bank may have a value from before a lost attempt.
  */
-export function agreedNonce(end: bigint, shown: readonly ShownNonce[], quorum: number): AgreedNonce | null {
-  const fresh = shown.filter(({ height }) => height > end);
+export function agreedNonce(
+  gapEnd: bigint,
+  reported: readonly ReportedNonce[],
+  quorum: number,
+): AgreedNonce | null {
+  const fresh = reported.filter(({ height }) => height > gapEnd);
   for (const { nonce } of fresh) {
     const slots = fresh.filter((other) => other.nonce === nonce).map(({ slot }) => slot);
     if (slots.length >= quorum)
@@ -78,17 +83,22 @@ export function agreedNonce(end: bigint, shown: readonly ShownNonce[], quorum: n
 }
 
 /**
- * True if an attempt that was lost in a database restore may use this value. False if there is no account, or a live
- * attempt in the database uses the value: two attempts never share a nonce value.
+ * True if an attempt whose row a database restore has lost may use the value. False if there is no nonce account, or if
+ * `liveNonce`, the nonce of a live attempt in the database, is the same: two attempts never use the same nonce.
  */
-export function mayBeLost({ nonce }: AgreedNonce, liveNonce: string | null): boolean {
+export function mayBeUsedByLostAttempt({ nonce }: AgreedNonce, liveNonce: string | null): boolean {
   return nonce !== null && nonce !== liveNonce;
 }
 
 /**
- * True if no transaction with `nonce` can run any more: a quorum of nodes past `end` has another value, or no
- * account. Their banks are later than any use of the nonce in the gap.
+ * True if no transaction with `nonce` can land any longer: a quorum of nodes with a finalized height above `gapEnd` has
+ * a different value or no account. Their banks include every use of the nonce in the gap of the database.
  */
-export function isGone(nonce: string, end: bigint, shown: readonly ShownNonce[], quorum: number): boolean {
-  return shown.filter((one) => one.height > end && one.nonce !== nonce).length >= quorum;
+export function isNonceUsedUp(
+  nonce: string,
+  gapEnd: bigint,
+  reported: readonly ReportedNonce[],
+  quorum: number,
+): boolean {
+  return reported.filter((one) => one.height > gapEnd && one.nonce !== nonce).length >= quorum;
 }

@@ -1,7 +1,10 @@
 import { ComputeBudgetProgram, MessageV0, PublicKey, SystemProgram } from '@solana/web3.js';
 import { advanceNonce, NONCE_ACCOUNT_SIZE, nonceAddress } from './account.ts';
 
-/** Creates or advances a wallet's nonce account. `blockhash`: a recent one for `create`, the nonce for `advance`. */
+/**
+ * A transaction that creates or advances a nonce account. `blockhash`: a recent blockhash to create, the nonce to
+ * advance.
+ */
 export interface NonceUpkeep {
   readonly kind: 'create' | 'advance';
   readonly wallet: string;
@@ -16,8 +19,8 @@ export interface NonceUpkeep {
 export type NonceUpkeepDraft = Omit<NonceUpkeep, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'>;
 
 /**
- * Composes the version-0 message. A bare advance uses up its nonce value. So of it and a payment with the same value
- * only one can ever run, and the one that ran proves the other dead.
+ * Composes the version-0 message. An advance and a payment with the same nonce exclude each other: only one of them can
+ * land, which proves that the other can no longer land.
  */
 export function composeUpkeep(upkeep: NonceUpkeep): Uint8Array {
   const { kind, wallet, blockhash } = upkeep;

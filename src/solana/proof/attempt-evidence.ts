@@ -9,9 +9,9 @@ import type {
   StatusObservation,
 } from '../../domain/attempt.ts';
 import type { AnyAttempt } from './examine.ts';
-import { claimedHeight, deathHeight } from './judge.ts';
+import { agreedLastHeight, claimedLastHeight } from './judge.ts';
 
-/** The evidence of a verdict as it is stored (as JSON) and shown. `AttemptEvidence` in the API describes its fields. */
+/** Evidence of a verdict, in the JSON shape that is stored and returned by the API as `AttemptEvidence`. */
 export function attemptEvidence(
   attempt: AnyAttempt,
   evidence: Evidence | NonceEvidence,
@@ -30,9 +30,9 @@ export function attemptEvidence(
   };
 }
 
-/** Last height at which the attempt can land: from its agreed blockhash block, otherwise from its stored values. */
+/** Last height at which the attempt can land: from the first block that nodes agree on, else from stored values. */
 export function lastHeight(attempt: AttemptFacts, { origin }: Pick<Evidence, 'origin'>): bigint {
-  return origin === null ? claimedHeight(attempt) : deathHeight(attempt, origin.height);
+  return origin === null ? claimedLastHeight(attempt) : agreedLastHeight(attempt, origin.height);
 }
 
 function blockFacts(attempt: AnyAttempt, evidence: Evidence) {

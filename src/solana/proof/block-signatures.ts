@@ -1,14 +1,15 @@
 import { BASE58_DIGITS } from '../../domain/address.ts';
 
-const VALUES = new Uint8Array(128);
-for (let value = 0; value < BASE58_DIGITS.length; value += 1) VALUES[BASE58_DIGITS.charCodeAt(value)] = value;
-/** The most base58 digits that a JavaScript number represents exactly. */
-const DIGITS = 9;
+const DIGIT_VALUES = new Uint8Array(128);
+for (let value = 0; value < BASE58_DIGITS.length; value += 1)
+  DIGIT_VALUES[BASE58_DIGITS.charCodeAt(value)] = value;
+/** Most base58 digits that a JavaScript number represents exactly. */
+const MAX_MARK_DIGITS = 9;
 
 /**
- * The signatures of a block's transactions, or their signers' addresses, as eight bytes each: an hour of full text
- * would need hundreds of megabytes. An absent entry matches a given entry with a probability of 1 to 10^15, or if an
- * address was made to match. A false match can delay a proof of absence, never produce one.
+ * Set of a block's signatures, or of its signers' addresses, at eight bytes each: an hour of blocks as full text would
+ * need hundreds of megabytes. An absent signature matches an entry with a probability of 1 in 10^15; an attacker can
+ * grind a matching address. A false match can delay a proof of absence, never produce one.
  */
 export class BlockSignatures {
   readonly #marks: Float64Array;
@@ -37,10 +38,10 @@ export class BlockSignatures {
   }
 }
 
-/** Uses the last digits of a signature, which no signer can choose, or of an address. */
+/** Uses the last digits, because a signer cannot choose those of a signature. */
 function markOf(signature: string): number {
   let mark = 0;
-  for (let at = Math.max(0, signature.length - DIGITS); at < signature.length; at += 1)
-    mark = mark * BASE58_DIGITS.length + (VALUES[signature.charCodeAt(at)] ?? 0);
+  for (let at = Math.max(0, signature.length - MAX_MARK_DIGITS); at < signature.length; at += 1)
+    mark = mark * BASE58_DIGITS.length + (DIGIT_VALUES[signature.charCodeAt(at)] ?? 0);
   return mark;
 }

@@ -8,19 +8,19 @@ import type { NodePool } from '../rpc/pool.ts';
 import { type Agreement, answersIn, versionsOf } from '../rpc/quorum.ts';
 import { confirmedBlock } from './linked-blocks.ts';
 import { type AskOutcome, askOutcome, type TransactionOutcome } from './outcomes.ts';
-import { NOT_SHOWN, type Spending } from './spending.ts';
-import { seenBy } from './status-observations.ts';
+import { type Spending, UNKNOWN_SPENDING } from './spending.ts';
+import { seenStatuses } from './status-observations.ts';
 import { STATUSES_PER_CALL } from './statuses.ts';
 
-// Rule of this file: a verdict that ends a settlement, holds it for good or pauses payments needs two nodes that
-// agree. One node alone can only delay it. Source: docs/decisions/0012-quorum.md.
+// Rule of this file: two nodes must agree before a settlement ends, is held permanently, or pauses payments. One node
+// alone can only cause a delay. Source: docs/decisions/0012-quorum.md.
 
-export const ATTEMPTS_AT_ONCE = 16;
+export const MAX_CONCURRENT_ATTEMPTS = 16;
 
 /**
- * The finalized outcome of a signature from a node other than that of `report`. An outcome equal to the report is
- * preferred; a different one is returned only if no node returns an equal one. Null if no node returns any: nodes
- * that lag, lost history or failed prove nothing, and the caller asks again.
+ * Finalized outcome of a signature, from a node other than that of `report`. A different outcome is returned only if no
+ * node returns the outcome that is reported. Null if no node returns any outcome, which proves nothing: nodes can lag,
+ * fail, or lack history.
  */
 export async function secondOutcome(
   chain: Chain,
@@ -44,36 +44,41 @@ function isSame(observation: StatusObservation, outcome: TransactionOutcome | nu
   );
 }
 
-/** Why a finalized status is not confirmed by a second node yet, with node names. */
+/** Sentence that states why no second node confirms a finalized status yet, with node names. */
 export function unconfirmedReason(
   chain: Chain,
   { node, answer }: NodeAnswer<StatusObservation>,
   outcome: TransactionOutcome | null,
 ): string {
   const describe = (slot: bigint, error: string | null) => `in slot ${slot} ${error ?? 'without error'}`;
-  const seen = answer.kind === 'seen' ? describe(answer.slot, answer.error) : answer.kind;
+  const reportedOutcome = answer.kind === 'seen' ? describe(answer.slot, answer.error) : answer.kind;
   if (outcome !== null)
-    return `${node} reports it finalized ${seen}, but ${outcome.node} ${describe(outcome.slot, outcome.error)}`;
+    return `${node} reports the transaction as finalized ${reportedOutcome}, but ${outcome.node} ${describe(outcome.slot, outcome.error)}`;
   const others = chain.pool.nodes.map(({ name }) => name).filter((name) => name !== node);
-  return `${node} reports it finalized ${seen}, and no second node returns the same: ${others.join(', ') || node}`;
+  return `${node} reports the transaction as finalized ${reportedOutcome}, but no other node returns the same: ${others.join(', ') || node}`;
 }
 
-/** Evidence for an outcome with either lifetime: one node's finalized status, and the nodes that agree. */
+/** Evidence from one node's finalized status, and from a second node's outcome if both agree. */
 export function outcomeEvidence(
   quorum: number,
   report: NodeAnswer<StatusObservation>,
   outcome: TransactionOutcome | null,
 ): OutcomeEvidence {
-  const agreeing = outcome !== null && isSame(report.answer, outcome) ? [outcome] : [];
-  const charging = agreeing.filter(({ spending }) => (spending.feeLamports ?? 0n) > 0n);
-  const outcomeConfirmedBy = agreeing.map(({ node }) => node);
-  return { quorum, statuses: [report], outcomeConfirmedBy, chargedBy: charging.map(({ node }) => node) };
+  const agreeingOutcomes = outcome !== null && isSame(report.answer, outcome) ? [outcome] : [];
+  const chargingOutcomes = agreeingOutcomes.filter(({ spending }) => (spending.feeLamports ?? 0n) > 0n);
+  const outcomeConfirmedBy = agreeingOutcomes.map(({ node }) => node);
+  return {
+    quorum,
+    statuses: [report],
+    outcomeConfirmedBy,
+    chargedBy: chargingOutcomes.map(({ node }) => node),
+  };
 }
 
 /**
- * Asks a second node to confirm a finalized status. A load balancer may return an old status for good. So if the
- * transaction is known to be in a block but has no finalized status, two nodes that return the same outcome replace
- * it.
+ * Asks a second node to confirm a finalized status. A load balancer can return an outdated status indefinitely. So if
+ * the transaction is known to be in a block (`isIncluded`) but no node reports it as finalized, two nodes that return
+ * the same outcome take the place of that status.
  */
 export async function confirmOutcome(
   chain: Chain,
@@ -82,32 +87,34 @@ export async function confirmOutcome(
   isIncluded: boolean,
 ): Promise<OutcomeEvidence & { readonly spending: Spending }> {
   const { quorum } = chain.pool;
-  const reported = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');
+  const finalizedStatus = statuses.find(
+    ({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized',
+  );
   const sequence = 1 + Math.max(0, ...statuses.map((status) => status.sequence));
-  const report = reported ?? (isIncluded ? await reportOfOutcomes(chain, signature, sequence) : null);
+  const report = finalizedStatus ?? (isIncluded ? await reportOfOutcomes(chain, signature, sequence) : null);
   if (report === null)
-    return { quorum, statuses, outcomeConfirmedBy: [], chargedBy: [], spending: NOT_SHOWN };
+    return { quorum, statuses, outcomeConfirmedBy: [], chargedBy: [], spending: UNKNOWN_SPENDING };
   const outcome = await secondOutcome(chain, report, signature);
   const evidence = outcomeEvidence(quorum, report, outcome);
-  const spending = outcome?.spending ?? NOT_SHOWN;
-  // An outcome from one node that contradicts its own status proves nothing.
-  const isConfirmed = report !== reported && evidence.outcomeConfirmedBy.length > 0;
+  const spending = outcome?.spending ?? UNKNOWN_SPENDING;
+  // Without a second node, an outcome that contradicts the same node's status proves nothing.
+  const isConfirmed = report !== finalizedStatus && evidence.outcomeConfirmedBy.length > 0;
   return { ...evidence, statuses: isConfirmed ? [...statuses, report] : statuses, spending };
 }
 
-/** The finalized outcome that two nodes return alike, or else one node's, as a status of the first of these nodes. */
+/** The finalized outcome that most nodes return, as a status reported by the first of them. Null if there is none. */
 async function reportOfOutcomes(
   { pool }: Chain,
   signature: string,
   sequence: number,
 ): Promise<NodeAnswer<StatusObservation> | null> {
-  const [most] = await outcomesOf(pool, signature);
-  if (most === undefined) return null;
-  const { node, slot, error } = most.answer;
+  const [mostReturned] = await outcomesOf(pool, signature);
+  if (mostReturned === undefined) return null;
+  const { node, slot, error } = mostReturned.answer;
   return { node, sequence, answer: { kind: 'seen', commitment: 'finalized', slot, error, atSlot: null } };
 }
 
-/** The different finalized outcomes with the nodes that return each; most nodes first. */
+/** Each distinct finalized outcome with the nodes that return it; the outcome of most nodes first. */
 async function outcomesOf(
   pool: NodePool,
   signature: string,
@@ -117,14 +124,14 @@ async function outcomesOf(
   return versionsOf(outcomes, (one, other) => one.slot === other.slot && one.error === other.error);
 }
 
-/** The nodes that return a transaction as landed although its attempt is dead or failed in the database. */
+/** Sources that prove that a transaction landed although its attempt is `dead` or `failed` in the database. */
 export interface LandingProof {
   readonly shownBy: readonly string[];
 }
 
 /**
- * Proves that a dead attempt of the database has landed: two nodes return one outcome, or a quorum its block of
- * `slot`. Null while neither holds: one node alone proves nothing.
+ * Proof that an attempt which is `dead` in the database has landed: two nodes return the same outcome, or a quorum's
+ * block of `slot` contains the signature. Null if neither is the case: one node alone proves nothing.
  */
 export async function proveLanded(
   pool: NodePool,
@@ -137,7 +144,7 @@ export async function proveLanded(
   return block?.signatures.has(signature) === true ? { shownBy: [`the block of slot ${slot}`] } : null;
 }
 
-/** A failed attempt from the database, with the finalized failure that two nodes proved then. */
+/** A failed attempt from the database, with the finalized failure that two nodes confirmed when it was recorded. */
 export interface RecordedFailure {
   readonly signature: string;
   readonly slot: bigint | null;
@@ -145,61 +152,65 @@ export interface RecordedFailure {
 }
 
 /**
- * What nodes return now about a recorded failure: proof that the transaction succeeded, or `failed` if the failure is
- * proved. `unclaimed`: no node reports a success, and too few nodes return the failure. Null: a node reports a
- * success, and neither is proved.
+ * Result of checking a recorded failure: proof that the transaction succeeded, or `failed` if the failure is confirmed.
+ * `unclaimed`: no node reports a success, and too few nodes report the failure. Null: a node reports a success, but
+ * neither outcome is proved.
  */
 export type FailureCheck = LandingProof | 'failed' | 'unclaimed' | null;
 
 /**
- * Checks recorded failures, with one status call to each node for 256 of them. A success needs two nodes. A failure
- * needs two nodes, or one node that returns the recorded outcome while a single node reports a success. Nodes that
- * report a refuted success are distrusted.
+ * Checks recorded failures against the nodes, in the order of `failures`. A success needs two nodes. A failure needs
+ * two nodes, or one node that returns the recorded outcome while only a single node reports a success. Nodes that
+ * report a disproved success are distrusted.
  */
 export async function checkFailures(
   chain: Chain,
   failures: readonly RecordedFailure[],
 ): Promise<readonly FailureCheck[]> {
   const checks: FailureCheck[] = [];
-  for (const piece of chunksOf(failures, STATUSES_PER_CALL)) {
-    const statuses = await chain.statuses(piece.map(({ signature }) => signature));
-    const checked = await pLimit(ATTEMPTS_AT_ONCE).map(piece, (failure, index) => {
-      const seen = statuses.flatMap(({ node, observations }) => {
-        const one = observations[index];
-        return one?.kind === 'seen' && one.commitment === 'finalized' ? [{ node, error: one.error }] : [];
+  for (const chunk of chunksOf(failures, STATUSES_PER_CALL)) {
+    const statuses = await chain.statuses(chunk.map(({ signature }) => signature));
+    const results = await pLimit(MAX_CONCURRENT_ATTEMPTS).map(chunk, (failure, index) => {
+      const finalizedReports = statuses.flatMap(({ node, observations }) => {
+        const status = observations[index];
+        return status?.kind === 'seen' && status.commitment === 'finalized'
+          ? [{ node, error: status.error }]
+          : [];
       });
-      return checkFailure(chain.pool, failure, seen);
+      return checkFailure(chain.pool, failure, finalizedReports);
     });
-    checks.push(...checked);
+    checks.push(...results);
   }
   return checks;
 }
 
-/** `seen`: the nodes that report the transaction as finalized. */
+/** `finalizedReports`: the nodes that report the transaction as finalized. */
 async function checkFailure(
   pool: NodePool,
   failure: RecordedFailure,
-  seen: readonly Pick<TransactionOutcome, 'node' | 'error'>[],
+  finalizedReports: readonly Pick<TransactionOutcome, 'node' | 'error'>[],
 ): Promise<FailureCheck> {
-  const claiming = seen.filter(isSuccess);
-  if (claiming.length === 0) return seen.length >= twoOf(pool) ? 'failed' : 'unclaimed';
+  const successReports = finalizedReports.filter(isSuccess);
+  if (successReports.length === 0)
+    return finalizedReports.length >= minConfirmingNodes(pool) ? 'failed' : 'unclaimed';
   const outcomes = await outcomesOf(pool, failure.signature);
   const agreed = agreedOutcome(pool, outcomes);
   if (agreed !== undefined && isSuccess(agreed.answer)) return { shownBy: agreed.nodes };
   const successes = outcomes.filter(({ answer }) => isSuccess(answer));
   const claimants = new Set([
-    ...claiming.map(({ node }) => node),
+    ...successReports.map(({ node }) => node),
     ...successes.flatMap(({ nodes }) => nodes),
   ]);
-  const failing = agreed?.nodes ?? (claimants.size === 1 ? asRecorded(outcomes, failure, claimants) : []);
-  if (failing.length === 0) return null;
-  const reason = `reports that ${failure.signature} succeeded, but it failed on ${failing.join(' and ')}, and two nodes proved the failure before`;
+  const failingNodes =
+    agreed?.nodes ?? (claimants.size === 1 ? nodesReturningRecorded(outcomes, failure, claimants) : []);
+  if (failingNodes.length === 0) return null;
+  const reason = `reports that ${failure.signature} succeeded, but ${failingNodes.join(' and ')} returns its failure, which two nodes confirmed before`;
   for (const node of claimants) pool.distrust(node, reason);
   return 'failed';
 }
 
-/** Nodes that return the recorded outcome, without those that also claim a success. */
-function asRecorded(
+/** Nodes that return the recorded outcome, except nodes that also report a success. */
+function nodesReturningRecorded(
   outcomes: readonly Agreement<TransactionOutcome>[],
   { slot, error }: RecordedFailure,
   claimants: ReadonlySet<string>,
@@ -212,22 +223,22 @@ function isSuccess({ error }: Pick<TransactionOutcome, 'error'>): boolean {
   return error === null;
 }
 
-/** The finalized outcome that two nodes return alike (one in a pool of one), a success first. */
+/** A finalized outcome that two nodes return (one node in a pool of one). A success takes precedence. */
 function agreedOutcome(
   pool: NodePool,
   outcomes: readonly Agreement<TransactionOutcome>[],
 ): Agreement<TransactionOutcome> | undefined {
-  const agreed = outcomes.filter(({ nodes }) => nodes.length >= twoOf(pool));
+  const agreed = outcomes.filter(({ nodes }) => nodes.length >= minConfirmingNodes(pool));
   return agreed.find(({ answer }) => isSuccess(answer)) ?? agreed[0];
 }
 
-function twoOf({ quorum }: NodePool): number {
+function minConfirmingNodes({ quorum }: NodePool): number {
   return Math.min(2, quorum);
 }
 
 /**
- * The statuses of one attempt without `seen` statuses from distrusted nodes, which must not keep an attempt alive.
- * This cannot cause a false death: a death still needs linked blocks and nulls from a quorum.
+ * The statuses of one attempt, except `seen` statuses from distrusted nodes, which must not keep the attempt alive.
+ * This cannot cause a false `dead`: that verdict still needs linked blocks, and null answers from a quorum.
  */
 export function trustedStatuses(
   pool: Pick<NodePool, 'report'>,
@@ -240,17 +251,20 @@ export function trustedStatuses(
 }
 
 /**
- * Distrusts the only node that reports a transaction which a quorum proves impossible. `contradicted`: the statuses
- * that the proof contradicts; if two nodes report it, neither is distrusted. `proof` completes the sentence "<node>
- * reports it in slot n, but ...".
+ * Distrusts a node if it alone reports a transaction that, by a quorum's proof, cannot be on chain. `contradicted`: the
+ * statuses that the proof contradicts; if two nodes have reported the transaction, neither is distrusted. `proof`
+ * completes the sentence "<node> reports <transaction> in slot <slot>, but ...".
  */
 export function distrustRefuted(
   pool: Pick<NodePool, 'distrust'>,
   contradicted: readonly NodeAnswer<StatusObservation>[],
-  what: string,
+  transaction: string,
   proof = "a quorum's blocks lack it",
 ): void {
-  const [one, ...others] = contradicted.flatMap(seenBy);
-  if (one === undefined || others.length > 0) return;
-  pool.distrust(one.node, `reports ${what} ${one.commitment} in slot ${one.slot}, but ${proof}`);
+  const [report, ...others] = contradicted.flatMap(seenStatuses);
+  if (report === undefined || others.length > 0) return;
+  pool.distrust(
+    report.node,
+    `reports ${transaction} as ${report.commitment} in slot ${report.slot}, but ${proof}`,
+  );
 }

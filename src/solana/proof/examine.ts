@@ -22,15 +22,15 @@ import {
 import { isDue, judgeAttempt } from './judge.ts';
 import { judgeNonceAttempt } from './judge-nonce.ts';
 import type { BlockCache } from './linked-blocks.ts';
-import { NOT_SHOWN, type Spending } from './spending.ts';
-import { noOutcome } from './status-observations.ts';
+import { type Spending, UNKNOWN_SPENDING } from './spending.ts';
+import { emptyOutcomeEvidence } from './status-observations.ts';
 
 export type AnySignedAttempt = SignedAttempt | SignedNonceAttempt;
 
 type Unsigned<A extends AnySignedAttempt> = Omit<A, 'signature'> & { readonly signature: string | null };
 export type AnyAttempt = Unsigned<SignedAttempt> | Unsigned<SignedNonceAttempt>;
 
-/** The lifetime columns of an attempt row. With a nonce account, `blockhash` is the nonce value. */
+/** The lifetime columns of an attempt row. If `nonceAccount` is set, `blockhash` holds the nonce. */
 export interface RecordedLifetime {
   readonly blockhash: Blockhash;
   readonly blockhashSlot: Slot;
@@ -45,11 +45,14 @@ export interface Finding {
   readonly evidence: Evidence | NonceEvidence;
   readonly times: InvestigationTimes;
   readonly spending: Spending;
-  /** The answers that are missing, with node names; null if none is missing. */
+  /** Description of the missing node answers, with node names; null if none is missing. */
   readonly obstacle: string | null;
 }
 
-/** The first step of every proof of death: attempts past their last height, or without their nonce, on some node. */
+/**
+ * Attempts that any node reports as past their last height, or as having lost their nonce, and the answers that show
+ * this. Every proof that an attempt is dead begins with these answers.
+ */
 export interface DueAttempts<A extends AnyAttempt> {
   readonly attempts: readonly A[];
   readonly heights: readonly NodeAnswer<BlockHeight>[];
@@ -64,48 +67,48 @@ export function attemptOfRow<S extends string | null>(
   const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, adoptedFrom, nonceAccount } = row;
   if (nonceAccount !== null) return { signature, nonceAccount, nonce: blockhash, nonceSlot: blockhashSlot };
   if (blockhashHeight === null || lastValidBlockHeight === null)
-    throw new Error('an attempt without a nonce account has heights: the database checks it');
+    throw new Error('an attempt row has neither a nonce account nor block heights');
   return { signature, blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, adoptedFrom };
 }
 
 type FirstAnswers = Pick<DueAttempts<AnyAttempt>, 'heights' | 'nonces'>;
 
-const NOT_ASKED: FirstAnswers = { heights: [], nonces: new Map() };
+const NO_ANSWERS: FirstAnswers = { heights: [], nonces: new Map() };
 
-/** Judges a finalized outcome. Proves no death: `first` is for display only. */
+/** Judges a finalized outcome. The heights and nonces only add to the stored evidence; the verdict is never `dead`. */
 export function findOutcome(
   attempt: AnyAttempt,
   outcome: OutcomeEvidence,
   askedAt: Date,
   spending: Spending,
-  { heights, nonces }: FirstAnswers = NOT_ASKED,
+  { heights, nonces }: FirstAnswers = NO_ANSWERS,
 ): Finding {
-  const shared = { times: { askedAt, judgedAt: new Date() }, spending, obstacle: null };
+  const common = { times: { askedAt, judgedAt: new Date() }, spending, obstacle: null };
   if ('nonce' in attempt) {
     const finalizedNonces = nonces.get(attempt.nonceAccount) ?? [];
     const evidence = { ...outcome, finalizedNonces, use: null, bypass: null, coverage: null };
-    return { ...shared, verdict: judgeNonceAttempt(attempt, evidence), evidence };
+    return { ...common, verdict: judgeNonceAttempt(attempt, evidence), evidence };
   }
-  const unread = { stillTaking: [], origin: null, displacement: null, coverage: null };
-  const evidence = { ...outcome, ...unread, finalizedHeights: heights };
-  return { ...shared, verdict: judgeAttempt(attempt, evidence), evidence };
+  const noBlocks = { stillTaking: [], origin: null, displacement: null, coverage: null };
+  const evidence = { ...outcome, ...noBlocks, finalizedHeights: heights };
+  return { ...common, verdict: judgeAttempt(attempt, evidence), evidence };
 }
 
-/** Selects the attempts that are past their last height, or lost their nonce, on any node. */
+/** Selects the attempts that any node reports as past their last height, or as having lost their nonce. */
 export async function findDue<A extends AnyAttempt>(
   chain: Chain,
   attempts: readonly A[],
 ): Promise<DueAttempts<A>> {
   const askedAt = new Date();
   const accounts = attempts.flatMap((attempt) => ('nonce' in attempt ? [attempt.nonceAccount] : []));
-  const expiring = accounts.length < attempts.length;
+  const hasBlockhashes = accounts.length < attempts.length;
   const [heights, nonces] = await Promise.all([
-    expiring ? askHeights(chain.pool, 'finalized') : [],
+    hasBlockhashes ? askHeights(chain.pool, 'finalized') : [],
     askNonces(chain.pool, accounts),
   ]);
-  const isOver = (attempt: AnyAttempt): boolean =>
+  const isDueNow = (attempt: AnyAttempt): boolean =>
     'nonce' in attempt ? isUsedUp(attempt, nonces) : isDue(attempt, heights);
-  return { attempts: attempts.filter(isOver), heights, nonces, askedAt };
+  return { attempts: attempts.filter(isDueNow), heights, nonces, askedAt };
 }
 
 /** Gathers and judges the evidence for due attempts. Results are in the order of `attempts`. */
@@ -114,16 +117,16 @@ export async function examine(
   { attempts, heights, nonces, askedAt }: DueAttempts<AnySignedAttempt>,
   cache: BlockCache,
 ): Promise<readonly Finding[]> {
-  const lasting = attempts.filter((attempt) => 'nonce' in attempt);
-  const expiring = attempts.filter((attempt) => 'blockhash' in attempt);
+  const nonceAttempts = attempts.filter((attempt) => 'nonce' in attempt);
+  const blockhashAttempts = attempts.filter((attempt) => 'blockhash' in attempt);
   const [ofBlockhashes, ofNonces] = await Promise.all([
-    investigate(chain, expiring, heights, cache),
-    investigateNonces(chain, lasting, nonces, cache),
+    investigate(chain, blockhashAttempts, heights, cache),
+    investigateNonces(chain, nonceAttempts, nonces, cache),
   ]);
   const times = { askedAt, judgedAt: new Date() };
   const findings = new Map<AnySignedAttempt, Finding>([
-    ...judgeAll(expiring, ofBlockhashes, judgeAttempt, times),
-    ...judgeAll(lasting, ofNonces, judgeNonceAttempt, times),
+    ...judgeAll(blockhashAttempts, ofBlockhashes, judgeAttempt, times),
+    ...judgeAll(nonceAttempts, ofNonces, judgeNonceAttempt, times),
   ]);
   return attempts.flatMap((attempt) => findings.get(attempt) ?? []);
 }
@@ -140,7 +143,7 @@ function judgeAll<A extends AnySignedAttempt, E extends Evidence | NonceEvidence
   });
 }
 
-/** Asks all nodes now about one attempt, due or not. Reads only: sends and signs nothing. */
+/** Examines one attempt now, due or not. Sends and signs nothing. */
 export async function examineNow(chain: Chain, attempt: AnyAttempt, cache: BlockCache): Promise<Finding> {
   const due = await findDue(chain, [attempt]);
   const { signature } = attempt;
@@ -148,6 +151,6 @@ export async function examineNow(chain: Chain, attempt: AnyAttempt, cache: Block
     const [finding] = await examine(chain, { ...due, attempts: [{ ...attempt, signature }] }, cache);
     if (finding !== undefined) return finding;
   }
-  const outcome = noOutcome(chain.pool.quorum);
-  return findOutcome(attempt, outcome, due.askedAt, NOT_SHOWN, due);
+  const outcome = emptyOutcomeEvidence(chain.pool.quorum);
+  return findOutcome(attempt, outcome, due.askedAt, UNKNOWN_SPENDING, due);
 }

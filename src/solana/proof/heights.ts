@@ -4,7 +4,7 @@ import { type Commitment, getBlockHeight } from '../rpc/methods.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { answersIn, reached } from '../rpc/quorum.ts';
 
-/** Block heights of all nodes that answer, in configured order. Finalized ones begin every proof of death. */
+/** Block heights of all nodes that answer, in configured order. */
 export async function askHeights(
   pool: NodePool,
   commitment: Commitment,
@@ -13,7 +13,7 @@ export async function askHeights(
   return answers.map((answer, index) => ({ ...answer, sequence: 1 + index }));
 }
 
-/** Detects a stall of finality: whether the finalized height of a quorum grows between calls. */
+/** Detects that finality has stalled, which means that the finalized height of a quorum no longer grows. */
 export class Finality {
   readonly #pool: Pick<NodePool, 'quorum' | 'nodes'>;
   readonly #stallMs: number;
@@ -25,14 +25,12 @@ export class Finality {
     this.#stallMs = stallMs;
   }
 
-  /** Restarts the measurement with the next answers, after a pause in polling. */
+  /** Restarts the measurement with the next answers. Call this method after a pause in polling. */
   restart(): void {
     this.#grewAt = null;
   }
 
-  /**
-   * Adds the newest finalized heights. Returns a reason if the quorum's height has not grown for `stallMs`, or null.
-   */
+  /** Adds the newest finalized heights. Returns a message if the quorum's height has not grown for `stallMs`. */
   observe(heights: readonly NodeAnswer<BlockHeight>[]): string | null {
     const { quorum, nodes } = this.#pool;
     const now = performance.now();
@@ -42,10 +40,10 @@ export class Finality {
     if (grew) this.#height = height;
     if (grew || this.#grewAt === null) this.#grewAt = now;
     if (now - this.#grewAt < this.#stallMs) return null;
-    const answering = new Set(heights.map(({ node }) => node));
-    const silent = nodes.flatMap(({ name }) => (answering.has(name) ? [] : [name]));
+    const answeringNodes = new Set(heights.map(({ node }) => node));
+    const silentNodes = nodes.flatMap(({ name }) => (answeringNodes.has(name) ? [] : [name]));
     return height === null
-      ? `too few nodes report a finalized height: none from ${silent.join(', ')}`
+      ? `too few nodes report a finalized height: none from ${silentNodes.join(', ')}`
       : `finality has not advanced from block height ${this.#height}`;
   }
 }

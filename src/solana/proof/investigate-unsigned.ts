@@ -4,7 +4,7 @@ import type { NodeAnswer, StatusObservation } from '../../domain/attempt.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Chain } from '../chain.ts';
 import { HISTORY_BOUNDS, type HistoryBounds, listWithin, type WalletSignature } from '../history/pages.ts';
-import { finalizedProgress, partiesOf, type Verify } from '../history/wallet-history.ts';
+import { finalizedProgress, partiesOf, type VerifySignature } from '../history/wallet-history.ts';
 import { NodeFault, nullIfNodesFail } from '../rpc/errors.ts';
 import { getBlockAccounts } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
@@ -17,7 +17,7 @@ import { attemptOfRow, type Finding, type RecordedLifetime } from './examine.ts'
 import { askHeights } from './heights.ts';
 import { readBlocksOf, type SignedAttempt } from './investigate.ts';
 import { examineUnsignedNonce } from './investigate-nonce.ts';
-import { displacedUntil, isDue, judgeUnsigned } from './judge.ts';
+import { firstSlotAboveLastHeight, isDue, judgeUnsigned } from './judge.ts';
 import {
   type BlockCache,
   blockCache,
@@ -25,11 +25,11 @@ import {
   type LinkedBlock,
   type LinkedRange,
 } from './linked-blocks.ts';
-import { NOT_SHOWN } from './spending.ts';
-import { noOutcome } from './status-observations.ts';
+import { UNKNOWN_SPENDING } from './spending.ts';
+import { emptyOutcomeEvidence } from './status-observations.ts';
 import { historyStarts, nodesWithoutHistory } from './statuses.ts';
 
-/** An attempt row, which is searched by its message under any signature. */
+/** An attempt row whose signature is not known: the nodes are searched for its message under any signature. */
 export type UnsignedRow = RecordedLifetime & {
   readonly signers: readonly string[];
   /** base64. */
@@ -39,57 +39,57 @@ export type UnsignedRow = RecordedLifetime & {
 
 type UnsignedAttempt = SignedAttempt & { readonly messageHash: string; readonly wallet: string };
 
-/** What one process has read for proofs without a signature, shared by all attempts and investigations. */
+/** Cache of what one process has read for attempts without a signature, shared by all investigations. */
 export interface UnsignedCache {
   readonly blocks: BlockCache;
-  /** By block hash, all signers of its transactions, shared by the attempts of all wallets. */
+  /** By blockhash, all signers of the block's transactions. */
   readonly signers: TtlCache<BlockSignatures>;
-  /** By block hash and wallet, the signatures of transactions that the wallet signed there. */
+  /** By blockhash and wallet, the signatures of the block's transactions that the wallet signed. */
   readonly signed: TtlCache<readonly string[]>;
+  /** By signature, the message hash of its transaction. */
   readonly hashes: TtlCache<string>;
-  /** By node and wallet, where the reading of its history continues. */
+  /** By node and wallet, the entries from which reading the wallet's history continues. */
   readonly places: TtlCache<WalletSignature[]>;
-  /** Limits reads of blocks with accounts, which are large, over all attempts. */
+  /** Limits concurrent reads of blocks with accounts, which are large. */
   readonly reads: LimitFunction;
 }
 
-const AT_ONCE = 8;
-/** More transactions than a wallet signs within the life of a blockhash. */
+const MAX_CONCURRENT_READS = 8;
+/** Exceeds the number of transactions that a wallet signs while a blockhash is valid. */
 const MAX_ENTRIES = 5_000;
-const HASHES_KEPT = 4 * MAX_ENTRIES;
-const BLOCKS_KEPT = 1_000;
-const PLACES_KEPT = 256;
+const MAX_CACHED_HASHES = 4 * MAX_ENTRIES;
+const MAX_CACHED_BLOCKS = 1_000;
+const MAX_CACHED_PLACES = 256;
 
 export function unsignedCache(history: HistoryBounds = HISTORY_BOUNDS): UnsignedCache {
   return {
     blocks: blockCache(history),
-    signers: new TtlCache(Number.POSITIVE_INFINITY, BLOCKS_KEPT),
-    signed: new TtlCache(Number.POSITIVE_INFINITY, BLOCKS_KEPT),
-    hashes: new TtlCache(Number.POSITIVE_INFINITY, HASHES_KEPT),
-    places: new TtlCache(Number.POSITIVE_INFINITY, PLACES_KEPT),
-    reads: pLimit(AT_ONCE),
+    signers: new TtlCache(Number.POSITIVE_INFINITY, MAX_CACHED_BLOCKS),
+    signed: new TtlCache(Number.POSITIVE_INFINITY, MAX_CACHED_BLOCKS),
+    hashes: new TtlCache(Number.POSITIVE_INFINITY, MAX_CACHED_HASHES),
+    places: new TtlCache(Number.POSITIVE_INFINITY, MAX_CACHED_PLACES),
+    reads: pLimit(MAX_CONCURRENT_READS),
   };
 }
 
-/** What the linked blocks of an attempt's life prove about its message and its wallet. */
 interface BlockSearchResult {
-  readonly contains: boolean | null;
-  /** True for a transaction in these blocks that names the wallet without its signature: any sender can make one. */
+  /** True if the linked blocks contain the message; null if they could not all be read. */
+  readonly containsMessage: boolean | null;
+  /** True for a transaction in the linked blocks that names the wallet but is not signed by it: anyone can send one. */
   readonly isOther: (entry: WalletSignature) => boolean;
 }
 
-const NOT_SEARCHED: BlockSearchResult = { contains: null, isOther: () => false };
+const NOT_SEARCHED: BlockSearchResult = { containsMessage: null, isOther: () => false };
 
 /**
- * Examines an attempt without a known signature. Messages of nodes count only if `verify` accepts their signatures.
- * Null while the attempt is not due. Null also if the row's message does not match its hash: such a row proves nothing
- * about the signed message, so an operator must check it.
+ * Examines an attempt without a known signature. A message that a node returns counts only if `verify` accepts its
+ * signatures. Null if the attempt is not due, or if the row's message does not match its hash and proves nothing.
  */
 export async function examineUnsigned(
   chain: Chain,
   { signers, message, messageHash, ...life }: UnsignedRow,
   cache: UnsignedCache,
-  verify: Verify,
+  verify: VerifySignature,
 ): Promise<Finding | null> {
   const [wallet] = signers;
   if (wallet === undefined || messageHashOf(base64.decode(message)) !== messageHash) return null;
@@ -100,40 +100,41 @@ export async function examineUnsigned(
 }
 
 /**
- * Gathers the evidence for a death without a signature, in this order: finalized heights; linked blocks of the
- * attempt's life with their accounts; each node's history of the wallet. Null while no node is past the attempt's last
- * height.
+ * Gathers the evidence that an attempt without a known signature can no longer land, in this order: the finalized
+ * heights; the linked blocks of its validity window, with their accounts; each node's history of the wallet. Null while
+ * the attempt is not due.
  */
 async function examineExpiring(
   chain: Chain,
   attempt: UnsignedAttempt,
   cache: UnsignedCache,
-  verify: Verify,
+  verify: VerifySignature,
 ): Promise<Finding | null> {
   const askedAt = new Date();
   const { pool } = chain;
   const finalizedHeights = await askHeights(pool, 'finalized');
   if (!isDue(attempt, finalizedHeights)) return null;
   const sequence = pool.nodes.length + 1;
-  const read = await readBlocksOf(chain, attempt, finalizedHeights, cache.blocks);
-  const { stillTaking, origin, gone, range } = read;
+  const reading = await readBlocksOf(chain, attempt, finalizedHeights, cache.blocks);
+  const { stillTaking, origin, range } = reading;
   const context = { pool, attempt, cache, hashOf: hashReader(pool, cache, verify) };
-  const found = range === null ? NOT_SEARCHED : await searchBlocks(context, range);
+  const search = range === null ? NOT_SEARCHED : await searchBlocks(context, range);
   const coverage =
-    range === null || found.contains === null
+    range === null || search.containsMessage === null
       ? null
-      : { ...coverageOf(range, ''), containsSignature: found.contains, sequence };
-  const displacement = gone === null ? null : { ...gone, sequence };
-  const upTo = range?.last.slot ?? (gone === null ? null : displacedUntil(attempt, gone));
-  const reported = upTo === null ? [] : await askHistories(context, upTo, found.isOther, sequence + 1);
+      : { ...coverageOf(range, ''), containsSignature: search.containsMessage, sequence };
+  const displacement = reading.displacement === null ? null : { ...reading.displacement, sequence };
+  const upTo =
+    range?.last.slot ?? (displacement === null ? null : firstSlotAboveLastHeight(attempt, displacement));
+  const histories = upTo === null ? [] : await askHistories(context, upTo, search.isOther, sequence + 1);
   if (displacement !== null || coverage?.containsSignature === false)
-    distrustRefuted(pool, reported, `the message ${attempt.messageHash}`);
-  const statuses = trustedStatuses(pool, reported);
-  const outcome = { ...noOutcome(pool.quorum), statuses };
+    distrustRefuted(pool, histories, `the message ${attempt.messageHash}`);
+  const statuses = trustedStatuses(pool, histories);
+  const outcome = { ...emptyOutcomeEvidence(pool.quorum), statuses };
   const evidence = { ...outcome, finalizedHeights, stillTaking, origin, displacement, coverage };
   const times = { askedAt, judgedAt: new Date() };
   const verdict = judgeUnsigned(attempt, evidence);
-  return { verdict, evidence, times, spending: NOT_SHOWN, obstacle: read.obstacle };
+  return { verdict, evidence, times, spending: UNKNOWN_SPENDING, obstacle: reading.obstacle };
 }
 
 /** The message hash of a finalized transaction; null if no node returns bytes that prove it. */
@@ -146,7 +147,7 @@ interface SearchContext {
   readonly hashOf: HashOf;
 }
 
-function hashReader(pool: NodePool, { hashes }: UnsignedCache, verify: Verify): HashOf {
+function hashReader(pool: NodePool, { hashes }: UnsignedCache, verify: VerifySignature): HashOf {
   const read = async (signature: string): Promise<string> => {
     const parties = await partiesOf(pool, signature, verify);
     if (parties === null) throw new DomainError('NoHealthyNode', `no node returns transaction ${signature}`);
@@ -155,48 +156,47 @@ function hashReader(pool: NodePool, { hashes }: UnsignedCache, verify: Verify): 
   return (signature) => hashes.get(signature, () => read(signature)).catch(nullIfNodesFail);
 }
 
-/** Reads what the wallet signed in these blocks. Anything unreadable proves nothing, unless the message was found. */
+/** Searches the transactions that the wallet signed for the message. `NOT_SEARCHED` if one of them is unreadable. */
 async function searchBlocks(
   { pool, attempt, cache, hashOf }: SearchContext,
   { blocks }: LinkedRange,
 ): Promise<BlockSearchResult> {
   const { wallet, messageHash } = attempt;
-  const signedIn = (block: LinkedBlock) => signedBy(wallet, pool, block, cache).catch(nullIfNodesFail);
-  const signed = await pLimit(AT_ONCE).map(blocks, signedIn);
-  const own = new Set(signed.flatMap((signatures) => signatures ?? []));
-  const hashes = await pLimit(AT_ONCE).map([...own], hashOf);
+  const signedIn = (block: LinkedBlock) => signaturesBy(wallet, pool, block, cache).catch(nullIfNodesFail);
+  const signatureLists = await pLimit(MAX_CONCURRENT_READS).map(blocks, signedIn);
+  const signedTransactions = new Set(signatureLists.flatMap((signatures) => signatures ?? []));
+  const hashes = await pLimit(MAX_CONCURRENT_READS).map([...signedTransactions], hashOf);
   const bySlot = new Map(blocks.map(({ slot, signatures }) => [slot, signatures]));
   const isOther = ({ slot, signature }: WalletSignature) =>
-    !own.has(signature) && bySlot.get(slot)?.has(signature) === true;
-  if (hashes.includes(messageHash)) return { contains: true, isOther };
-  return signed.includes(null) || hashes.includes(null) ? NOT_SEARCHED : { contains: false, isOther };
+    !signedTransactions.has(signature) && bySlot.get(slot)?.has(signature) === true;
+  if (hashes.includes(messageHash)) return { containsMessage: true, isOther };
+  return signatureLists.includes(null) || hashes.includes(null)
+    ? NOT_SEARCHED
+    : { containsMessage: false, isOther };
 }
 
-/** The transactions of a linked block that the wallet signed. A block without it as a signer is not read again. */
-async function signedBy(
+async function signaturesBy(
   wallet: string,
   pool: NodePool,
   block: LinkedBlock,
   { signers, signed, reads }: UnsignedCache,
 ): Promise<readonly string[]> {
   const { blockhash } = block;
-  const all = await signers.get(blockhash, () => reads(() => readSigners(pool, block)));
-  if (!all.has(wallet)) return [];
+  const allSigners = await signers.get(blockhash, () => reads(() => readSigners(pool, block)));
+  if (!allSigners.has(wallet)) return [];
   return signed.get(`${blockhash}/${wallet}`, () => reads(() => readSignedIn(pool, block, wallet)));
 }
 
-/** All signers in a linked block, by a quorum. */
 function readSigners(pool: NodePool, block: LinkedBlock): Promise<BlockSignatures> {
   const read = (transactions: readonly TransactionSigners[]) =>
     new BlockSignatures(new Set(transactions.flatMap(({ signers }) => signers)));
-  return agreedIn(pool, block, read, (one, other) => one.isSame(other));
+  return agreedReading(pool, block, read, (one, other) => one.isSame(other));
 }
 
-/** The transactions of a linked block that the wallet signed, by a quorum. */
 function readSignedIn(pool: NodePool, block: LinkedBlock, wallet: string): Promise<readonly string[]> {
   const read = (transactions: readonly TransactionSigners[]) =>
     transactions.flatMap(({ signature, signers }) => (signers.includes(wallet) ? [signature] : []));
-  return agreedIn(pool, block, read, (one, other) => one.join() === other.join());
+  return agreedReading(pool, block, read, (one, other) => one.join() === other.join());
 }
 
 interface TransactionSigners {
@@ -204,64 +204,72 @@ interface TransactionSigners {
   readonly signers: readonly string[];
 }
 
-/** The reading of a linked block's transactions that a quorum returns alike. Throws NoHealthyNode if there is none. */
-async function agreedIn<T>(
+/** Result of `read` on a linked block's transactions, if a quorum agrees on it. Throws NoHealthyNode otherwise. */
+async function agreedReading<T>(
   pool: NodePool,
   block: LinkedBlock,
   read: (transactions: readonly TransactionSigners[]) => T,
   isSame: (one: T, other: T) => boolean,
 ): Promise<T> {
-  const agreed = await pool.agreed(async (node, over) => read(await readAccounts(node, block, over)), isSame);
+  const agreed = await pool.agreed(
+    async (node, signal) => read(await readAccounts(node, block, signal)),
+    isSame,
+  );
   if (agreed !== null) return agreed.answer;
-  throw new DomainError('NoHealthyNode', `no quorum returns block ${block.slot} with the same accounts`);
+  throw new DomainError('NoHealthyNode', `no quorum agrees on the accounts in block ${block.slot}`);
 }
 
 /** Throws NodeFault unless the node returns exactly the linked block with exactly its transactions. */
-async function readAccounts(node: SolanaNode, block: LinkedBlock, over: AbortSignal) {
-  const shown = await getBlockAccounts(node, block.slot, over);
-  const transactions = shown?.transactions ?? [];
+async function readAccounts(node: SolanaNode, block: LinkedBlock, signal: AbortSignal) {
+  const returned = await getBlockAccounts(node, block.slot, signal);
+  const transactions = returned?.transactions ?? [];
   const isSame =
-    shown?.blockhash === block.blockhash &&
+    returned?.blockhash === block.blockhash &&
     transactions.length === block.signatures.size &&
     transactions.every(({ signature }) => block.signatures.has(signature));
   if (isSame) return transactions;
-  throw new NodeFault(node.name, `getBlock: returns another block ${block.slot} with accounts`);
+  throw new NodeFault(
+    node.name,
+    `getBlock: block ${block.slot} with accounts is not the block with signatures that a quorum returned`,
+  );
 }
 
 /**
- * Whether each node's history of the wallet up to a slot has the message. A node is `unreadable` if it keeps no
- * history, returns only a part, or is not read down to the required slot yet.
+ * Each node's history of the wallet up to a slot, as a status of the message. The status is `unreadable` if the node
+ * stores no history or returns only a part of it, or if its history is not read down to the required slot yet.
  */
 async function askHistories(
   { pool, attempt, cache, hashOf }: SearchContext,
   upTo: bigint,
   isOther: BlockSearchResult['isOther'],
-  from: number,
+  firstSequence: number,
 ): Promise<readonly NodeAnswer<StatusObservation>[]> {
   const { wallet, blockhashSlot: above, messageHash } = attempt;
   const answers = await pool.all(async (node) => {
-    // The finalized slot comes first: everything final by then must be in the list.
+    // The finalized slot is read before the list, so that the list contains everything finalized up to that slot.
     const { slot } = await finalizedProgress(node);
     const places = await cache.places.get(`${node.name}/${wallet}`, async () => []);
-    const listed = await listWithin(node, wallet, { above, upTo }, isOther, places, cache.blocks.history);
-    return { ...listed, atSlot: slot };
+    const listing = await listWithin(node, wallet, { above, upTo }, isOther, places, cache.blocks.history);
+    return { ...listing, atSlot: slot };
   });
   const withoutHistory = nodesWithoutHistory(pool);
   const starts = await historyStarts(pool);
   return pLimit(1).map(answers, async ({ node, result }, index) => {
-    const statusOf = (answer: StatusObservation) => ({ node, sequence: from + index, answer });
+    const statusOf = (answer: StatusObservation) => ({ node, sequence: firstSequence + index, answer });
     const unreadable = (reason: string) => statusOf({ kind: 'unreadable', reason });
     if (result.status === 'rejected') return unreadable(String(result.reason));
     if ('readTo' in result.value)
-      return unreadable(`its history of the wallet is read down to slot ${result.value.readTo} of ${upTo}`);
+      return unreadable(
+        `the history of wallet ${wallet} is read down to slot ${result.value.readTo}; its entries up to slot ${upTo} are not read yet`,
+      );
     const { entries, atSlot } = result.value;
     if (withoutHistory.has(node) || entries.length > MAX_ENTRIES)
-      return unreadable('returns no complete history of the wallet');
-    const read = await pLimit(AT_ONCE).map(
+      return unreadable(`the node returns no complete history of wallet ${wallet}`);
+    const walletEntries = await pLimit(MAX_CONCURRENT_READS).map(
       entries,
       async (entry): Promise<WalletEntry> => ({ ...entry, messageHash: await hashOf(entry.signature) }),
     );
-    const history = { entries: read, historyFrom: starts.get(node) ?? null, atSlot };
+    const history = { entries: walletEntries, historyFrom: starts.get(node) ?? null, atSlot };
     return statusOf(observationOfMessage(messageHash, history));
   });
 }
@@ -274,7 +282,7 @@ interface NodeWalletHistory extends Omit<Extract<StatusObservation, { kind: 'abs
   readonly entries: readonly WalletEntry[];
 }
 
-/** A node's history of the wallet as a status of the message. One entry without bytes makes it `unreadable`. */
+/** One node's history of the wallet as a status of the message. `unreadable` if an entry has no message hash. */
 export function observationOfMessage(
   messageHash: string,
   { entries, historyFrom, atSlot }: NodeWalletHistory,
@@ -282,8 +290,11 @@ export function observationOfMessage(
   const found = entries.find((entry) => entry.messageHash === messageHash);
   if (found !== undefined)
     return { kind: 'seen', commitment: 'finalized', slot: found.slot, error: null, atSlot };
-  const hidden = entries.find((entry) => entry.messageHash === null);
-  return hidden === undefined
+  const unreadEntry = entries.find((entry) => entry.messageHash === null);
+  return unreadEntry === undefined
     ? { kind: 'absent', atSlot, historyFrom }
-    : { kind: 'unreadable', reason: `no node returns the transaction ${hidden.signature} of the wallet` };
+    : {
+        kind: 'unreadable',
+        reason: `no node returns transaction ${unreadEntry.signature}, which names the wallet`,
+      };
 }

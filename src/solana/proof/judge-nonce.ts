@@ -5,99 +5,102 @@ import {
   countNodes,
   firstMatches,
   isAgreed,
-  judgeable,
   judgeFinalized,
   judgeInclusion,
+  judgePreconditions,
   nodesProvingAbsence,
   type Refutation,
-  seenBy,
-  unknown,
+  seenStatuses,
+  unknownVerdict,
 } from './status-observations.ts';
 
 /**
- * Answers "may we sign again?" for one attempt with a durable nonce. Such a transaction never expires, so heights and
- * times are never evidence. Pure.
+ * Decides whether an attempt with a durable nonce has ended: only `dead` permits a new signature. Such a transaction
+ * never expires, so heights and times are never evidence. Pure.
  *
- * - `landed`: as for a blockhash.
- * - `failed`: as for a blockhash, if the transaction paid a fee: then it has used up its nonce. A transaction that a
- *   block includes without running it pays no fee and uses no nonce. It has failed only if a quorum returns, as for
- *   `dead`, another transaction that ended its nonce.
- * - `dead`: a quorum's finalized nonces differ from the attempt's, a quorum returns another finalized transaction
- *   that used the nonce up, and after both a quorum answers null. Or, if the account was advanced without naming the
- *   nonce: a quorum returns the finalized transaction that advanced it. And the linked finalized blocks, which a
- *   quorum returns alike, lack the signature from a slot with the nonce unused to that transaction.
- * - `alive`: a quorum has its nonce unused; or a node reports it below finalized, and too few nodes report its nonce
- *   as used.
+ * - `landed`: as in {@link judgeAttempt}.
+ * - `failed`: as in {@link judgeAttempt}, if the transaction paid a fee, which means that it used up its nonce. A
+ *   transaction that a block includes without executing it pays no fee and leaves the nonce unused. It has failed only
+ *   if a quorum returns, as for `dead`, another transaction that used up the nonce or advanced the account past it.
+ * - `dead`: a quorum's finalized nonces differ from the attempt's, a quorum returns another finalized transaction that
+ *   used up the nonce, and after both a quorum returns null for the attempt. If the account was advanced by a
+ *   transaction that does not name the nonce, a quorum must return that transaction. The linked finalized blocks from
+ *   `nonceSlot` to that transaction must then lack the attempt's signature.
+ * - `alive`: a quorum reports the nonce as unused; or a node reports the attempt below finalized, and too few nodes
+ *   report its nonce as used.
  * - `unknown`: the evidence is incomplete or contradicts itself. Keep waiting, never sign.
  *
  * Source: docs/decisions/0011-transaction-lifetimes.md; docs/interface.md, Prioritization fee rules 4.
  */
 export function judgeNonceAttempt(attempt: NonceAttemptFacts, evidence: NonceEvidence): AttemptVerdict {
-  const refuting = refutingUse(attempt, evidence) ?? refutingBypass(attempt, evidence);
+  const refutation = refutingUse(attempt, evidence) ?? refutingBypass(attempt, evidence);
   return (
-    judgeable(attempt, evidence) ??
-    judgeOutcome(attempt, evidence, refuting) ??
+    judgePreconditions(attempt, evidence) ??
+    judgeOutcome(attempt, evidence, refutation) ??
     judgeInclusion(evidence.coverage) ??
-    judgeUnfinalized(attempt, evidence, refuting) ??
-    judgeNonce(attempt, evidence, refuting)
+    judgeUnfinalized(attempt, evidence, refutation) ??
+    judgeNonce(attempt, evidence, refutation)
   );
 }
 
 /**
- * A status below finalized forbids death, whatever contradicts it. A node that saw a dead fork later answers null,
- * and a node that a proof refutes is distrusted. If a quorum's nonces differ from the attempt's, this status is the
- * reason for the wait.
+ * While any node reports the attempt as processed or confirmed, it is not judged dead, whatever other evidence there
+ * is. Such a report does not last: a node that followed an abandoned fork returns null later, and a node whose report
+ * is disproved is distrusted.
  */
 function judgeUnfinalized(
   attempt: NonceAttemptFacts,
   evidence: NonceEvidence,
-  refuting: NonceRefutation | null,
+  refutation: NonceRefutation | null,
 ): AttemptVerdict | null {
-  const seen = evidence.statuses.flatMap(seenBy);
-  const [first] = seen;
+  const reports = evidence.statuses.flatMap(seenStatuses);
+  const [first] = reports;
   if (first === undefined) return null;
-  const report = `${first.node} reports it ${first.commitment} in slot ${first.slot}`;
-  if (refuting !== null) return unknown(`${report}, ${refuting.reason}`);
-  if (firstAdvanced(attempt, evidence).size >= evidence.quorum)
-    return unknown(`${report}, but its nonce is used up, and no node reports it finalized`);
-  return aliveOnFork(seen);
+  const report = `${first.node} reports the transaction as ${first.commitment} in slot ${first.slot}`;
+  if (refutation !== null) return unknownVerdict(`${report}, ${refutation.reason}`);
+  if (firstDifferentNonces(attempt, evidence).size >= evidence.quorum)
+    return unknownVerdict(
+      `${report}, but its nonce is used up, and no node reports the transaction as finalized`,
+    );
+  return aliveOnFork(reports);
 }
 
 /**
- * Judges an attempt without a known signature by its message hash. `usedBy`: the hash of the message of
- * `evidence.use`, proved by its signatures; null if no node returns its bytes. These bytes prove which message ran,
- * so no nulls are needed. Never `landed`: without a signature no outcome can be requested.
+ * Judges an attempt without a known signature by its message hash. `usingMessageHash`: hash of the message that used up
+ * the nonce, from bytes whose signatures were verified; null if no node returns these bytes. They prove which message
+ * executed, so no null answers are needed. Never `landed`: an outcome can be requested only by signature.
  */
 export function judgeUnsignedNonce(
   attempt: NonceAttemptFacts & { readonly messageHash: string },
   evidence: NonceEvidence,
-  usedBy: string | null,
+  usingMessageHash: string | null,
 ): AttemptVerdict {
   const { quorum, finalizedNonces } = evidence;
-  if (countNodes(finalizedNonces) < quorum) return unknown('too few nodes report the finalized nonce');
-  if (firstAdvanced(attempt, evidence).size < quorum) return { kind: 'alive', seen: null };
-  if (usedBy === attempt.messageHash) return unknown('its message has used up its own nonce');
-  return usedBy === null || refutingUse(attempt, evidence) === null
-    ? unknown(unprovedReason(evidence))
+  if (countNodes(finalizedNonces) < quorum) return unknownVerdict('too few nodes report the finalized nonce');
+  if (firstDifferentNonces(attempt, evidence).size < quorum) return { kind: 'alive', seen: null };
+  if (usingMessageHash === attempt.messageHash)
+    return unknownVerdict('the message of the attempt has used up its nonce, but its signature is not known');
+  return usingMessageHash === null || refutingUse(attempt, evidence) === null
+    ? unknownVerdict(unprovedReason(evidence))
     : { kind: 'dead' };
 }
 
-/** The outcome that nodes return, corrected if the attempt did not run. */
+/** Verdict from finalized statuses. A transaction that a block includes without executing it has not failed. */
 function judgeOutcome(
   attempt: NonceAttemptFacts,
   evidence: NonceEvidence,
-  refuting: NonceRefutation | null,
+  refutation: NonceRefutation | null,
 ): AttemptVerdict | null {
-  const seen = evidence.statuses.flatMap(seenBy);
-  const shown = judgeFinalized(seen, evidence, null);
-  if (shown?.kind !== 'failed' || evidence.chargedBy.length > 0)
-    return judgeFinalized(seen, evidence, refuting?.reason ?? null);
-  if (refuting !== null) return shown;
-  // The same bytes may have run in an earlier slot and used up the nonce themselves.
-  return firstAdvanced(attempt, evidence).size < evidence.quorum
+  const reports = evidence.statuses.flatMap(seenStatuses);
+  const verdict = judgeFinalized(reports, evidence, null);
+  if (verdict?.kind !== 'failed' || evidence.chargedBy.length > 0)
+    return judgeFinalized(reports, evidence, refutation?.reason ?? null);
+  if (refutation !== null) return verdict;
+  // The same bytes can have executed in an earlier slot and used up the nonce.
+  return firstDifferentNonces(attempt, evidence).size < evidence.quorum
     ? { kind: 'alive', seen: null }
-    : unknown(
-        'a block includes it without executing it, and too few nodes return the transaction that used up its nonce',
+    : unknownVerdict(
+        'a block includes the transaction without executing it, and too few nodes return the transaction that used up its nonce',
       );
 }
 
@@ -110,38 +113,46 @@ interface NonceRefutation extends Refutation {
 function judgeNonce(
   attempt: NonceAttemptFacts,
   evidence: NonceEvidence,
-  refuting: NonceRefutation | null,
+  refutation: NonceRefutation | null,
 ): AttemptVerdict {
   const { quorum, finalizedNonces, use } = evidence;
-  if (countNodes(finalizedNonces) < quorum) return unknown('too few nodes report the finalized nonce');
-  const advanced = firstAdvanced(attempt, evidence);
-  if (advanced.size < quorum) return { kind: 'alive', seen: null };
+  if (countNodes(finalizedNonces) < quorum) return unknownVerdict('too few nodes report the finalized nonce');
+  const advancedNodes = firstDifferentNonces(attempt, evidence);
+  if (advancedNodes.size < quorum) return { kind: 'alive', seen: null };
   if (use?.signature === attempt.signature)
-    return unknown('it used up its own nonce, and no node returns its outcome yet');
-  if (refuting === null) return unknown(unprovedReason(evidence));
-  // A null counts only from a node that returns the transaction that ended the nonce.
-  const silent = nodesProvingAbsence(advanced, evidence, refuting, attempt.nonceSlot);
-  return silent.filter((node) => refuting.shownBy.includes(node)).length < quorum
-    ? unknown('its nonce is used up, and too few nodes answered null after that was known')
+    return unknownVerdict('the transaction used up its own nonce, but no node returns its outcome yet');
+  if (refutation === null) return unknownVerdict(unprovedReason(evidence));
+  // A null counts only from a node that also returns the transaction that ended the nonce.
+  const absentNodes = nodesProvingAbsence(advancedNodes, evidence, refutation, attempt.nonceSlot);
+  return absentNodes.filter((node) => refutation.shownBy.includes(node)).length < quorum
+    ? unknownVerdict(
+        'the nonce of the attempt is used up, but too few nodes have returned null for the attempt after that',
+      )
     : { kind: 'dead' };
 }
 
 function unprovedReason({ bypass }: Pick<NonceEvidence, 'bypass'>): string {
   return bypass === null
-    ? 'its nonce is used up, and too few nodes return the transaction that used it'
-    : `${bypass.signature} has advanced its nonce account past it, and the finalized blocks up to that are not all linked`;
+    ? 'the nonce of the attempt is used up, but too few nodes return the transaction that used it'
+    : `${bypass.signature} has advanced the nonce account past the nonce of the attempt, but the finalized blocks up to slot ${bypass.slot} are not all linked`;
 }
 
-/** The use of the nonce by another transaction, by a quorum. Two accounts can have the same value: both must match. */
+/**
+ * Refutation by another transaction that used up the nonce, if a quorum returns it. Two nonce accounts can have the
+ * same value, so the account must match too.
+ */
 function refutingUse(attempt: NonceAttemptFacts, { use, quorum }: NonceEvidence): NonceRefutation | null {
   if (use === null || use.signature === attempt.signature) return null;
-  const same = use.nonceAccount === attempt.nonceAccount && use.nonce === attempt.nonce;
+  const isSame = use.nonceAccount === attempt.nonceAccount && use.nonce === attempt.nonce;
   const { signature, shownBy, sequence, slot } = use;
   const reason = `but ${signature} used up its nonce`;
-  return same && new Set(shownBy).size >= quorum ? { reason, shownBy, sequence, toSlot: slot } : null;
+  return isSame && new Set(shownBy).size >= quorum ? { reason, shownBy, sequence, toSlot: slot } : null;
 }
 
-/** The advance past the nonce, by a quorum, if the linked blocks prove that the attempt did not run before it. */
+/**
+ * Refutation by a transaction that advanced the account past the nonce, if a quorum returns it and the linked blocks
+ * prove that the attempt did not execute before it.
+ */
 function refutingBypass(
   { signature, nonceAccount, nonceSlot }: NonceAttemptFacts,
   { bypass, coverage, quorum }: NonceEvidence,
@@ -149,24 +160,26 @@ function refutingBypass(
   if (bypass === null || coverage === null || coverage.containsSignature) return null;
   const { shownBy, slot } = bypass;
   const { first, last, minAgreeingNodes, sequence } = coverage;
-  const isShown =
+  const isReturned =
     bypass.signature !== signature && bypass.nonceAccount === nonceAccount && new Set(shownBy).size >= quorum;
-  const isWhole =
+  const isCovered =
     minAgreeingNodes >= quorum &&
     !isAbove(first.slot, nonceSlot) &&
     isAbove(slot, nonceSlot) &&
     !isAbove(slot, last.slot);
   const reason = 'but the linked blocks up to the end of its nonce lack it';
-  return isShown && isWhole && isAgreed(first, quorum) && isAgreed(last, quorum)
+  return isReturned && isCovered && isAgreed(first, quorum) && isAgreed(last, quorum)
     ? { reason, shownBy, sequence, toSlot: slot }
     : null;
 }
 
 /** For each node whose finalized nonces all differ from the attempt's, the sequence of its first such answer. */
-function firstAdvanced(
+function firstDifferentNonces(
   { nonce }: NonceAttemptFacts,
   { finalizedNonces }: NonceEvidence,
 ): ReadonlyMap<string, number> {
-  const unused = new Set(finalizedNonces.flatMap(({ node, answer }) => (answer === nonce ? [node] : [])));
-  return firstMatches(finalizedNonces, ({ node }) => !unused.has(node));
+  const nodesWithNonce = new Set(
+    finalizedNonces.flatMap(({ node, answer }) => (answer === nonce ? [node] : [])),
+  );
+  return firstMatches(finalizedNonces, ({ node }) => !nodesWithNonce.has(node));
 }

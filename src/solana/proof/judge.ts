@@ -14,36 +14,43 @@ import {
   countNodes,
   firstMatches,
   isAgreed,
-  judgeable,
   judgeFinalized,
   judgeInclusion,
+  judgePreconditions,
   nodesProvingAbsence,
   type Refutation,
-  type SeenBy,
-  seenBy,
-  unknown,
+  type SeenStatus,
+  seenStatuses,
+  unknownVerdict,
 } from './status-observations.ts';
 
 /** Number of blocks for which a blockhash stays valid. */
 export const BLOCKHASH_LIFE = 150n;
 
-/** The furthest L can be above a finalized height: a blockhash is confirmed when read, and final within its life. */
+/**
+ * Largest plausible distance, in blocks, from a finalized height to an attempt's last height: its blockhash is read
+ * from a confirmed block, which is finalized before the blockhash expires.
+ */
 export const MAX_HEIGHTS_AHEAD = 2n * BLOCKHASH_LIFE;
 
-/** The last height by the attempt's own numbers, which may come from one node alone: no death may depend on it. */
-export function claimedHeight({ blockhashHeight, lastValidBlockHeight }: AttemptFacts): BlockHeight {
+/**
+ * Last height at which the attempt can land, computed from its stored values. These can come from a single node, so
+ * they never suffice to prove that the attempt is dead.
+ */
+export function claimedLastHeight({ blockhashHeight, lastValidBlockHeight }: AttemptFacts): BlockHeight {
   const counted = blockhashHeight + BLOCKHASH_LIFE;
   return isAbove(lastValidBlockHeight, counted) ? lastValidBlockHeight : counted;
 }
 
-export function firstHash({ adoptedFrom, blockhash }: AttemptFacts): Blockhash {
+export function firstBlockhash({ adoptedFrom, blockhash }: AttemptFacts): Blockhash {
   return adoptedFrom ?? blockhash;
 }
 
 /**
- * L of an adopted message, from the heights that nodes report after one accepted its blockhash, at most one life old.
- * Null if fewer than `quorum` nodes answer, or the highest answer is out of reach for a quorum: that settlement would
- * never end. Source: docs/decisions/0012-quorum.md.
+ * Last height (L) at which an adopted message can land. `heights` must be read after a node accepted the message's
+ * blockhash. Null if fewer than `quorum` nodes answer, or if the highest answer is more than
+ * {@link MAX_HEIGHTS_AHEAD} above the quorum's: with an L that high, the settlement would never end.
+ * Source: docs/decisions/0012-quorum.md.
  */
 export function adoptedLastHeight(heights: readonly BlockHeight[], quorum: number): BlockHeight | null {
   const [highest, common] = [reached(heights, 1), reached(heights, quorum)];
@@ -52,50 +59,57 @@ export function adoptedLastHeight(heights: readonly BlockHeight[], quorum: numbe
 }
 
 /**
- * L: the last height at which the attempt can land, if a quorum gives its first block the height `originHeight`. The
- * claim of a composed attempt can raise L by the one block by which nodes may count differently, and never lower it.
+ * Last height (L) at which the attempt can land, if a quorum agrees that its first block has height `originHeight`.
+ * For a composed attempt, the stored values can raise L by one block, because the heights of nodes can differ by one.
+ * They never lower L.
  */
-export function deathHeight(attempt: AttemptFacts, originHeight: BlockHeight): BlockHeight {
-  if (attempt.adoptedFrom !== null) return claimedHeight(attempt);
+export function agreedLastHeight(attempt: AttemptFacts, originHeight: BlockHeight): BlockHeight {
+  if (attempt.adoptedFrom !== null) return claimedLastHeight(attempt);
   const counted = originHeight + BLOCKHASH_LIFE;
-  return claimedHeight(attempt) > counted ? counted + 1n : counted;
-}
-
-/** A reason to investigate, never a proof: any node is above the claimed last height, or none can ever reach it. */
-export function isDue(attempt: AttemptFacts, heights: readonly NodeAnswer<BlockHeight>[]): boolean {
-  const claimed = claimedHeight(attempt);
-  const outOfReach =
-    heights.length > 0 && heights.every(({ answer }) => claimed - answer > MAX_HEIGHTS_AHEAD);
-  return outOfReach || heights.some(({ answer }) => isAbove(answer, claimed));
+  return claimedLastHeight(attempt) > counted ? counted + 1n : counted;
 }
 
 /**
- * Answers "may we sign again?" for one attempt with a blockhash: only `dead` allows a new one. Pure; decides on the
- * evidence alone, never on time.
+ * True if the attempt must be investigated: a node is above the claimed last height, or that height is implausibly far
+ * above all nodes. True is not a proof.
+ */
+export function isDue(attempt: AttemptFacts, heights: readonly NodeAnswer<BlockHeight>[]): boolean {
+  const claimedHeight = claimedLastHeight(attempt);
+  const isOutOfReach =
+    heights.length > 0 && heights.every(({ answer }) => claimedHeight - answer > MAX_HEIGHTS_AHEAD);
+  return isOutOfReach || heights.some(({ answer }) => isAbove(answer, claimedHeight));
+}
+
+/**
+ * Decides whether an attempt with a blockhash has ended: only `dead` permits a new signature. Pure; the verdict depends
+ * on the evidence alone, never on time. L is the last height at which the attempt can land.
  *
- * - `landed` / `failed`: a node reports it finalized and another node returns the same outcome (with a quorum of 1,
- *   the same node does).
- * - `dead`: all of these hold. A quorum agrees on its first block, which gives L if that is the block of its
- *   blockhash. A quorum's finalized heights are above L, and none of these nodes' finalized banks accepts the
- *   blockhash. The linked finalized blocks from its first block to one above L, which a quorum returns with the same
- *   transactions, lack the signature. After both, a quorum answers null at a slot above L, from histories that reach
- *   back to its first block. Or, instead of those blocks: a quorum returns another block, or none, where its
- *   blockhash was made; a transaction is valid only on top of the block of its blockhash.
- * - `alive`: it may still land, or a fork that contains it is not yet refuted.
+ * - `landed` / `failed`: a node reports the transaction as finalized, and another node returns the same outcome (with a
+ *   quorum of 1, the same node).
+ * - `dead`: all of the following conditions are met.
+ *   1. A quorum agrees on the attempt's first block. For a composed attempt, L follows from that block's height.
+ *   2. A quorum's finalized heights are above L, and the finalized banks of these nodes no longer accept the blockhash.
+ *   3. The linked finalized blocks from the first block to a block above L lack the signature. A quorum returns each
+ *      block with the same transactions.
+ *   4. After 2 and 3, a quorum returns null at a slot above L, from histories that reach back to the first block.
+ *
+ *   Instead of 1 and 3, a quorum can return a chain without the block of the blockhash: a transaction is valid only on
+ *   a chain that contains the block of its blockhash.
+ * - `alive`: the attempt can still land, or a fork that contains the transaction is not yet disproved.
  * - `unknown`: the evidence is incomplete or contradicts itself. Keep waiting, never sign.
  *
  * Source: docs/decisions/0012-quorum.md.
  */
 export function judgeAttempt(attempt: AttemptFacts, evidence: Evidence): AttemptVerdict {
-  const seen = evidence.statuses.flatMap(seenBy);
-  const refuting = refutingCoverage(attempt, evidence);
-  const displaced = refutingDisplacement(attempt, evidence);
+  const reports = evidence.statuses.flatMap(seenStatuses);
+  const refutation = refutingCoverage(attempt, evidence);
+  const displacement = refutingDisplacement(attempt, evidence);
   return (
-    judgeable(attempt, evidence) ??
-    judgeFinalized(seen, evidence, impossibleReason(refuting, displaced)) ??
+    judgePreconditions(attempt, evidence) ??
+    judgeFinalized(reports, evidence, impossibleReason(refutation, displacement)) ??
     judgeInclusion(evidence.coverage) ??
-    (displaced === null ? judgeUnfinalized(seen, refuting) : null) ??
-    judgeAbsence(attempt, evidence, byCoverage(refuting) ?? byDisplacement(attempt, displaced))
+    (displacement === null ? judgeUnfinalized(reports, refutation) : null) ??
+    judgeAbsence(attempt, evidence, byCoverage(refutation) ?? byDisplacement(attempt, displacement))
   );
 }
 
@@ -103,33 +117,35 @@ function byCoverage(coverage: SequencedCoverage | null): Refutation | null {
   return coverage === null ? null : { sequence: coverage.sequence, toSlot: coverage.last.slot };
 }
 
-function byDisplacement(attempt: AttemptFacts, displaced: Displacement | null): Refutation | null {
-  if (displaced === null) return null;
-  return { sequence: displaced.sequence, toSlot: displacedUntil(attempt, displaced) };
+function byDisplacement(attempt: AttemptFacts, displacement: Displacement | null): Refutation | null {
+  if (displacement === null) return null;
+  return { sequence: displacement.sequence, toSlot: firstSlotAboveLastHeight(attempt, displacement) };
 }
 
-/** The first slot that can have a block above L: each height after the displacing block needs its own slot. */
-export function displacedUntil(attempt: AttemptFacts, { by }: Pick<Displacement, 'by'>): Slot {
-  const above = claimedHeight(attempt) + 1n - by.height;
+/** First slot that can have a block above L: each height after the displacing block needs a slot of its own. */
+export function firstSlotAboveLastHeight(attempt: AttemptFacts, { by }: Pick<Displacement, 'by'>): Slot {
+  const above = claimedLastHeight(attempt) + 1n - by.height;
   return by.slot + (above > 0n ? above : 0n);
 }
 
-function impossibleReason(refuting: SequencedCoverage | null, displaced: Displacement | null): string | null {
-  if (refuting !== null) return 'the linked blocks lack it';
-  return displaced === null ? null : 'the finalized chain lacks the block of its blockhash';
+function impossibleReason(
+  refutation: SequencedCoverage | null,
+  displacement: Displacement | null,
+): string | null {
+  if (refutation !== null) return 'but the linked blocks lack it';
+  return displacement === null ? null : 'but the finalized chain lacks the block of its blockhash';
 }
 
-/** An attempt without a stored signature. Any signature for it covers this message. */
+/** An attempt without a stored signature, identified by its message: every valid signature signs that message. */
 type UnsignedFacts = Omit<AttemptFacts, 'signature'> & {
   /** Hex SHA-256 of the message. */
   readonly messageHash: string;
 };
 
 /**
- * Answers "may we sign again?" for an attempt whose signature is not known, although one may exist. The rule is that
- * of {@link judgeAttempt} with the message hash as signature. `coverage` states whether the linked blocks contain the
- * message; `statuses` come from each node's history of the wallet. Never `landed`: without bytes no outcome can be
- * requested.
+ * Judges an attempt without a stored signature, although a signature can exist, by the rules of {@link judgeAttempt}.
+ * The message hash takes the place of the signature: `coverage` states whether the linked blocks contain the message,
+ * and `statuses` come from each node's history of the wallet. Never `landed`.
  */
 export function judgeUnsigned(attempt: UnsignedFacts, evidence: Evidence): AttemptVerdict {
   return judgeAttempt(
@@ -138,96 +154,99 @@ export function judgeUnsigned(attempt: UnsignedFacts, evidence: Evidence): Attem
   );
 }
 
-/** A status below finalized keeps the attempt alive until linked finalized blocks prove that its fork died. */
+/** A status below finalized keeps the attempt alive until linked finalized blocks prove that its fork was abandoned. */
 function judgeUnfinalized(
-  seen: readonly SeenBy[],
-  refuting: SequencedCoverage | null,
+  reports: readonly SeenStatus[],
+  refutation: SequencedCoverage | null,
 ): AttemptVerdict | null {
-  if (refuting !== null) {
-    const beyond = seen.find(({ slot }) => isAbove(slot, refuting.last.slot));
-    return beyond === undefined
+  if (refutation !== null) {
+    const lateReport = reports.find(({ slot }) => isAbove(slot, refutation.last.slot));
+    return lateReport === undefined
       ? null
-      : unknown(`${beyond.node} reports it in a slot above the covered blocks`);
+      : unknownVerdict(
+          `${lateReport.node} reports the transaction in slot ${lateReport.slot}, above the linked blocks`,
+        );
   }
-  return seen.length === 0 ? null : aliveOnFork(seen);
+  return reports.length === 0 ? null : aliveOnFork(reports);
 }
 
 function judgeAbsence(
   attempt: AttemptFacts,
   evidence: Evidence,
-  refuting: Refutation | null,
+  refutation: Refutation | null,
 ): AttemptVerdict {
   const { quorum, finalizedHeights } = evidence;
-  if (countNodes(finalizedHeights) < quorum) return unknown('too few nodes report a finalized height');
+  if (countNodes(finalizedHeights) < quorum) return unknownVerdict('too few nodes report a finalized height');
   const origin = agreedOrigin(attempt, evidence);
-  if (origin === null && refuting === null)
+  if (origin === null && refutation === null)
     return isDue(attempt, finalizedHeights)
-      ? unknown('too few nodes agree on its first block')
+      ? unknownVerdict('too few nodes agree on the first block of the attempt')
       : judgeUnexpired(evidence);
-  const past = firstPast(evidence, lastHeightOf(attempt, origin));
-  if (past.size < quorum) return judgeUnexpired(evidence);
-  if (refuting === null)
-    return unknown('expired, and the finalized blocks up to its last height are not all linked');
-  return nodesProvingAbsence(past, evidence, refuting, attempt.blockhashSlot).length < quorum
-    ? unknown(
-        'expired, and too few nodes answered null after heights and coverage, with a history of its whole life',
+  const heightsAbove = firstHeightsAbove(evidence, lastHeightOf(attempt, origin));
+  if (heightsAbove.size < quorum) return judgeUnexpired(evidence);
+  if (refutation === null)
+    return unknownVerdict(
+      'the attempt has expired, but the finalized blocks up to its last height are not all linked',
+    );
+  return nodesProvingAbsence(heightsAbove, evidence, refutation, attempt.blockhashSlot).length < quorum
+    ? unknownVerdict(
+        'the attempt has expired and no finalized block contains it, but too few nodes whose history covers its whole validity window have returned null for it',
       )
     : { kind: 'dead' };
 }
 
-/** L if a quorum agrees on the first block, else the claimed last height. */
 function lastHeightOf(attempt: AttemptFacts, origin: AgreedBlock | null): BlockHeight {
-  return origin === null ? claimedHeight(attempt) : deathHeight(attempt, origin.height);
+  return origin === null ? claimedLastHeight(attempt) : agreedLastHeight(attempt, origin.height);
 }
 
 function judgeUnexpired({ quorum, statuses }: Evidence): AttemptVerdict {
   const readable = statuses.filter((status) => status.answer.kind !== 'unreadable');
   return countNodes(readable) < quorum
-    ? unknown('too few nodes report a status')
+    ? unknownVerdict('too few nodes report a status of the transaction')
     : { kind: 'alive', seen: null };
 }
 
 function agreedOrigin(attempt: AttemptFacts, { origin, quorum }: Evidence): AgreedBlock | null {
-  return origin?.blockhash === firstHash(attempt) && isAgreed(origin, quorum) ? origin : null;
+  return origin?.blockhash === firstBlockhash(attempt) && isAgreed(origin, quorum) ? origin : null;
 }
 
-/** The coverage, if it proves that no finalized block up to L contains the signature. */
+/** Returns the coverage if it proves that no finalized block up to L contains the signature. */
 function refutingCoverage(attempt: AttemptFacts, evidence: Evidence): SequencedCoverage | null {
   const { coverage, quorum } = evidence;
   const origin = agreedOrigin(attempt, evidence);
   if (origin === null || coverage === null || coverage.containsSignature) return null;
   const { first, last, minAgreeingNodes } = coverage;
-  const whole =
+  const isComplete =
     minAgreeingNodes >= quorum &&
     first.blockhash === origin.blockhash &&
     first.height === origin.height &&
-    isAbove(last.height, deathHeight(attempt, origin.height));
-  return whole && isAgreed(first, quorum) && isAgreed(last, quorum) ? coverage : null;
+    isAbove(last.height, agreedLastHeight(attempt, origin.height));
+  return isComplete && isAgreed(first, quorum) && isAgreed(last, quorum) ? coverage : null;
 }
 
 /**
- * The displacement, if a quorum is above the attempt's last height and agrees that its blockhash is not on the
- * finalized chain. Never for an adopted message, because the slot of its blockhash is unknown.
+ * Returns the displacement if a quorum is above the attempt's last height and agrees that the finalized chain lacks the
+ * block of its blockhash. Null for an adopted message, because the slot of its blockhash is unknown.
  */
 function refutingDisplacement(attempt: AttemptFacts, evidence: Evidence): Displacement | null {
   const { displacement, quorum } = evidence;
   if (displacement === null || attempt.adoptedFrom !== null) return null;
   if (agreedOrigin(attempt, evidence) !== null) return null;
   const { slot, by, parentSlot } = displacement;
-  const isGone =
+  const isDisplaced =
     slot === attempt.blockhashSlot &&
     isAbove(slot, parentSlot) &&
     !isAbove(slot, by.slot) &&
     by.blockhash !== attempt.blockhash;
-  const isOver = firstPast(evidence, claimedHeight(attempt)).size >= quorum;
-  return isGone && isOver && isAgreed(by, quorum) ? displacement : null;
+  const hasExpired = firstHeightsAbove(evidence, claimedLastHeight(attempt)).size >= quorum;
+  return isDisplaced && hasExpired && isAgreed(by, quorum) ? displacement : null;
 }
 
 /**
- * For each node that reports a height above `lastHeight`, the sequence of its first such answer. A node whose
- * finalized bank still accepts the blockhash contradicts itself and is left out.
+ * For each node that reports a height above `lastHeight`, the sequence of its first such answer. Excludes nodes whose
+ * finalized bank still accepts the blockhash: they contradict themselves.
  */
-function firstPast(
+function firstHeightsAbove(
   { finalizedHeights, stillTaking }: Evidence,
   lastHeight: BlockHeight,
 ): ReadonlyMap<string, number> {

@@ -32,50 +32,50 @@ interface NodeBlock extends LinkedBlock {
 
 /** A block that a quorum returns with the same parent and the same transactions. */
 interface ConfirmedBlock extends LinkedBlock {
-  /** At least this many nodes return it alike. */
   readonly minAgreeingNodes: number;
 }
 
-/** Finalized blocks without a gap, newest first; a quorum agrees on both ends. */
+/** Finalized blocks without a gap, newest first. A quorum agrees on `first`, the oldest, and `last`, the newest. */
 export interface LinkedRange {
   readonly blocks: readonly ConfirmedBlock[];
   readonly first: AgreedBlock;
   readonly last: AgreedBlock;
 }
 
-/**
- * The finalized chain as one watcher has read it. `blocks`: by slot, shared by attempts of the same minute.
- * `searched`: how far long ranges lack a signature. `walks`: how far the histories of nonce accounts are read.
- */
+/** What one process has read of the finalized chain, shared by all its investigations. */
 export interface BlockCache {
+  /** By slot. */
   readonly blocks: TtlCache<ConfirmedBlock>;
-  readonly searched: TtlCache<{ covered: Coverage }>;
+  /** By first slot and signature, the part of a long range that is already searched. */
+  readonly searched: TtlCache<{ coverage: Coverage }>;
+  /** By nonce account and nonce, how far the account's history is read. */
   readonly walks: TtlCache<NonceWalk>;
   readonly history: HistoryBounds;
 }
 
-type Fetch = (slot: Slot) => Promise<ConfirmedBlock>;
+type FetchBlock = (slot: Slot) => Promise<ConfirmedBlock>;
 
-const FETCHES_AT_ONCE = 8;
-const BLOCKS_KEPT = 1_000;
-/** More than the number of concurrent landings that need several investigations. */
-const SEARCHES_KEPT = 10_000;
-/** Blocks of a long range in memory at once, and pieces per investigation: no other proof starts meanwhile. */
-const PIECE = 500n;
-const PIECES_PER_CALL = 4;
+const MAX_CONCURRENT_FETCHES = 8;
+const MAX_CACHED_BLOCKS = 1_000;
+/** Exceeds the number of concurrent attempts that need several investigations. */
+const MAX_CACHED_SEARCHES = 10_000;
+/** Blocks of a long range that are in memory at the same time. */
+const PIECE_BLOCKS = 500n;
+/** An investigation of a long range delays all others, so it ends after this many pieces. */
+const MAX_PIECES_PER_CALL = 4;
 
 export function blockCache(history: HistoryBounds = HISTORY_BOUNDS): BlockCache {
   return {
-    blocks: new TtlCache(Number.POSITIVE_INFINITY, BLOCKS_KEPT),
-    searched: new TtlCache(Number.POSITIVE_INFINITY, SEARCHES_KEPT),
-    walks: new TtlCache(Number.POSITIVE_INFINITY, SEARCHES_KEPT),
+    blocks: new TtlCache(Number.POSITIVE_INFINITY, MAX_CACHED_BLOCKS),
+    searched: new TtlCache(Number.POSITIVE_INFINITY, MAX_CACHED_SEARCHES),
+    walks: new TtlCache(Number.POSITIVE_INFINITY, MAX_CACHED_SEARCHES),
     history,
   };
 }
 
 type AgreedHeader = AgreedBlock & Pick<LinkedBlock, 'parentSlot'>;
 
-/** The finalized block of a slot as a quorum returns it, with height and parent; null if too few nodes agree. */
+/** The finalized block of a slot, without its transactions; null if fewer than a quorum of nodes agree on it. */
 export async function agreedBlock(pool: NodePool, slot: Slot): Promise<AgreedHeader | null> {
   const answers = answersIn(await pool.all((node) => readBlock(node, slot, 'none')));
   const agreed = agree(
@@ -89,10 +89,9 @@ export async function agreedBlock(pool: NodePool, slot: Slot): Promise<AgreedHea
 }
 
 /**
- * The finalized blocks from `origin` to a block above `lastHeight` (L) that a quorum agrees on. Each block is linked
- * to its parent by slot, hash and height, and a quorum returns it with the same transactions. So neither one lying
- * node nor one with a hole in its ledger can leave a signature out. Throws NoHealthyNode if that is not available:
- * then nothing is proved.
+ * The finalized blocks from `origin` to a block above `lastHeight` (L). Each block is linked to its parent by slot,
+ * hash and height, and a quorum returns the block with the same transactions. So neither a node that lies nor a node
+ * that lacks blocks can hide a signature. Throws NoHealthyNode if these blocks are not available.
  * Source: docs/decisions/0012-quorum.md.
  */
 export async function linkedRange(
@@ -102,16 +101,19 @@ export async function linkedRange(
   cache: BlockCache = blockCache(),
 ): Promise<LinkedRange> {
   const { last, slots } = await pool.read((node) => findEnd(pool, node, origin, lastHeight));
-  const fetch = keptIn(cache, (slot) => confirmedBlock(pool, slot));
+  const fetch = cachedIn(cache, (slot) => confirmedBlock(pool, slot));
   const blocks = await walkDown(origin, last, slots, fetch);
   if (blocks !== null) return { blocks, first: origin, last };
   cache.blocks.clear();
-  throw new DomainError('NoHealthyNode', `the blocks from ${origin.slot} to ${last.slot} do not link`);
+  throw new DomainError(
+    'NoHealthyNode',
+    `the blocks from slot ${origin.slot} to slot ${last.slot} do not link`,
+  );
 }
 
 /**
- * The finalized block that replaced the confirmed block of `slot` after a fork. Throws as `NodePool.read` does if no
- * node names a block whose parent, by a quorum, is before that slot.
+ * The finalized block that replaced the confirmed block of `slot` after a fork. Throws like `NodePool.read` if no node
+ * lists a block for which a quorum returns a parent before `slot`.
  */
 export function findDisplacement(pool: NodePool, slot: Slot): Promise<Omit<Displacement, 'sequence'>> {
   return pool.read(async (node) => {
@@ -120,7 +122,7 @@ export function findDisplacement(pool: NodePool, slot: Slot): Promise<Omit<Displ
     if (by !== null && by.parentSlot < slot) return { slot, by, parentSlot: by.parentSlot };
     throw new NodeFault(
       node.name,
-      `getBlocksWithLimit: names no block that a quorum returns in place of ${slot}`,
+      `getBlocksWithLimit: no quorum agrees that the next listed block replaced the block of slot ${slot}`,
     );
   });
 }
@@ -136,9 +138,9 @@ export function coverageOf({ blocks, first, last }: LinkedRange, signature: Sign
 }
 
 /**
- * Whether the linked blocks from one slot to another contain a signature, for a range of any length. Blocks of
- * earlier investigations are not read again. Throws as {@link linkedRange}, and NoHealthyNode if no quorum returns
- * both ends, or the next investigation must continue.
+ * Coverage of the linked blocks from one slot to another, for a range of any length. Pieces that earlier investigations
+ * have searched are not read again. Throws like {@link linkedRange}; also throws NoHealthyNode if no quorum agrees on
+ * both ends, or if the range is so long that the next investigation must continue.
  */
 export async function coverageBetween(
   pool: NodePool,
@@ -149,81 +151,94 @@ export async function coverageBetween(
 ): Promise<Coverage> {
   const [first, end] = await Promise.all([agreedBlock(pool, fromSlot), agreedBlock(pool, toSlot)]);
   if (first === null || end === null)
-    throw new DomainError('NoHealthyNode', `no quorum returns the blocks of slots ${fromSlot} and ${toSlot}`);
+    throw new DomainError(
+      'NoHealthyNode',
+      `no quorum agrees on the blocks of slots ${fromSlot} and ${toSlot}`,
+    );
   const search = await cache.searched.get(`${fromSlot}/${signature}`, async () => ({
-    covered: { first, last: first, containsSignature: false, minAgreeingNodes: first.agreeingNodes.length },
+    coverage: { first, last: first, containsSignature: false, minAgreeingNodes: first.agreeingNodes.length },
   }));
-  let { covered } = search;
-  for (let pieces = 0; covered.last.height < end.height; pieces += 1) {
-    if (pieces === PIECES_PER_CALL)
+  let { coverage } = search;
+  for (let pieces = 0; coverage.last.height < end.height; pieces += 1) {
+    if (pieces === MAX_PIECES_PER_CALL)
       throw new DomainError(
         'NoHealthyNode',
-        `blocks are linked up to slot ${covered.last.slot} of ${toSlot}`,
+        `blocks are linked up to slot ${coverage.last.slot} of ${toSlot}`,
       );
-    const next = lowest([covered.last.height + PIECE, end.height]);
-    const range = await linkedRange(pool, covered.last, next - 1n, cache);
+    const next = lowest([coverage.last.height + PIECE_BLOCKS, end.height]);
+    const range = await linkedRange(pool, coverage.last, next - 1n, cache);
     const piece = coverageOf(range, signature);
-    covered = {
+    coverage = {
       ...piece,
       first,
-      minAgreeingNodes: Math.min(piece.minAgreeingNodes, covered.minAgreeingNodes),
+      minAgreeingNodes: Math.min(piece.minAgreeingNodes, coverage.minAgreeingNodes),
     };
-    if (covered.containsSignature) return covered;
-    search.covered = covered;
+    if (coverage.containsSignature) return coverage;
+    search.coverage = coverage;
   }
-  return covered;
+  return coverage;
 }
 
-/** A block above L by a quorum, from one node's list. A hole in the list makes it higher, never the proof shorter. */
+/**
+ * The end of the range: a block above L that `node` lists and on which a quorum agrees. If the list lacks blocks, the
+ * end is only higher, so that the range still includes L.
+ */
 async function findEnd(
   pool: NodePool,
   node: SolanaNode,
   origin: AgreedBlock,
   lastHeight: BlockHeight,
 ): Promise<{ readonly last: AgreedBlock; readonly slots: readonly bigint[] }> {
-  const wanted = Number(lastHeight - origin.height) + 2;
-  const slots = await getBlocksWithLimit(node, origin.slot, wanted);
+  const limit = Number(lastHeight - origin.height) + 2;
+  const slots = await getBlocksWithLimit(node, origin.slot, limit);
   const end = slots.at(-1);
   const last = end === undefined ? null : await agreedBlock(pool, end);
-  if (last !== null && isAbove(last.height, lastHeight) && last.height <= lastHeight + BigInt(BLOCKS_KEPT))
+  if (
+    last !== null &&
+    isAbove(last.height, lastHeight) &&
+    last.height <= lastHeight + BigInt(MAX_CACHED_BLOCKS)
+  )
     return { last, slots };
   throw new NodeFault(
     node.name,
-    `getBlocksWithLimit: ends with no block above height ${lastHeight} that a quorum returns`,
+    `getBlocksWithLimit: no quorum agrees that the last listed block is just above height ${lastHeight}`,
   );
 }
 
-/** From `last` down to `origin`, parent by parent; null if a link does not match. `slots`: a hint for fetching. */
+/** The blocks from `last` back to `origin`, by parent links; null if a link does not match. `slots` are prefetched. */
 async function walkDown(
   origin: BlockName,
   last: BlockName,
   slots: readonly bigint[],
-  fetch: Fetch,
+  fetch: FetchBlock,
 ): Promise<ConfirmedBlock[] | null> {
-  await pLimit(FETCHES_AT_ONCE).map(slots, (slot) => fetch(slot).catch(nullIfNodesFail));
+  await pLimit(MAX_CONCURRENT_FETCHES).map(slots, (slot) => fetch(slot).catch(nullIfNodesFail));
   const blocks: ConfirmedBlock[] = [];
-  for (let wanted = last; ; ) {
-    const block = await fetch(wanted.slot);
+  for (let next = last; ; ) {
+    const block = await fetch(next.slot);
     const isEnd = block.height <= origin.height;
-    if (!isSameBlock(block, wanted) || (isEnd && !isSameBlock(block, origin))) return null;
+    if (!isSameBlock(block, next) || (isEnd && !isSameBlock(block, origin))) return null;
     blocks.push(block);
     if (isEnd) return blocks;
-    wanted = parentOf(block);
+    next = parentOf(block);
   }
 }
 
-function keptIn({ blocks }: BlockCache, fetch: Fetch): Fetch {
+function cachedIn({ blocks }: BlockCache, fetch: FetchBlock): FetchBlock {
   return (slot) => blocks.get(String(slot), () => fetch(slot));
 }
 
-/** The finalized block of a slot with its transactions, by a quorum. Throws NoHealthyNode if too few nodes agree. */
+/** The finalized block of a slot, with its signatures. Throws NoHealthyNode if fewer than a quorum of nodes agree. */
 export async function confirmedBlock(pool: NodePool, slot: Slot): Promise<ConfirmedBlock> {
-  const shown = await pool.agreed((node, over) => readBlock(node, slot, 'signatures', over), isSameContent);
-  if (shown !== null) {
-    const signatures = new BlockSignatures(shown.answer.signatures);
-    return { ...shown.answer, signatures, minAgreeingNodes: shown.nodes.length };
+  const agreed = await pool.agreed(
+    (node, signal) => readBlock(node, slot, 'signatures', signal),
+    isSameContent,
+  );
+  if (agreed !== null) {
+    const signatures = new BlockSignatures(agreed.answer.signatures);
+    return { ...agreed.answer, signatures, minAgreeingNodes: agreed.nodes.length };
   }
-  throw new DomainError('NoHealthyNode', `no quorum returns block ${slot} with the same transactions`);
+  throw new DomainError('NoHealthyNode', `no quorum agrees on the transactions in block ${slot}`);
 }
 
 function isSameContent(one: NodeBlock, other: NodeBlock): boolean {
@@ -236,19 +251,21 @@ function isSameContent(one: NodeBlock, other: NodeBlock): boolean {
   );
 }
 
-/** One finalized block from one node. Throws NodeFault if it returns none, which never means that there is none. */
+/**
+ * One node's finalized block. Throws NodeFault if the node returns none: that does not prove that the slot is empty.
+ */
 async function readBlock(
   node: SolanaNode,
   slot: Slot,
   transactionDetails: 'signatures' | 'none',
-  over?: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<NodeBlock> {
-  const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails }, over);
+  const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails }, signal);
   if (block === null || block.blockHeight === null)
-    throw new NodeFault(node.name, `getBlock: returns no block ${slot}, or not its height`);
-  // A block without its signature list must never count as a block without our signature.
+    throw new NodeFault(node.name, `getBlock: returns no block for slot ${slot}, or a block without height`);
+  // A block without a list of signatures must not count as a block that lacks our signature.
   if (transactionDetails === 'signatures' && block.signatures === undefined)
-    throw new NodeFault(node.name, `getBlock: returns block ${slot} without its signatures`);
+    throw new NodeFault(node.name, `getBlock: returns block ${slot} without signatures`);
   const { blockhash, parentSlot, previousBlockhash, blockHeight } = block;
   const signatures = new Set(block.signatures ?? []);
   return { slot, blockhash, parentSlot, previousBlockhash, height: blockHeight, signatures };

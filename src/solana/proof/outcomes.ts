@@ -11,7 +11,7 @@ export interface TransactionOutcome {
   readonly spending: Spending;
 }
 
-/** Asks a node for an outcome. Null if the node has none, which proves nothing. */
+/** Requests a transaction's finalized outcome from a node. Null if the node returns none, which proves nothing. */
 export type AskOutcome = (node: SolanaNode, signature: string) => Promise<TransactionOutcome | null>;
 
 export const askOutcome: AskOutcome = async (node, signature) => {
@@ -21,8 +21,8 @@ export const askOutcome: AskOutcome = async (node, signature) => {
 };
 
 /**
- * Like {@link askOutcome} for transactions in one slot: each node's block is read once for all of them. A transaction
- * that the block lacks, or whose block cannot be read, is requested alone.
+ * Like {@link askOutcome}, for transactions in one slot: reads their block only once from each node. Requests a single
+ * transaction if the block lacks it or cannot be read.
  */
 export function askBlockOutcome(slot: bigint, signatures: readonly string[]): AskOutcome {
   const blocks = new Map<SolanaNode, Promise<ReadonlyMap<string, OutcomeMeta> | null>>();

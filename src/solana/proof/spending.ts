@@ -1,22 +1,24 @@
 import type { Lamports } from '../../domain/units.ts';
 
-/** What a transaction charged its fee payer, in lamports, and its token changes; null if unconfirmed. */
+/**
+ * Costs of a finalized transaction for its fee payer, and its token balance changes. Null: no second node returns it.
+ */
 export interface Spending {
   readonly feeLamports: Lamports | null;
-  /** All lamports that left the fee payer, including the fee. */
+  /** Decrease of the fee payer's balance, including the fee. */
   readonly spentLamports: Lamports | null;
-  /** Base units that token accounts gained, by their index in the message. */
+  /** Change of each token account's balance in base units, by the account's index in the message. */
   readonly tokenChanges: ReadonlyMap<number, bigint> | null;
 }
 
-export const NOT_SHOWN: Spending = { feeLamports: null, spentLamports: null, tokenChanges: null };
+export const UNKNOWN_SPENDING: Spending = { feeLamports: null, spentLamports: null, tokenChanges: null };
 
 export interface TokenBalance {
   readonly accountIndex: number;
   readonly amount: bigint;
 }
 
-/** Token balance changes. An account missing in one list has a balance of zero there. Null if a list is missing. */
+/** Balance change by account index. An account that one list lacks has balance 0 there. Null if a list is missing. */
 export function tokenChanges(
   before: readonly TokenBalance[] | null,
   after: readonly TokenBalance[] | null,
@@ -30,15 +32,15 @@ export function tokenChanges(
 }
 
 /**
- * Lamports that a transaction paid for a created account, when `amountLamports` went to its payee. 0 if another
- * transaction had created the account. Null if unknown, or if the result is not between 0 and `planned`.
+ * Lamports of rent that a transaction paid for an account it created, if `amountLamports` went to its payee. 0 if the
+ * account already existed. Null if the costs are unknown, or if the result is not between 0 and `maxLamports`.
  */
 export function rentPaid(
   { feeLamports, spentLamports }: Spending,
   amountLamports: Lamports,
-  planned: Lamports,
+  maxLamports: Lamports,
 ): Lamports | null {
   if (feeLamports === null || spentLamports === null) return null;
   const rent = spentLamports - feeLamports - amountLamports;
-  return rent >= 0n && rent <= planned ? rent : null;
+  return rent >= 0n && rent <= maxLamports ? rent : null;
 }

@@ -8,22 +8,25 @@ import type { SignatureStatus } from '../rpc/schemas.ts';
 
 export const STATUSES_PER_CALL = 256;
 
-/** A node's statuses of at most 256 signatures, in order. `history`: the node searches its whole history. */
+/**
+ * A node's statuses of at most 256 signatures, in the order of `signatures`. Without `searchHistory`, the node searches
+ * only its recent status cache.
+ */
 export async function readStatuses(
   node: SolanaNode,
   signatures: readonly string[],
-  history: boolean,
+  searchHistory: boolean,
 ): Promise<StatusObservation[]> {
-  const { context, value } = await getSignatureStatuses(node, signatures, history);
+  const { context, value } = await getSignatureStatuses(node, signatures, searchHistory);
   return value.map((status) => observationOf(status, context.slot));
 }
 
-/** The nodes without history: their nulls prove nothing. */
+/** The nodes that store no transaction history: their null answers prove nothing. */
 export function nodesWithoutHistory(pool: Pick<NodePool, 'report'>): ReadonlySet<string> {
   return new Set(pool.report().flatMap(({ node, history }) => (history === 'off' ? [node] : [])));
 }
 
-/** A status as evidence. A missing `confirmations` field never means finalized: the field must be null. */
+/** A status as evidence. `confirmations` means finalized only if it is null, not if it is missing. */
 export function observationOf(status: SignatureStatus | null, atSlot: bigint): StatusObservation {
   if (status === null) return { kind: 'absent', atSlot, historyFrom: null };
   const { slot, confirmations, confirmationStatus } = status;
@@ -37,16 +40,16 @@ export function observationOf(status: SignatureStatus | null, atSlot: bigint): S
   return { kind: 'seen', commitment, slot, error: status.err?.text ?? null, atSlot };
 }
 
-/** The first block with transactions on each node; a node that does not answer is left out. */
+/** By node, the first block whose transactions the node stores. Excludes nodes that do not answer. */
 export async function historyStarts(pool: NodePool): Promise<ReadonlyMap<string, bigint>> {
   const answers = answersIn(await pool.all(getFirstAvailableBlock));
   return new Map(answers.map(({ node, answer }) => [node, answer]));
 }
 
 /**
- * Asks every node without a status of the signature for the transaction itself, and returns the corrected answers.
- * Only a transaction that a node with history lacks in both places is absent there. With fewer nulls than a quorum
- * the answers are returned unchanged, because they prove nothing.
+ * Requests the transaction itself from every node without a status of its signature, and returns the corrected answers:
+ * a transaction is absent only if getTransaction returns null as well. If fewer than a quorum of nodes have no status,
+ * the answers are returned unchanged, because they cannot prove absence.
  * Source: docs/decisions/0012-quorum.md.
  */
 export async function confirmAbsence(
@@ -57,10 +60,10 @@ export async function confirmAbsence(
 ): Promise<readonly NodeAnswer<StatusObservation>[]> {
   if (statuses.filter(({ answer }) => answer.kind === 'absent').length < pool.quorum) return statuses;
   const answers = await pool.all((node) => getTransaction(node, signature));
-  const shown = new Map(answers.map(({ node, result }) => [node, result]));
+  const results = new Map(answers.map(({ node, result }) => [node, result]));
   return statuses.map((status) => {
     const { node, answer } = status;
-    const result = shown.get(node);
+    const result = results.get(node);
     if (answer.kind !== 'absent' || result === undefined) return status;
     return { ...status, answer: correctedStatus(answer, result, starts.get(node) ?? null) };
   });
@@ -77,6 +80,10 @@ function correctedStatus(
   }
   if (result.value === null) return { ...absent, historyFrom };
   const { slot, meta } = result.value;
-  if (meta === null) return { kind: 'unreadable', reason: `getTransaction: returns no meta in slot ${slot}` };
+  if (meta === null)
+    return {
+      kind: 'unreadable',
+      reason: `getTransaction: returns the transaction of slot ${slot} without meta`,
+    };
   return { kind: 'seen', commitment: 'finalized', slot, error: meta.err?.text ?? null, atSlot: null };
 }

@@ -8,7 +8,7 @@ import type { Spending } from './spending.ts';
 /** A signed attempt; `raw` is the base64 wire transaction. */
 export type WatchedAttempt = AnySignedAttempt & { readonly raw: string };
 
-/** How an attempt ended, with its proof. `spending` is what the chain charged. */
+/** How an attempt ended, and the evidence for it. */
 export interface LandingOutcome {
   readonly verdict: Extract<AttemptVerdict, { kind: 'landed' | 'failed' | 'dead' }>;
   readonly evidence: Evidence | NonceEvidence;
@@ -16,50 +16,57 @@ export interface LandingOutcome {
   readonly spending: Spending;
 }
 
-/** An attempt's state before its end. `held`: no verdict is possible now, because of `reason`; sign nothing. */
+/** State of an attempt that has not ended. `held`: no verdict is possible, because of `reason`; do not sign again. */
 export type AttemptProgress =
   | { readonly status: 'sending' | 'confirmed'; readonly reason: null }
   | { readonly status: 'held'; readonly reason: string };
 
-/** Callbacks of a waiting caller: each change, in order, one at a time. A failing hook ends the wait. */
+/** Callbacks and options of a caller that waits for an attempt. A callback that fails ends the wait. */
 export interface LandingHooks {
+  /** Called for each change, in order. The next call waits until the returned promise has settled. */
   onProgress(progress: AttemptProgress): unknown;
-  /** Called before each send; if false, the attempt is only judged. Default: send. */
+  /** Called before each send. If false, the bytes are not sent, but the attempt is still judged. Default: true. */
   maySend?(): Promise<boolean>;
-  /** With `confirmed`, nodes are polled more often until then. Default: the caller waits for the end. */
+  /**
+   * Commitment that the caller waits for. With `confirmed`, nodes are polled more often until the transaction is
+   * confirmed. Default: the caller waits for the final outcome.
+   */
   readonly answersAt?: AwaitedCommitment;
   readonly signal: AbortSignal;
 }
 
-/** One watched attempt: its statuses, the last state its caller received, and the end of the wait. Calls no node. */
+/** State of one watched attempt, and the promise that its caller waits for. Calls no node. */
 export class Watch {
   readonly attempt: WatchedAttempt;
   /** Settles when {@link finish} or {@link fail} is called, or the caller's signal is aborted. */
   readonly outcome: Promise<LandingOutcome>;
-  /** When the watch began, on the clock of `performance.now()`. */
-  readonly since = performance.now();
-  /** When the bytes were last sent, on the clock of `performance.now()`. */
+  /** Start of the watch, on the clock of `performance.now()`. */
+  readonly startedAt = performance.now();
+  /** Time of the last send, on the clock of `performance.now()`. */
   sentAt = 0;
   /** Nodes with an unanswered send. */
-  readonly busy = new Set<string>();
-  /** True if a quorum has finalized blocks above its last height: the bytes can no longer land. */
-  expired = false;
-  /** The slot in which two nodes return it as included, not executed: while its nonce is unused, it may still execute. */
-  notExecutedIn: bigint | null = null;
-  /** True while a second node is asked for its finalized outcome. */
-  confirming = false;
-  /** How often no second node returned the outcome that the first one reports. */
+  readonly busyNodes = new Set<string>();
+  /** True if a quorum has finalized blocks above the attempt's last height: the bytes can no longer land. */
+  hasExpired = false;
+  /**
+   * Slot of a block that, as two nodes return it, includes the transaction without executing it. The transaction can
+   * still execute later while its nonce is unused.
+   */
+  unexecutedSlot: bigint | null = null;
+  /** True while a second node is asked for the finalized outcome. */
+  isConfirming = false;
+  /** Number of requests in which no second node returned the outcome that the first node reports. */
   unconfirmedTries = 0;
   readonly #hooks: LandingHooks;
-  #seen: Commitment | null;
-  /** A node reports that it failed in its block: it is not sent again, and it is not reported as confirmed. */
+  #commitment: Commitment | null;
+  /** True if a node reports that the transaction failed in its block: the state is then not `confirmed`. */
   #hasFailed = false;
   #holdReason: string | null;
   readonly #sendAnswers = new Map<string, SendAnswer>();
   #refusal: string | null = null;
   #reported: AttemptProgress;
   #calls: Promise<unknown> = Promise.resolve();
-  #open = true;
+  #isOpen = true;
   #resolve: (outcome: LandingOutcome) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
 
@@ -67,7 +74,7 @@ export class Watch {
     hooks.signal.throwIfAborted();
     this.attempt = attempt;
     this.#hooks = hooks;
-    this.#seen = start.status === 'confirmed' ? 'confirmed' : null;
+    this.#commitment = start.status === 'confirmed' ? 'confirmed' : null;
     this.#holdReason = start.reason;
     this.#reported = start;
     this.outcome = new Promise((resolve, reject) => {
@@ -77,12 +84,12 @@ export class Watch {
     hooks.signal.addEventListener('abort', this.#abort, { once: true });
   }
 
-  get open(): boolean {
-    return this.#open;
+  get isOpen(): boolean {
+    return this.#isOpen;
   }
 
-  /** True if it lives until a block height, so that its end needs finality to advance. */
-  get expires(): boolean {
+  /** True if the attempt expires at a block height, so that its outcome depends on finality. */
+  get isExpiring(): boolean {
     return 'lastValidBlockHeight' in this.attempt;
   }
 
@@ -91,38 +98,41 @@ export class Watch {
   }
 
   get isIncluded(): boolean {
-    return this.#seen === 'confirmed' || this.#seen === 'finalized';
+    return this.#commitment === 'confirmed' || this.#commitment === 'finalized';
   }
 
   async maySend(): Promise<boolean> {
     return (await this.#hooks.maySend?.()) ?? true;
   }
 
-  get seen(): Commitment | null {
-    return this.#seen;
+  get commitment(): Commitment | null {
+    return this.#commitment;
   }
 
-  /** Adds a node's status, and whether it failed there. A change clears the reason for `held`. */
-  see(now: Commitment | null, hasFailed: boolean): void {
-    if (now === this.#seen && hasFailed === this.#hasFailed) return;
-    this.#seen = now;
+  /** Records a node's status. `hasFailed`: the transaction failed in its block. A change ends a hold. */
+  recordStatus(commitment: Commitment | null, hasFailed: boolean): void {
+    if (commitment === this.#commitment && hasFailed === this.#hasFailed) return;
+    this.#commitment = commitment;
     this.#hasFailed = hasFailed;
     this.#holdReason = null;
     this.#report();
   }
 
-  /** Sets why no verdict is possible; null if the last judgement found the attempt alive. */
+  /** Holds the attempt because no verdict is possible; null ends the hold. */
   hold(reason: string | null): void {
     this.#holdReason = reason;
     this.#report();
   }
 
-  /** Adds node answers to a send. If a quorum calls the bytes invalid, the state is `held`; sends continue. */
+  /** Records node answers to a send. If a quorum rejects the bytes as invalid, the attempt is held; sends continue. */
   addSendAnswers(answers: readonly SendAnswer[], quorum: number): void {
     for (const answer of answers) this.#sendAnswers.set(answer.node, answer);
     const refusals = [...this.#sendAnswers.values()].filter(({ isOurFault }) => isOurFault);
     const reasons = refusals.map(({ node, error }) => `${node}: ${error}`).toSorted();
-    this.#refusal = reasons.length < quorum ? null : `too many nodes refuse its bytes: ${reasons.join('; ')}`;
+    this.#refusal =
+      reasons.length < quorum
+        ? null
+        : `a quorum of nodes refuses the bytes of the transaction: ${reasons.join('; ')}`;
     this.#report();
   }
 
@@ -139,7 +149,7 @@ export class Watch {
   readonly #abort = (): void => this.fail(this.#hooks.signal.reason);
 
   #close(): void {
-    this.#open = false;
+    this.#isOpen = false;
     this.#hooks.signal.removeEventListener('abort', this.#abort);
   }
 
@@ -154,7 +164,7 @@ export class Watch {
     if (progress.status === this.#reported.status && progress.reason === this.#reported.reason) return;
     this.#reported = progress;
     this.#calls = this.#calls
-      .then(() => (this.#open ? this.#hooks.onProgress(progress) : undefined))
+      .then(() => (this.#isOpen ? this.#hooks.onProgress(progress) : undefined))
       .catch((error: unknown) => this.fail(error));
   }
 }

@@ -8,162 +8,166 @@ import type { NodePool } from './pool.ts';
 import { type Agreement, agree, answersIn } from './quorum.ts';
 import type { AccountInfo } from './schemas.ts';
 
-/** An account as one node returns it; `account` is null if it does not exist there. */
-export interface ShownAccount {
+/**
+ * One node's answer about an address, at the node's finalized `slot`. `account` is null if there is no such account.
+ */
+export interface AccountAnswer {
   readonly address: string;
   readonly node: string;
   readonly slot: bigint;
   readonly account: AccountInfo | null;
 }
 
-/** The accounts that a reading reads. Two requests for the same address return the same answer. */
+/** Accounts as one node returns them. Repeated requests for an address return the same answer. */
 export interface AccountView {
-  account(address: string): Promise<ShownAccount>;
+  account(address: string): Promise<AccountAnswer>;
 }
 
-/** A reading of one node's answers. `meaning` is equal if and only if two readings describe the same payment. */
+/** What `read` made of one node's answers. Two readings agree if their `meaning`, a JSON text, is equal. */
 interface NodeReading<T> {
   readonly node: string;
-  readonly lowest: bigint;
-  readonly highest: bigint;
+  readonly lowestSlot: bigint;
+  readonly highestSlot: bigint;
   readonly meaning: string;
-  /** Returns the value, or throws the AssetRejected that the reading ended with. */
+  /** Returns what `read` returned, or throws the AssetRejected that it threw. */
   readonly result: () => T;
 }
 
-/** Nodes that are more slots apart (about 13 seconds) do not confirm each other's answers. */
-const MAX_SLOTS_APART = 32n;
-const FIELDS_SHOWN = 4;
-const VALUE_SHOWN = 100;
+/** Answers that are more slots apart (about 13 seconds) do not confirm each other. */
+const MAX_SLOT_DISTANCE = 32n;
+const MAX_LISTED_FIELDS = 4;
+const MAX_VALUE_LENGTH = 100;
 
 /**
- * Readings of accounts that a quorum of nodes confirms. Requests within a window share one call to each node of a
- * quorum. Nodes answer independently, each at its own finalized slot.
+ * Reads accounts so that a quorum of nodes confirms the result. Requests within `windowMs` milliseconds share one call
+ * to each node. Each node answers at its own finalized slot.
  */
 export class AgreedAccounts {
   readonly #pool: NodePool;
   readonly #windowMs: number;
-  readonly #quorum: Batcher<readonly ShownAccount[]>;
-  readonly #single = new Map<string, Batcher<ShownAccount>>();
+  readonly #quorumBatcher: Batcher<readonly AccountAnswer[]>;
+  readonly #nodeBatchers = new Map<string, Batcher<AccountAnswer>>();
 
   constructor(pool: NodePool, windowMs: number) {
     this.#pool = pool;
     this.#windowMs = windowMs;
-    this.#quorum = new Batcher(rpc.ACCOUNTS_PER_CALL, windowMs, (keys) => this.#askQuorum(keys));
+    this.#quorumBatcher = new Batcher(rpc.MAX_ACCOUNTS_PER_CALL, windowMs, (keys) => this.#askQuorum(keys));
   }
 
   /**
-   * Runs `read` on the accounts of each node of a quorum. Returns the reading if all agree in `relied`, which leaves
-   * out values that change from slot to slot. Otherwise runs `read` once more on every node, and returns what a
-   * quorum agrees on. A node that returns something else for the same slot is distrusted. An AssetRejected from
-   * `read` is a reading, too. `known`: the accounts that `read` needs first. Throws NodeFault if the nodes contradict
-   * each other, NoHealthyNode if too few answer.
+   * Runs `read` on the accounts of each node of a quorum, and returns its value if all nodes agree on it. Otherwise
+   * runs `read` again on every node, and returns the value that a quorum agrees on. Values are compared by
+   * `relevantPart`, which omits what changes from slot to slot. A node that contradicts the quorum in the same slot is
+   * distrusted. Nodes can also agree that `read` throws AssetRejected, which is then thrown.
+   *
+   * `addresses`: the accounts that `read` needs first. Throws NodeFault if the nodes disagree, NoHealthyNode if too few
+   * nodes answer.
    */
   async read<T>(
-    known: readonly string[],
+    addresses: readonly string[],
     read: (view: AccountView) => Promise<T>,
-    relied: (reading: T) => unknown,
+    relevantPart: (reading: T) => unknown,
   ): Promise<T> {
-    const ask = once((address: string) => this.#quorum.get(address));
-    const [first = []] = await Promise.all(known.map(ask));
-    const asked = await Promise.all(
+    const ask = memoized((address: string) => this.#quorumBatcher.get(address));
+    const [first = []] = await Promise.all(addresses.map(ask));
+    const readings = await Promise.all(
       first.map(({ node }) => {
-        const find = async (address: string) => (await ask(address)).find((shown) => shown.node === node);
+        const find = async (address: string) => (await ask(address)).find((answer) => answer.node === node);
         const account = async (address: string) => (await find(address)) ?? this.#fromNode(node, address);
-        return readingOf(node, account, read, relied);
+        return readingOf(node, account, read, relevantPart);
       }),
     );
-    const quick = this.#agreement(asked.filter(isReading));
-    return quick?.nodes.length === asked.length
-      ? quick.answer.result()
-      : this.#readOnAll(known, read, relied);
+    const agreement = this.#agreement(readings.filter(isReading));
+    return agreement?.nodes.length === readings.length
+      ? agreement.answer.result()
+      : this.#readOnAll(addresses, read, relevantPart);
   }
 
   async #readOnAll<T>(
-    known: readonly string[],
+    addresses: readonly string[],
     read: (view: AccountView) => Promise<T>,
-    relied: (reading: T) => unknown,
+    relevantPart: (reading: T) => unknown,
   ): Promise<T> {
     const answers = await Promise.all(
       this.#pool.nodes.map(({ name }) =>
-        readingOf(name, (address) => this.#fromNode(name, address), read, relied),
+        readingOf(name, (address) => this.#fromNode(name, address), read, relevantPart),
       ),
     );
     const readings = answers.filter(isReading);
-    const agreed = this.#agreement(readings);
-    if (agreed === null) throw disagreement(known, answers, this.#pool.quorum);
-    const agreeing = readings.filter(({ node }) => agreed.nodes.includes(node));
+    const agreement = this.#agreement(readings);
+    if (agreement === null) throw disagreementError(addresses, answers, this.#pool.quorum);
+    const agreeingReadings = readings.filter(({ node }) => agreement.nodes.includes(node));
     for (const reading of readings)
-      if (agreeing.some((other) => contradicts(reading, other)))
+      if (agreeingReadings.some((other) => contradicts(reading, other)))
         this.#pool.distrust(
           reading.node,
-          `a quorum of nodes returns other content of ${known.join(', ')} in slot ${reading.highest}`,
+          `a quorum of nodes returns different contents of ${addresses.join(', ')} in slot ${reading.highestSlot}`,
         );
-    return agreed.answer.result();
+    return agreement.answer.result();
   }
 
-  /** The reading of a quorum with equal meaning at nearly the same slot; null if there is no such quorum. */
+  /** The reading on which a quorum agrees at nearly the same slot; null if there is no such quorum. */
   #agreement<T>(readings: readonly NodeReading<T>[]): Agreement<NodeReading<T>> | null {
     const answers = readings.map((reading) => ({ node: reading.node, answer: reading }));
     return agree(answers, this.#pool.quorum, confirms);
   }
 
-  #fromNode(node: string, address: string): Promise<ShownAccount> {
-    let batcher = this.#single.get(node);
+  #fromNode(node: string, address: string): Promise<AccountAnswer> {
+    let batcher = this.#nodeBatchers.get(node);
     if (batcher === undefined) {
-      batcher = new Batcher(rpc.ACCOUNTS_PER_CALL, this.#windowMs, (keys) => this.#askNode(node, keys));
-      this.#single.set(node, batcher);
+      batcher = new Batcher(rpc.MAX_ACCOUNTS_PER_CALL, this.#windowMs, (keys) => this.#askNode(node, keys));
+      this.#nodeBatchers.set(node, batcher);
     }
     return batcher.get(address);
   }
 
-  async #askQuorum(keys: readonly string[]): Promise<ReadonlyMap<string, readonly ShownAccount[]>> {
+  async #askQuorum(keys: readonly string[]): Promise<ReadonlyMap<string, readonly AccountAnswer[]>> {
     const ask = (node: SolanaNode) => readAccounts(node, keys);
     const answers = answersIn(await this.#pool.some(ask, () => true));
     return new Map(keys.map((key) => [key, answers.flatMap(({ answer }) => answer.get(key) ?? [])]));
   }
 
-  async #askNode(name: string, keys: readonly string[]): Promise<ReadonlyMap<string, ShownAccount>> {
+  async #askNode(name: string, keys: readonly string[]): Promise<ReadonlyMap<string, AccountAnswer>> {
     const ask = (node: SolanaNode) => readAccounts(node, keys);
     const [answer] = await this.#pool.all(ask, (node) => node.name === name);
     if (answer?.result.status === 'fulfilled') return answer.result.value;
-    throw answer?.result.reason ?? new NodeFault(name, 'is not in the pool');
+    throw answer?.result.reason ?? new NodeFault(name, 'is not a node of this pool');
   }
 }
 
-/** The error of a node that did not return an account, or returned an unreadable one. */
+/** A node did not return an account, or returned one that `read` cannot read. */
 class ReadFailure extends Error {}
 
 async function readingOf<T>(
   node: string,
-  ask: (address: string) => Promise<ShownAccount>,
+  ask: (address: string) => Promise<AccountAnswer>,
   read: (view: AccountView) => Promise<T>,
-  relied: (reading: T) => unknown,
+  relevantPart: (reading: T) => unknown,
 ): Promise<NodeReading<T> | ReadFailure> {
-  const shown: ShownAccount[] = [];
-  const account = once(async (address: string): Promise<ShownAccount> => {
+  const answers: AccountAnswer[] = [];
+  const account = memoized(async (address: string): Promise<AccountAnswer> => {
     const one = await ask(address).catch((cause: unknown): never => {
       throw new ReadFailure(messageOf(cause), { cause });
     });
-    shown.push(one);
+    answers.push(one);
     return one;
   });
   try {
     const [meaning, result] = await read({ account }).then(
-      (value) => [textOf(relied(value)), () => value] as const,
-      refusal,
+      (value) => [textOf(relevantPart(value)), () => value] as const,
+      readingOfRefusal,
     );
-    const slots = shown.map(({ slot }) => slot);
-    return { node, meaning, result, lowest: lowestSlot(shown), highest: highest([0n, ...slots]) };
+    const slots = answers.map(({ slot }) => slot);
+    return { node, meaning, result, lowestSlot: lowestSlot(answers), highestSlot: highest([0n, ...slots]) };
   } catch (error) {
     if (error instanceof ReadFailure) return error;
-    // Any other domain error is not about this node's answer.
+    // Any other domain error does not depend on this node's answer, so no other node can help.
     if (error instanceof DomainError && !isDomainError(error, 'NodeFault')) throw error;
     return new ReadFailure(`${node}: ${messageOf(error)}`, { cause: error });
   }
 }
 
-function refusal(error: unknown): readonly [string, () => never] {
+function readingOfRefusal(error: unknown): readonly [string, () => never] {
   if (!isDomainError(error, 'AssetRejected')) throw error;
   return [
     textOf({ refused: error.message }),
@@ -178,48 +182,54 @@ function isReading<T>(answer: NodeReading<T> | ReadFailure): answer is NodeReadi
 }
 
 function confirms(one: NodeReading<unknown>, other: NodeReading<unknown>): boolean {
-  const apart = highest([one.highest, other.highest]) - lowest([one.lowest, other.lowest]);
-  return one.meaning === other.meaning && apart <= MAX_SLOTS_APART;
+  const distance = highest([one.highestSlot, other.highestSlot]) - lowest([one.lowestSlot, other.lowestSlot]);
+  return one.meaning === other.meaning && distance <= MAX_SLOT_DISTANCE;
 }
 
-/** True for two meanings at the same slot: one is false. At different slots, the accounts may have changed. */
+/** True for different meanings at the same slot. At different slots, the accounts may have changed in between. */
 function contradicts(one: NodeReading<unknown>, other: NodeReading<unknown>): boolean {
-  const slots = [one.lowest, one.highest, other.lowest, other.highest];
-  return one.meaning !== other.meaning && slots.every((slot) => slot === one.lowest);
+  const slots = [one.lowestSlot, one.highestSlot, other.lowestSlot, other.highestSlot];
+  return one.meaning !== other.meaning && slots.every((slot) => slot === one.lowestSlot);
 }
 
-function disagreement(
-  known: readonly string[],
+function disagreementError(
+  addresses: readonly string[],
   answers: readonly (NodeReading<unknown> | ReadFailure)[],
   quorum: number,
 ): DomainError {
   const readings = answers.filter(isReading);
-  const accounts = known.join(', ');
+  const accounts = addresses.join(', ');
   if (readings.length >= quorum) {
-    const message = `nodes disagree about ${accounts} (${differences(readings)}); the payment waits until ${quorum} agree`;
+    const message = `RPC nodes disagree about the accounts ${accounts} (${differences(readings)}); ${quorum} nodes must agree before the payment can continue`;
     return new DomainError('NodeFault', message);
   }
   const faults = answers.flatMap((answer) => (isReading(answer) ? [] : [answer.message]));
-  const message = `only ${readings.length} of ${answers.length} nodes returned the accounts ${accounts}; ${quorum} are needed: ${faults.join('; ')}`;
+  const message = `only ${readings.length} of ${answers.length} RPC nodes returned the accounts ${accounts}; ${quorum} are needed: ${faults.join('; ')}`;
   return new DomainError('NoHealthyNode', message);
 }
 
-/** The differing fields with each node's value. Fields of the shortest reading, often a refusal, come first. */
+/**
+ * The fields that differ, with each node's value. The fields of the reading with the fewest fields, often a refusal,
+ * come first.
+ */
 function differences(readings: readonly NodeReading<unknown>[]): string {
-  const shown = readings.map(({ node, meaning }) => ({ node, fields: fieldsOf('', JSON.parse(meaning)) }));
-  const names = shown
+  const fieldsByNode = readings.map(({ node, meaning }) => ({
+    node,
+    fields: fieldsOf('', JSON.parse(meaning)),
+  }));
+  const names = fieldsByNode
     .toSorted((one, other) => one.fields.size - other.fields.size)
     .flatMap(({ fields }) => [...fields.keys()]);
-  const differing = [...new Set(names)].filter(
-    (name) => new Set(shown.map(({ fields }) => fields.get(name))).size > 1,
+  const differingNames = [...new Set(names)].filter(
+    (name) => new Set(fieldsByNode.map(({ fields }) => fields.get(name))).size > 1,
   );
-  if (differing.length === 0)
-    return `slots: ${readings.map(({ node, highest: slot }) => `${node} ${slot}`).join(', ')}`;
-  return differing
-    .slice(0, FIELDS_SHOWN)
+  if (differingNames.length === 0)
+    return `slots: ${readings.map(({ node, highestSlot }) => `${node} ${highestSlot}`).join(', ')}`;
+  return differingNames
+    .slice(0, MAX_LISTED_FIELDS)
     .map(
       (name) =>
-        `${name}: ${shown.map(({ node, fields }) => `${node} ${fields.get(name) ?? 'nothing'}`).join(', ')}`,
+        `${name}: ${fieldsByNode.map(({ node, fields }) => `${node} ${fields.get(name) ?? 'no value'}`).join(', ')}`,
     )
     .join('; ');
 }
@@ -227,7 +237,7 @@ function differences(readings: readonly NodeReading<unknown>[]): string {
 function fieldsOf(path: string, value: unknown): ReadonlyMap<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return new Map([
-      [path, `${typeof value === 'string' ? value : JSON.stringify(value)}`.slice(0, VALUE_SHOWN)],
+      [path, `${typeof value === 'string' ? value : JSON.stringify(value)}`.slice(0, MAX_VALUE_LENGTH)],
     ]);
   return new Map(
     Object.entries(value).flatMap(([name, part]) => [
@@ -240,11 +250,11 @@ function textOf(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part));
 }
 
-function once<T>(ask: (address: string) => Promise<T>): (address: string) => Promise<T> {
-  const asked = new Map<string, Promise<T>>();
+function memoized<T>(ask: (address: string) => Promise<T>): (address: string) => Promise<T> {
+  const answers = new Map<string, Promise<T>>();
   return (address) => {
-    const answer = asked.get(address) ?? ask(address);
-    asked.set(address, answer);
+    const answer = answers.get(address) ?? ask(address);
+    answers.set(address, answer);
     return answer;
   };
 }
@@ -252,14 +262,16 @@ function once<T>(ask: (address: string) => Promise<T>): (address: string) => Pro
 export async function readAccounts(
   node: SolanaNode,
   keys: readonly string[],
-): Promise<ReadonlyMap<string, ShownAccount>> {
+): Promise<ReadonlyMap<string, AccountAnswer>> {
   const { context, value } = await rpc.getMultipleAccounts(node, keys, 'finalized');
-  const by = { node: node.name, slot: context.slot };
-  return new Map(keys.map((address, index) => [address, { ...by, address, account: value[index] ?? null }]));
+  const source = { node: node.name, slot: context.slot };
+  return new Map(
+    keys.map((address, index) => [address, { ...source, address, account: value[index] ?? null }]),
+  );
 }
 
-/** The lowest slot of the answers; 0 for none. */
-export function lowestSlot(shown: readonly ShownAccount[]): bigint {
-  const [first = 0n, ...others] = shown.map(({ slot }) => slot);
+/** The lowest slot among the answers; 0 if there are none. */
+export function lowestSlot(answers: readonly AccountAnswer[]): bigint {
+  const [first = 0n, ...others] = answers.map(({ slot }) => slot);
   return lowest([first, ...others]);
 }

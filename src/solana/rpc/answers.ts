@@ -1,41 +1,42 @@
 const GRACE_MS = 500;
 
-export interface Asked<T> {
+export interface NodeRequest<T> {
   readonly answer: Promise<T>;
-  /** False if the answer is used when it arrives in time, but is not waited for. */
-  readonly expected: boolean;
+  /** False if the wait must not be extended for this answer. An answer that arrives in time still counts. */
+  readonly isExpected: boolean;
 }
 
 /**
- * Results in the order of `asked`, once all have settled. The wait ends half a second after `quorum` requests
- * succeeded, or at once if no other result is expected. Null for a request that has not settled; its later answer is
- * dropped. Never throws.
+ * The results in the order of `requests`. After `quorum` requests have succeeded, waits {@link GRACE_MS} milliseconds
+ * for the others, or not at all if no other answer is expected. A request that has not settled in time has the result
+ * null, and its later answer is dropped. Never throws.
  */
 export async function answersOfMost<T>(
-  asked: readonly Asked<T>[],
+  requests: readonly NodeRequest<T>[],
   quorum: number,
 ): Promise<readonly (PromiseSettledResult<T> | null)[]> {
-  const ended: (PromiseSettledResult<T> | null)[] = asked.map(() => null);
+  const results: (PromiseSettledResult<T> | null)[] = requests.map(() => null);
   await new Promise<void>((resolve) => {
     let grace: NodeJS.Timeout | undefined;
     const end = (): void => {
       clearTimeout(grace);
       resolve();
     };
-    const isLeft = (one: Asked<T>, index: number): boolean => ended[index] === null && one.expected;
-    const look = (): void => {
-      if (!ended.includes(null)) return end();
-      const given = ended.filter((one) => one?.status === 'fulfilled').length;
-      if (given < quorum) return;
-      if (!asked.some(isLeft)) return end();
+    const isAwaited = (one: NodeRequest<T>, index: number): boolean =>
+      results[index] === null && one.isExpected;
+    const endIfComplete = (): void => {
+      if (!results.includes(null)) return end();
+      const successCount = results.filter((one) => one?.status === 'fulfilled').length;
+      if (successCount < quorum) return;
+      if (!requests.some(isAwaited)) return end();
       grace ??= setTimeout(end, GRACE_MS);
     };
-    for (const [index, { answer }] of asked.entries())
+    for (const [index, { answer }] of requests.entries())
       void Promise.allSettled([answer]).then(([result]) => {
-        ended[index] = result;
-        look();
+        results[index] = result;
+        endIfComplete();
       });
-    look();
+    endIfComplete();
   });
-  return [...ended];
+  return [...results];
 }

@@ -5,7 +5,10 @@ interface Waiter<R> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Joins requests within a window into calls of at most `size` keys. A key without an answer fails with NodeFault. */
+/**
+ * Combines the requests of `windowMs` milliseconds into calls with at most `size` keys. Throws NodeFault for a key
+ * without an answer.
+ */
 export class Batcher<R> {
   readonly #ask: (keys: string[]) => Promise<ReadonlyMap<string, R>>;
   readonly #size: number;
@@ -39,7 +42,8 @@ export class Batcher<R> {
       for (const [key, waiters] of batch) {
         const answer = answers.get(key);
         for (const { resolve, reject } of waiters)
-          if (answer === undefined) reject(new DomainError('NodeFault', `no node answers for ${key}`));
+          if (answer === undefined)
+            reject(new DomainError('NodeFault', `no RPC node returned an answer for ${key}`));
           else resolve(answer);
       }
     } catch (error) {

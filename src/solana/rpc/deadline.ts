@@ -1,6 +1,6 @@
 /**
- * Aborts its signal after `ms`. Received bytes extend the deadline by `msPerByte` each, by at most `ms` at a time. So
- * an answer that stalls is aborted soon, however much of it has arrived.
+ * Aborts its signal after `ms` milliseconds. Each received byte extends the deadline by `msPerByte`, but all of them
+ * by at most `ms` at a time. So an answer that stalls is aborted soon, however many bytes have arrived.
  */
 export class Deadline {
   readonly #controller = new AbortController();
@@ -19,7 +19,7 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  received(bytes: number): void {
+  addReceived(bytes: number): void {
     this.#earnedMs = Math.min(this.#ms, this.#earnedMs + bytes * this.#msPerByte);
   }
 

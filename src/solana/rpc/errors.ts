@@ -7,12 +7,12 @@ import { isPlain, printableText } from './node-text.ts';
  * - `elsewhere`: ask another node.
  * - `demote`: ask another node, and avoid this node for a while.
  * - `later`: ask another node; a later retry may succeed.
- * - `unfit`: ask another node; this node never answers such requests with its settings.
- * - `ambiguous`: proves nothing (never "skipped", never "absent").
- * - `unreadable`: proves nothing, and the node is avoided for a while.
+ * - `unfit`: ask another node; this node cannot answer such requests with its version or settings.
+ * - `ambiguous`: the error proves nothing, neither that a slot was skipped nor that a block is missing.
+ * - `unreadable`: the error proves nothing, and the node is avoided for a while.
  * - `inspect`: the result is in `data.err`.
  * - `stop`: an operator must act, unless another node answers.
- * - `fatal`: our own fault, unless another node answers.
+ * - `fatal`: the request is invalid, unless another node answers.
  */
 export type Reaction =
   | 'elsewhere'
@@ -29,14 +29,15 @@ export type Reaction =
 export const HISTORY_OFF = -32011;
 /** Error code for a transaction version above the requested maximum. */
 export const UNSUPPORTED_VERSION = -32015;
-/** Error code of a node that is too old, or too new, for the method. */
+/** Error code of a node whose version does not have the method. */
 export const METHOD_NOT_FOUND = -32601;
 
 /**
- * Every JSON-RPC error code of a Solana node, with one reaction; any other code is `unreadable`. Source:
+ * The JSON-RPC error codes of Solana nodes, with one reaction each; any other code is `unreadable`. Source:
  * `RpcCustomError` of Agave.
- * A refused send never proves that the bytes cannot land, because another node may have forwarded them. So they are
- * sent again, and only the chain ends an attempt. A `fatal` refusal is reported if a quorum returns it.
+ *
+ * A refused send never proves that a transaction cannot land, because another node may have forwarded it. So it is
+ * sent again, and only the chain ends an attempt. A `fatal` refusal of a send is reported if a quorum returns it.
  */
 export const RPC_REACTIONS: Readonly<Record<number, { readonly name: string; readonly reaction: Reaction }>> =
   {
@@ -67,7 +68,7 @@ export const RPC_REACTIONS: Readonly<Record<number, { readonly name: string; rea
     [-32700]: { name: 'ParseError', reaction: 'elsewhere' },
   };
 
-/** A JSON-RPC error object from a node, which therefore understood the request. */
+/** A node answered with a JSON-RPC error object. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
@@ -76,8 +77,8 @@ export class RpcError extends Error {
   readonly method: string;
 
   constructor(answer: { code: number; message: string; data?: unknown }, node: string, method: string) {
-    const known = RPC_REACTIONS[answer.code]?.name ?? 'unknown code';
-    super(`${method}: ${answer.code} ${known}: ${printableText(answer.message)}`);
+    const codeName = RPC_REACTIONS[answer.code]?.name ?? 'unknown code';
+    super(`${method}: ${answer.code} ${codeName}: ${printableText(answer.message)}`);
     this.code = answer.code;
     this.data = answer.data;
     this.node = node;
@@ -89,19 +90,19 @@ export class RpcError extends Error {
   }
 }
 
-/** Details of a fault. `field` = the unreadable part of the answer, `status` = an HTTP status. */
+/** `field`: the unreadable part of the answer. `status`: the HTTP status. */
 export interface FaultDetails {
   readonly method?: string;
   readonly field?: string;
   readonly status?: number;
-  /** How long the node must not be asked, by its own Retry-After or after an answer of impossible size. */
+  /** Milliseconds without requests to the node: its Retry-After, or a pause after an implausibly large answer. */
   readonly retryAfterMs?: number | null;
-  /** False if our own limits held the request back, or the caller gave up: not the node's fault. Default true. */
+  /** False if our rate limits or the caller stopped the request, which is not the node's fault. Default true. */
   readonly asked?: boolean;
   readonly cause?: unknown;
 }
 
-/** A node that did not answer, or sent an unusable answer. `reason` is the message without the node's name. */
+/** A node did not answer, or its answer is unusable. `reason`: the message without the node's name. */
 export class NodeFault extends DomainError {
   readonly node: string;
   readonly reason: string;
@@ -118,7 +119,7 @@ export class NodeFault extends DomainError {
   }
 }
 
-/** The reaction to any error of `SolanaNode.call`. Transport faults and unreadable answers demote the node. */
+/** The reaction to an error of `SolanaNode.call`. Transport faults and unreadable answers demote the node. */
 export function reactionTo(error: unknown): Reaction {
   if (error instanceof RpcError) return error.reaction;
   if (error instanceof NodeFault) return error.asked ? 'demote' : 'later';
@@ -129,27 +130,29 @@ export function isMethodMissing(error: unknown): boolean {
   return error instanceof RpcError && error.code === METHOD_NOT_FOUND;
 }
 
-/** True if the node is at fault, not the request: then it is avoided for a while. */
-export function isNodeTrouble(error: unknown): boolean {
+/** True if the node caused the error, not the request. Such a node is avoided for a while. */
+export function isNodeAtFault(error: unknown): boolean {
   const reaction = reactionTo(error);
   return reaction === 'demote' || reaction === 'unreadable';
 }
 
-/** The error in a -32002 answer as stable text (`BlockhashNotFound`, `{"InstructionError":…}`). */
+/**
+ * The transaction error in a -32002 answer as text (`BlockhashNotFound`, `{"InstructionError":…}`); null if unreadable.
+ */
 export function preflightError(error: RpcError): string | null {
   if (typeof error.data !== 'object' || error.data === null || !('err' in error.data)) return null;
   const text = readTransactionError(error.data.err)?.text ?? null;
   return text !== null && isPlain(text) ? text : null;
 }
 
-/** True for an error of nodes, which proves nothing. Any other error, such as a defect of ours, must be reported. */
+/** True for an error that nodes cause. Any other error, such as a defect of Sluice, must be thrown on. */
 export function isNodeError(error: unknown): boolean {
   return (
     error instanceof RpcError || isDomainError(error, 'NodeFault') || isDomainError(error, 'NoHealthyNode')
   );
 }
 
-/** For `catch`: null for an error of nodes. Throws any other error. */
+/** For `.catch()`: returns null for an error that nodes cause, and throws any other error. */
 export function nullIfNodesFail(error: unknown): null {
   if (isNodeError(error)) return null;
   throw error;

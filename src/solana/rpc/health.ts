@@ -1,35 +1,38 @@
 import type { Clock } from './probe.ts';
 
-/** Why a node is asked last until a time, in the order in which a report names them. `retry-after`: not at all. */
-const AVOIDED = ['retry-after', 'false', 'fault', 'slow'] as const;
+/**
+ * Causes for which a node is asked last for some time, or not at all (`retry-after`). A report names the first that
+ * applies.
+ */
+const AVOIDANCE_CAUSES = ['retry-after', 'false', 'fault', 'slow'] as const;
 
-type Avoided = (typeof AVOIDED)[number];
+type AvoidanceCause = (typeof AVOIDANCE_CAUSES)[number];
 
 export interface Demotion {
-  readonly cause: Avoided | 'lag' | 'silent' | 'refused';
+  readonly cause: AvoidanceCause | 'lag' | 'silent' | 'refused';
   readonly reason: string;
 }
 
 const BASE_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 15_000;
-/** After this time the node is tried again: hedged requests show whether it is still slow. */
-const SLOW_MS = 60_000;
-const FALSE_MS = 600_000;
+/** After this time the node is asked as usual again. A hedged request detects whether the node is still slow. */
+const SLOW_NODE_PAUSE_MS = 60_000;
+const FALSE_ANSWER_PAUSE_MS = 600_000;
 /** Weight of the newest answer in the error rate, and of the newest probe in the latency. */
-const NEWEST = 0.1;
-const NEWEST_LATENCY = 0.3;
-/** The lag at which a node reports itself unhealthy since Agave 2.0. A node this far ahead is probably wrong. */
-const DEMOTING_LAG_SLOTS = 128n;
+const NEWEST_RESULT_WEIGHT = 0.1;
+const NEWEST_LATENCY_WEIGHT = 0.3;
+/** The lag at which Agave 2.0 and later report themselves unhealthy. A node this far ahead is probably wrong. */
+const MAX_LAG_SLOTS = 128n;
 
-/** How well a node serves, and why it is avoided. */
+/** A node's score for the order of requests, and the causes for which the node is avoided. */
 export class Health {
-  /** Finalized slots behind the other nodes; negative if ahead; null until compared. */
+  /** Finalized slots behind the other nodes; negative if ahead; null until the first comparison. */
   lagSlots: bigint | null = null;
-  /** 0 to 1. */
+  /** Running share of failed requests, 0 to 1. */
   errorRate = 0;
   latencyMs: number | null = null;
   readonly #now: Clock;
-  readonly #avoided = new Map<Avoided, { readonly until: number; readonly reason: string }>();
+  readonly #avoidances = new Map<AvoidanceCause, { readonly until: number; readonly reason: string }>();
   #faultsInARow = 0;
 
   constructor(now: Clock) {
@@ -37,34 +40,38 @@ export class Health {
   }
 
   /** A successful answer ends only the pause after a fault. */
-  answered(): void {
-    this.errorRate *= 1 - NEWEST;
+  recordAnswer(): void {
+    this.errorRate *= 1 - NEWEST_RESULT_WEIGHT;
     this.#faultsInARow = 0;
-    this.#avoided.delete('fault');
+    this.#avoidances.delete('fault');
   }
 
-  /** Avoids the node for as long as it asked, else twice as long with each consecutive fault. */
-  failed(reason: string, retryAfterMs: number | null = null): void {
+  /** Avoids the node for `retryAfterMs`, or else for a pause that doubles with each consecutive fault. */
+  recordFault(reason: string, retryAfterMs: number | null = null): void {
     const backoff = Math.min(MAX_PAUSE_MS, BASE_PAUSE_MS * 2 ** this.#faultsInARow);
-    this.errorRate = this.errorRate * (1 - NEWEST) + NEWEST;
+    this.errorRate = this.errorRate * (1 - NEWEST_RESULT_WEIGHT) + NEWEST_RESULT_WEIGHT;
     this.#faultsInARow += 1;
     if (retryAfterMs === null) this.#avoid('fault', reason, backoff);
     else this.#avoid('retry-after', reason, retryAfterMs);
   }
 
-  /** Another node, asked later, answered first. The node's answers are trusted as before. */
-  overtaken(): void {
-    this.#avoid('slow', 'answers later than another node that is asked a second after it', SLOW_MS);
+  /** Another node, which was asked later, has answered first. The node's answers are still trusted. */
+  recordOvertaken(): void {
+    this.#avoid(
+      'slow',
+      'is slower than another node, which was asked a second later and answered first',
+      SLOW_NODE_PAUSE_MS,
+    );
   }
 
   /** A quorum contradicted an answer of the node. */
-  disproved(reason: string): void {
-    this.#avoid('false', reason, FALSE_MS);
+  recordFalseAnswer(reason: string): void {
+    this.#avoid('false', reason, FALSE_ANSWER_PAUSE_MS);
   }
 
-  probed(latencyMs: number): void {
+  recordLatency(latencyMs: number): void {
     const before = this.latencyMs ?? latencyMs;
-    this.latencyMs = before + (latencyMs - before) * NEWEST_LATENCY;
+    this.latencyMs = before + (latencyMs - before) * NEWEST_LATENCY_WEIGHT;
   }
 
   /**
@@ -78,22 +85,22 @@ export class Health {
     return 100 - lag - errors - latency;
   }
 
-  /** Why the node is asked last, or not at all; null if it is among the first. */
+  /** Why the node is asked last, or not at all; null if its score alone decides. */
   get demotion(): Demotion | null {
     const now = this.#now();
-    for (const cause of AVOIDED) {
-      const avoided = this.#avoided.get(cause);
+    for (const cause of AVOIDANCE_CAUSES) {
+      const avoided = this.#avoidances.get(cause);
       if (avoided !== undefined && avoided.until > now) return { cause, reason: avoided.reason };
     }
     const lag = this.lagSlots ?? 0n;
-    if (lag > DEMOTING_LAG_SLOTS) return { cause: 'lag', reason: `lags ${lag} slots behind` };
-    if (lag >= -DEMOTING_LAG_SLOTS) return null;
-    return { cause: 'lag', reason: `claims to be ${-lag} slots ahead of the others` };
+    if (lag > MAX_LAG_SLOTS) return { cause: 'lag', reason: `is ${lag} slots behind the other nodes` };
+    if (lag >= -MAX_LAG_SLOTS) return null;
+    return { cause: 'lag', reason: `reports ${-lag} slots more than the other nodes` };
   }
 
-  /** A later end of the same cause stays. */
-  #avoid(cause: Avoided, reason: string, forMs: number): void {
+  /** Never shortens a pause with the same cause. */
+  #avoid(cause: AvoidanceCause, reason: string, forMs: number): void {
     const until = this.#now() + forMs;
-    if ((this.#avoided.get(cause)?.until ?? 0) <= until) this.#avoided.set(cause, { until, reason });
+    if ((this.#avoidances.get(cause)?.until ?? 0) <= until) this.#avoidances.set(cause, { until, reason });
   }
 }

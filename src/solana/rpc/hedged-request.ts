@@ -6,119 +6,119 @@ export interface HedgedResult<T> extends NodeResult<T> {
   readonly member: PooledNode;
 }
 
-/** How many more answers are needed at least, given the results so far; 0 if they suffice. */
-export type Wanting<T> = (results: readonly HedgedResult<T>[]) => number;
+/** Returns how many more answers are needed after these results; 0 if no more. */
+export type MissingAnswerCount<T> = (results: readonly HedgedResult<T>[]) => number;
 
 interface OpenRequest {
   readonly member: PooledNode;
   readonly order: number;
-  /** How many requests were late when this one started. */
+  /** Number of late requests when this one started. */
   readonly round: number;
   timer: NodeJS.Timeout | undefined;
-  late: boolean;
+  isLate: boolean;
 }
 
-/** After this time a request is late, and another node may be asked. */
-const PATIENCE_MS = 1_000;
-const MAX_SPARE = 10;
-const SPARE_FOR_EACH = 0.1;
+/** After this time a request is late, so that another node can be asked. */
+const LATE_AFTER_MS = 1_000;
+const MAX_PERMITS = 10;
+const PERMITS_PER_REQUEST = 0.1;
 
-/** Permits for requests because of a late node: one for ten others, so that slow nodes are not all asked twice. */
+/** Limits the requests that replace late ones to one in ten, so that a slow network does not double all requests. */
 export class HedgePermits {
-  #left = MAX_SPARE;
+  #available = MAX_PERMITS;
 
   earn(): void {
-    this.#left = Math.min(MAX_SPARE, this.#left + SPARE_FOR_EACH);
+    this.#available = Math.min(MAX_PERMITS, this.#available + PERMITS_PER_REQUEST);
   }
 
   /** Takes one permit for a hedged request. Returns false if none is left. */
   take(): boolean {
-    if (this.#left < 1) return false;
-    this.#left -= 1;
+    if (this.#available < 1) return false;
+    this.#available -= 1;
     return true;
   }
 }
 
 /**
- * Asks no more nodes than needed, in the order given. The next node is asked if one fails, is not sufficient, or is
- * late while the next one is ready. A late node that another one overtakes is asked last for a while.
+ * Asks only as many nodes as needed, in the given order. The next node is asked if a request fails, an answer is not
+ * sufficient, or a request is late. A node whose request is late while a later request succeeds counts as slow.
  */
 export class HedgedRequest<T> {
-  readonly #left: PooledNode[];
+  readonly #remaining: PooledNode[];
   readonly #ask: (node: SolanaNode) => Promise<T>;
-  readonly #wanting: Wanting<T>;
+  readonly #missingCount: MissingAnswerCount<T>;
   readonly #permits: HedgePermits;
   readonly #open = new Set<OpenRequest>();
   readonly #results: (HedgedResult<T> & Pick<OpenRequest, 'order'>)[] = [];
-  #asked = 0;
+  #requestCount = 0;
   #round = 0;
-  #end: ((results: readonly HedgedResult<T>[]) => void) | null = null;
+  #resolve: ((results: readonly HedgedResult<T>[]) => void) | null = null;
 
   constructor(
     members: readonly PooledNode[],
     ask: (node: SolanaNode) => Promise<T>,
-    wanting: Wanting<T>,
+    missingCount: MissingAnswerCount<T>,
     permits: HedgePermits,
   ) {
-    this.#left = [...members];
+    this.#remaining = [...members];
     this.#ask = ask;
-    this.#wanting = wanting;
+    this.#missingCount = missingCount;
     this.#permits = permits;
   }
 
-  /** The results up to the sufficient one, or all, in the order of the requests. Never throws. */
+  /** The results in the order of the requests, as soon as they are sufficient or no node is left. Never throws. */
   run(): Promise<readonly HedgedResult<T>[]> {
     return new Promise((resolve) => {
-      this.#end = resolve;
+      this.#resolve = resolve;
       this.#proceed();
     });
   }
 
   #proceed(): void {
-    if (this.#end === null) return;
+    if (this.#resolve === null) return;
     const results = this.#results.toSorted((a, b) => a.order - b.order);
-    const wanting = this.#wanting(results);
-    while (this.#expected() < wanting && this.#left.length > 0) this.#askNext();
-    if (wanting > 0 && this.#open.size > 0) return;
+    const missing = this.#missingCount(results);
+    while (this.#punctualCount() < missing && this.#remaining.length > 0) this.#askNext();
+    if (missing > 0 && this.#open.size > 0) return;
     for (const { timer } of this.#open) clearTimeout(timer);
-    this.#end(results);
-    this.#end = null;
+    this.#resolve(results);
+    this.#resolve = null;
   }
 
-  #expected(): number {
-    return [...this.#open].filter(({ late }) => !late).length;
+  #punctualCount(): number {
+    return [...this.#open].filter(({ isLate }) => !isLate).length;
   }
 
   #askNext(): void {
-    const member = this.#left.shift();
+    const member = this.#remaining.shift();
     if (member === undefined) return;
     const request: OpenRequest = {
       member,
-      order: this.#asked,
+      order: this.#requestCount,
       round: this.#round,
       timer: undefined,
-      late: false,
+      isLate: false,
     };
-    this.#asked += 1;
+    this.#requestCount += 1;
     this.#open.add(request);
-    this.#lookLater(request);
+    this.#startTimer(request);
     if (this.#round === 0) this.#permits.earn();
     void Promise.allSettled([member.ask(this.#ask)]).then(([result]) => this.#settle(request, result));
   }
 
-  #lookLater(request: OpenRequest): void {
-    // If this process was busy, answers may have arrived already: they are read first.
-    request.timer = setTimeout(() => setImmediate(() => this.#markLate(request)), PATIENCE_MS);
+  #startTimer(request: OpenRequest): void {
+    // If the event loop was blocked, answers may wait in the socket: setImmediate lets them be read first.
+    request.timer = setTimeout(() => setImmediate(() => this.#markLate(request)), LATE_AFTER_MS);
   }
 
-  /** Marks a request as late. If its node is demoted already, as a slow one is, the extra request needs no permit. */
+  /** Asks the next node for a late request. No permit is needed if the late node is already demoted. */
   #markLate(request: OpenRequest): void {
-    if (this.#end === null || !this.#open.has(request)) return;
-    const [next] = this.#left;
+    if (this.#resolve === null || !this.#open.has(request)) return;
+    const [next] = this.#remaining;
     if (next === undefined) return;
-    const mayAsk = next.demoted === null && (request.member.demoted !== null || this.#permits.take());
-    if (!mayAsk) return this.#lookLater(request);
-    request.late = true;
+    const canAskNext = next.demotion === null && (request.member.demotion !== null || this.#permits.take());
+    if (!canAskNext) return this.#startTimer(request);
+    request.isLate = true;
     this.#round += 1;
     this.#proceed();
   }
@@ -128,8 +128,9 @@ export class HedgedRequest<T> {
     clearTimeout(timer);
     this.#open.delete(request);
     this.#results.push({ node: member.node.name, member, result, order });
-    if (result.status === 'fulfilled' && this.#end !== null)
-      for (const other of this.#open) if (other.late && other.round < round) other.member.health.overtaken();
+    if (result.status === 'fulfilled' && this.#resolve !== null)
+      for (const other of this.#open)
+        if (other.isLate && other.round < round) other.member.health.recordOvertaken();
     this.#proceed();
   }
 }

@@ -3,21 +3,20 @@ import type { SolanaNode, StreamedAnswer } from './node.ts';
 import * as shape from './schemas.ts';
 import type { ReadParts } from './wire.ts';
 
-/** How sure a node must be of what it answers. */
 export type Commitment = 'processed' | 'confirmed' | 'finalized';
 type BlockCommitment = Exclude<Commitment, 'processed'>;
 
 /**
- * Bytes that are read of each account. No mint, token account or list of hook accounts for payments needs more.
- * Anyone can name accounts of 10 MiB as destinations, and several payments share one answer.
+ * Bytes that are read of each account; longer data is cut off. No mint, token account or extra account list of a
+ * transfer hook needs more. A destination can be an account of 10 MiB, and one answer has accounts of several payments.
  */
-export const ACCOUNT_BYTES = 16_384;
+export const MAX_ACCOUNT_BYTES = 16_384;
 
 const CONFIRMED = { commitment: 'confirmed' } as const;
 const FINALIZED = { commitment: 'finalized' } as const;
 
-// JSON-RPC methods with their parameters and result schemas. Errors: see `SolanaNode.call`. A null result proves
-// nothing unless the method says so.
+// One function per JSON-RPC method; each throws as `SolanaNode.call` does. A null result proves nothing unless the
+// comment of the method says so.
 
 export const getLatestBlockhash = (node: SolanaNode) =>
   node.call('getLatestBlockhash', [CONFIRMED], shape.blockhashAnswer);
@@ -25,49 +24,51 @@ export const getLatestBlockhash = (node: SolanaNode) =>
 /** Replaces getLatestBlockhash and getFeeForMessage on nodes before Agave 2.0. */
 export const getFees = (node: SolanaNode) => node.call('getFees', [CONFIRMED], shape.feesAnswer);
 
-/** Whether a bank accepts a blockhash; also false if the bank does not know it yet. Default: the finalized bank. */
+/** True if the bank at `commitment` accepts the blockhash; also false if the bank does not have that block yet. */
 export const isBlockhashValid = (node: SolanaNode, blockhash: string, commitment: Commitment = 'finalized') =>
   node.call('isBlockhashValid', [blockhash, { commitment }], shape.blockhashValidAnswer);
 
-/** Replaces isBlockhashValid on nodes before Agave 2.0: null if the finalized bank does not accept the blockhash. */
+/** Replaces isBlockhashValid on nodes before Agave 2.0. Null if the finalized bank does not accept the blockhash. */
 export const getFeeCalculatorForBlockhash = (node: SolanaNode, blockhash: string) =>
   node.call('getFeeCalculatorForBlockhash', [blockhash, FINALIZED], shape.feeCalculatorAnswer);
 
-/** Lamports for a message (base64), with priority fee; null if the bank does not know its blockhash. */
+/** Fee of a message (base64) in lamports, with its priority fee; null if the bank does not accept its blockhash. */
 export const getFeeForMessage = (node: SolanaNode, message: string) =>
   node.call('getFeeForMessage', [message, CONFIRMED], shape.feeForMessageAnswer);
 
 export const getBlock = (
   node: SolanaNode,
   slot: bigint,
-  asked: {
+  options: {
     readonly commitment: BlockCommitment;
     readonly transactionDetails: 'signatures' | 'none';
   },
-  over?: AbortSignal,
+  signal?: AbortSignal,
 ) =>
   node.call(
     'getBlock',
-    [Number(slot), { ...asked, rewards: false, ...versionsOf(node) }],
+    [Number(slot), { ...options, rewards: false, ...versionsOf(node) }],
     shape.blockAnswer,
-    over,
+    signal,
   );
 
-/** Parameters for a block with the accounts of its transactions and their balances. */
-const accountsOfBlock = (node: SolanaNode, slot: bigint, commitment: BlockCommitment = 'finalized') => [
+/** Parameters that request a block with the accounts and balances of its transactions. */
+const blockAccountsParams = (node: SolanaNode, slot: bigint, commitment: BlockCommitment = 'finalized') => [
   Number(slot),
   { commitment, transactionDetails: 'accounts', encoding: 'jsonParsed', rewards: false, ...versionsOf(node) },
 ];
 
 /** The finalized block of a slot, with the signers of each transaction. */
-export const getBlockAccounts = (node: SolanaNode, slot: bigint, over?: AbortSignal) =>
-  node.call('getBlock', accountsOfBlock(node, slot), shape.blockAccountsAnswer, over);
+export const getBlockAccounts = (node: SolanaNode, slot: bigint, signal?: AbortSignal) =>
+  node.call('getBlock', blockAccountsParams(node, slot), shape.blockAccountsAnswer, signal);
 
-/** Outcomes of transactions in the finalized block of a slot, by signature. Unreadable outcomes are left out. */
+/**
+ * Outcomes of the given transactions in the finalized block of a slot, by signature. Unreadable outcomes are omitted.
+ */
 export const getBlockOutcomes = (node: SolanaNode, slot: bigint, signatures: readonly string[]) =>
-  node.call('getBlock', accountsOfBlock(node, slot), shape.blockOutcomesAnswer(new Set(signatures)));
+  node.call('getBlock', blockAccountsParams(node, slot), shape.blockOutcomesAnswer(new Set(signatures)));
 
-/** Slots in a range, both ends included, that have a block. A slot that is missing may have one, too. */
+/** Slots with a block from `first` to `last`, both included. The list proves no absence: a node can omit slots. */
 export const getBlocks = (
   node: SolanaNode,
   first: bigint,
@@ -76,22 +77,23 @@ export const getBlocks = (
 ) => node.call('getBlocks', [Number(first), Number(last), { commitment }], shape.slotsAnswer);
 
 /**
- * The whole answer for a block with its accounts, as bytes, or as the result of `read` if it is too large for memory.
- * Null if the node returns no block, which never means that there is none. Throws as `SolanaNode.bytes` does.
+ * The whole getBlock answer with accounts and balances, as bytes, or the result of `read` if it is too large for
+ * memory. Null if the node returns no block, which does not prove that the slot has none. Throws as
+ * `SolanaNode.bytes` does.
  */
 export const getBlockBytes = <Long extends StreamedAnswer>(
   node: SolanaNode,
   slot: bigint,
   commitment: BlockCommitment,
   read: ReadParts<Long>,
-  over?: AbortSignal,
-) => node.bytes('getBlock', accountsOfBlock(node, slot, commitment), read, over);
+  signal?: AbortSignal,
+) => node.bytes('getBlock', blockAccountsParams(node, slot, commitment), read, signal);
 
-/** The first block whose transactions the node still has. */
+/** The slot of the first block that the node still stores. */
 export const getFirstAvailableBlock = (node: SolanaNode) =>
   node.call('getFirstAvailableBlock', [], shape.slotOrHeight);
 
-/** At most `limit` slots from `first` on that have a finalized block. A slot that is missing may have one, too. */
+/** At most `limit` slots from `first` on with a finalized block. The list proves no absence: a node can omit slots. */
 export const getBlocksWithLimit = (node: SolanaNode, first: bigint, limit: number) =>
   node.call('getBlocksWithLimit', [Number(first), limit, FINALIZED], shape.slotsAnswer);
 
@@ -104,9 +106,12 @@ export const getEpochInfo = (node: SolanaNode, commitment: Commitment = 'confirm
 export const getMinimumBalanceForRentExemption = (node: SolanaNode, size: number) =>
   node.call('getMinimumBalanceForRentExemption', [size], shape.u64);
 
-export const ACCOUNTS_PER_CALL = 100;
+export const MAX_ACCOUNTS_PER_CALL = 100;
 
-/** At most {@link ACCOUNTS_PER_CALL} accounts, up to {@link ACCOUNT_BYTES} each; null for one that does not exist. */
+/**
+ * At most {@link MAX_ACCOUNTS_PER_CALL} accounts, {@link MAX_ACCOUNT_BYTES} of each; null for an account that does not
+ * exist.
+ */
 export const getMultipleAccounts = (
   node: SolanaNode,
   addresses: readonly string[],
@@ -114,7 +119,7 @@ export const getMultipleAccounts = (
 ) =>
   node.call(
     'getMultipleAccounts',
-    [addresses, { encoding: 'base64', dataSlice: { offset: 0, length: ACCOUNT_BYTES }, commitment }],
+    [addresses, { encoding: 'base64', dataSlice: { offset: 0, length: MAX_ACCOUNT_BYTES }, commitment }],
     shape.accountsAnswer(addresses.length),
   );
 
@@ -126,16 +131,16 @@ export const getTokenAccountsByOwner = (node: SolanaNode, wallet: string, progra
     shape.tokenAccountsAnswer,
   );
 
-/** Priority fees of recent blocks for transactions that lock these accounts (at most 128). */
+/** Priority fees of recent blocks, for transactions that lock all of `accounts` (at most 128). */
 export const getRecentPrioritizationFees = (node: SolanaNode, accounts: readonly string[]) =>
   node.call('getRecentPrioritizationFees', [accounts], shape.prioritizationFeesAnswer);
 
-/** Simulates a transaction (base64) on the newest confirmed block, without a check of signatures. */
+/** Simulates a transaction (base64) on the newest confirmed bank without verifying its signatures. */
 export const simulateTransaction = (
   node: SolanaNode,
   raw: string,
   minContextSlot: bigint,
-  replaced: boolean,
+  replaceRecentBlockhash: boolean,
 ) =>
   node.call(
     'simulateTransaction',
@@ -144,7 +149,7 @@ export const simulateTransaction = (
       {
         encoding: 'base64',
         sigVerify: false,
-        replaceRecentBlockhash: replaced,
+        replaceRecentBlockhash: replaceRecentBlockhash,
         minContextSlot: Number(minContextSlot),
         ...CONFIRMED,
       },
@@ -152,7 +157,7 @@ export const simulateTransaction = (
     shape.simulationAnswer,
   );
 
-/** Sends a transaction (base64) without preflight; the node does not retry it by itself. */
+/** Sends a transaction (base64) once: without preflight, and without retries by the node. */
 export const sendTransaction = (node: SolanaNode, raw: string) =>
   node.call(
     'sendTransaction',
@@ -160,7 +165,9 @@ export const sendTransaction = (node: SolanaNode, raw: string) =>
     shape.textAnswer,
   );
 
-/** Statuses of at most 256 signatures. Without `searchTransactionHistory` only recent ones are searched. */
+/**
+ * Statuses of at most 256 signatures. Without `searchTransactionHistory`, the node searches only its recent statuses.
+ */
 export const getSignatureStatuses = (
   node: SolanaNode,
   signatures: readonly string[],
@@ -172,7 +179,7 @@ export const getSignatureStatuses = (
     shape.statusesAnswer(signatures.length),
   );
 
-/** Finalized transactions that name an address, newest first: at most `limit`, older than `before`. */
+/** At most `limit` finalized transactions that name an address, newest first, older than the signature `before`. */
 export const getSignaturesForAddress = (
   node: SolanaNode,
   address: string,
@@ -195,7 +202,6 @@ export const getSignedTransaction = (
   commitment: BlockCommitment = 'finalized',
 ) => transactionAs(node, signature, { encoding: 'base64', commitment }, shape.signedTransactionAnswer);
 
-/** A transaction in an encoding, with a schema for that encoding. */
 export function transactionAs<T>(
   node: SolanaNode,
   signature: string,

@@ -8,14 +8,14 @@ import { agree, reached } from './quorum.ts';
 import { type NodeReport, type NodeWarning, nodeWarnings } from './report.ts';
 
 export interface PoolOptions extends Omit<NodeOptions, 'name'> {
-  /** Time between two progress probes; every sixth probe asks for identities, too. Default 10,000. */
+  /** Milliseconds between two progress probes; every sixth probe also asks for identities. Default 10,000. */
   readonly probeMs?: number;
-  /** Called once with the pool's genesis hash, before any other request. An error of it ends {@link openNodePool}. */
+  /** Called with the genesis hash before the pool is used. {@link openNodePool} throws its error. */
   readonly admit?: (genesisHash: string) => Promise<void> | void;
-  /** Called for each change that an operator should know: a node joins late, is refused, or breaks a rule. */
+  /** Called with a message for operators if a node joins late, is refused, or breaks a rule of node operation. */
   readonly onNotice?: (notice: string) => void;
   readonly onProbe?: (report: readonly NodeReport[]) => void;
-  /** Default: performance.now. */
+  /** A clock in milliseconds. Default: `performance.now`. */
   readonly now?: Clock;
 }
 
@@ -23,24 +23,23 @@ const PROBE_MS = 10_000;
 const PROBES_PER_IDENTITY = 6;
 
 /**
- * The members of a pool: nodes that return the genesis hash which a quorum of the configured nodes returns. A silent
- * node is asked again and may join late. A node of another cluster is refused for good, and so is a second URL of the
- * same node.
+ * Decides which configured nodes join the pool: those with the genesis hash on which a quorum agrees. A silent node is
+ * probed again and can join later. A node of another cluster, or a second URL of the same node, is refused permanently.
  */
 export class NodeRegistry {
-  /** In configured order, whether they serve or not. */
+  /** All configured nodes, in configured order. */
   protected readonly members: readonly PooledNode[];
   readonly #majority: number;
   readonly #onLoopback: boolean;
   readonly #options: PoolOptions;
-  readonly #interval: NodeJS.Timeout;
-  /** The genesis hash that a quorum returns; null until one does. */
+  readonly #probeTimer: NodeJS.Timeout;
+  /** The genesis hash that a quorum has returned; null before the first agreement. */
   cluster: string | null = null;
-  #warned: ReadonlySet<string> = new Set();
+  #currentWarnings: ReadonlySet<string> = new Set();
   #probing: Promise<void> | null = null;
   #rounds = 0;
 
-  /** Throws NoHealthyNode if these URLs can never form a pool. */
+  /** Throws NoHealthyNode if the URLs cannot form a pool. */
   constructor(urls: readonly string[], options: PoolOptions) {
     checkUrls(urls);
     const now = options.now ?? (() => performance.now());
@@ -53,32 +52,34 @@ export class NodeRegistry {
     this.#majority = Math.floor(urls.length / 2) + 1;
     this.#onLoopback = urls.every(isLoopback);
     this.#options = options;
-    this.#interval = setInterval(() => void this.#tick(), options.probeMs ?? PROBE_MS).unref();
+    this.#probeTimer = setInterval(() => void this.#tick(), options.probeMs ?? PROBE_MS).unref();
   }
 
   /**
-   * Nodes that must agree: more than half of the configured URLs and at least 2; 1 for a single loopback node. No
-   * node joins under two names, and no joined node leaves. So this is constant once the cluster is known.
+   * Number of nodes that must agree: more than half of the configured URLs and at least 2; 1 for a single node on
+   * loopback. No node joins twice, and no joined node is removed. So the number is constant after the first agreement.
    */
   get quorum(): number {
-    const alone = this.members.filter((member) => !member.isSame).length === 1;
+    const alone = this.members.filter((member) => !member.isDuplicate).length === 1;
     return alone && this.#onLoopback ? 1 : Math.max(2, this.#majority);
   }
 
-  /** All configured nodes in their order, whether they serve or not. Send requests through the pool. */
+  /**
+   * All configured nodes, in configured order. Send requests through the pool, which skips refused and paused nodes.
+   */
   get nodes(): readonly SolanaNode[] {
     return this.members.map((member) => member.node);
   }
 
-  /** {@link cluster}. While it is null, throws NoHealthyNode with each node's answer. */
+  /** The pool's genesis hash. Throws NoHealthyNode with each node's answer until a quorum has agreed on it. */
   get genesisHash(): string {
     if (this.cluster !== null) return this.cluster;
     const answers = this.members.map(
-      ({ node, facts, demoted, isSame }) =>
-        `${node.name} ${facts === null || isSame ? `(${demoted?.reason ?? 'silent'})` : facts.genesisHash}`,
+      ({ node, facts, demotion, isDuplicate }) =>
+        `${node.name} ${facts === null || isDuplicate ? `(${demotion?.reason ?? 'no answer'})` : facts.genesisHash}`,
     );
     const needed = `${this.quorum} of ${this.members.length} RPC nodes`;
-    const message = `fewer than ${needed} return the same cluster: ${answers.join(', ')}`;
+    const message = `fewer than ${needed} return the original genesis hash: ${answers.join(', ')}`;
     throw new DomainError('NoHealthyNode', message);
   }
 
@@ -86,19 +87,19 @@ export class NodeRegistry {
     return this.members.map((member) => member.report());
   }
 
-  /** The broken rules of node operation. `neededSlot`: the lowest slot whose blocks are needed; null if not known. */
+  /** The broken rules of node operation. `neededSlot`: the lowest slot whose blocks are needed; null if unknown. */
   warnings(neededSlot: bigint | null = null): readonly NodeWarning[] {
     return nodeWarnings(this.report(), neededSlot);
   }
 
-  /** Probes every node that is not refused: identity and progress. Also runs at each interval. Never throws. */
+  /** Probes the identity and progress of every node that is not refused. Never throws. */
   async probe(): Promise<void> {
     await this.#probing;
     await this.#start(true);
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#interval);
+    clearInterval(this.#probeTimer);
     await Promise.all(this.members.map((member) => member.node.close()));
   }
 
@@ -108,75 +109,78 @@ export class NodeRegistry {
     await this.#start(this.#rounds % PROBES_PER_IDENTITY === 0);
   }
 
-  #start(everyone: boolean): Promise<void> {
-    this.#probing = this.#round(everyone).finally(() => {
+  #start(includesJoined: boolean): Promise<void> {
+    this.#probing = this.#round(includesJoined).finally(() => {
       this.#probing = null;
     });
     return this.#probing;
   }
 
-  async #round(everyone: boolean): Promise<void> {
-    const unknown = ({ membership }: PooledNode) =>
-      membership === 'silent' || (everyone && membership === 'joined');
-    await Promise.all(this.members.filter(unknown).map((member) => member.identify()));
+  async #round(includesJoined: boolean): Promise<void> {
+    const mustIdentify = ({ membership }: PooledNode) =>
+      membership === 'silent' || (includesJoined && membership === 'joined');
+    await Promise.all(this.members.filter(mustIdentify).map((member) => member.identify()));
     this.#admit();
     const joined = this.members.filter(({ membership }) => membership === 'joined');
-    await Promise.all(joined.map((member) => member.advance()));
+    await Promise.all(joined.map((member) => member.probeProgress()));
     compareProgress(joined);
     this.#warn(this.warnings().map(({ message }) => message));
     this.#options.onProbe?.(this.report());
   }
 
   #admit(): void {
-    const late = this.cluster !== null;
+    const isAlreadyOpen = this.cluster !== null;
     this.#refuseDuplicates();
     this.cluster ??= this.#agreedCluster();
     if (this.cluster === null) return;
     for (const member of this.members) {
-      const shown = member.facts?.genesisHash;
-      if (shown === undefined || member.membership === 'refused') continue;
-      if (shown !== this.cluster) {
-        member.refuseAs(shown, this.cluster);
+      const genesisHash = member.facts?.genesisHash;
+      if (genesisHash === undefined || member.membership === 'refused') continue;
+      if (genesisHash !== this.cluster) {
+        member.refuseOtherCluster(genesisHash, this.cluster);
       } else if (member.membership === 'silent') {
         member.join();
-        if (late) this.#options.onNotice?.(`${member.node.name} answers now, and joins`);
+        if (isAlreadyOpen)
+          this.#options.onNotice?.(`${member.node.name} answers now and has joined the pool`);
       }
     }
   }
 
-  /** A joined node stays: no later answer of another node removes it. */
+  /** Of two nodes with one identity, refuses the one that has not joined; of two silent nodes, the second. */
   #refuseDuplicates(): void {
     for (const [at, member] of this.members.entries()) {
       const identity = member.facts?.identity ?? null;
       if (identity === null || member.membership !== 'silent') continue;
-      const same = this.members.find(
+      const original = this.members.find(
         (other, place) =>
           other.facts?.identity === identity &&
           (other.membership === 'joined' || (other.membership === 'silent' && place < at)),
       );
-      if (same !== undefined) member.refuseAsSame(same.node.name);
+      if (original !== undefined) member.refuseDuplicate(original.node.name);
     }
   }
 
   #agreedCluster(): string | null {
-    const own = this.members.filter((member) => !member.isSame);
-    const shown = own.flatMap(({ node, facts }) =>
+    const distinctMembers = this.members.filter((member) => !member.isDuplicate);
+    const answers = distinctMembers.flatMap(({ node, facts }) =>
       facts === null ? [] : [{ node: node.name, answer: facts.genesisHash }],
     );
-    return agree(shown, this.quorum)?.answer ?? null;
+    return agree(answers, this.quorum)?.answer ?? null;
   }
 
-  /** Sends each warning once for as long as it is true. */
+  /** Reports each warning when it appears, not at every probe. */
   #warn(messages: readonly string[]): void {
-    for (const message of messages) if (!this.#warned.has(message)) this.#options.onNotice?.(message);
-    this.#warned = new Set(messages);
+    for (const message of messages)
+      if (!this.#currentWarnings.has(message)) this.#options.onNotice?.(message);
+    this.#currentWarnings = new Set(messages);
   }
 }
 
-/** Sets each node's lag behind the others at finalized; negative if it is ahead. */
+/** Sets each node's lag behind the others in finalized slots; negative if the node is ahead. */
 function compareProgress(members: readonly PooledNode[]): void {
   const slots = members.flatMap(({ finalizedSlot }) => finalizedSlot ?? []);
-  // The slot that most nodes have reached: with three or more, no single node moves it. Of two, the higher one.
+  // The slot that more than half of the nodes have reached, so that of three or more no single node decides. Of two
+  // nodes, the higher slot counts.
   const common = reached(slots, slots.length < 3 ? 1 : Math.floor(slots.length / 2) + 1) ?? 0n;
   for (const { finalizedSlot, health } of members)
     if (finalizedSlot !== null) health.lagSlots = common - finalizedSlot;

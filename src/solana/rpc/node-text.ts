@@ -1,34 +1,36 @@
 import { base58 } from '@scure/base';
 
 const SIGNATURE_BYTES = 64;
-/** Characters that 64 bytes take in base58. */
-export const SHORTEST_SIGNATURE = 64;
-export const LONGEST_SIGNATURE = 88;
+/** Bounds for the base58 text of 64 bytes. */
+export const MIN_SIGNATURE_LENGTH = 64;
+export const MAX_SIGNATURE_LENGTH = 88;
 export const SIGNATURE_TEXT = new RegExp(
-  `^[1-9A-HJ-NP-Za-km-z]{${SHORTEST_SIGNATURE},${LONGEST_SIGNATURE}}$`,
+  `^[1-9A-HJ-NP-Za-km-z]{${MIN_SIGNATURE_LENGTH},${MAX_SIGNATURE_LENGTH}}$`,
 );
 
-/** True for base58 of 64 bytes; the pattern alone also matches other lengths. */
+/** True for the base58 text of exactly 64 bytes. {@link SIGNATURE_TEXT} also matches a few other lengths. */
 export function isSignature(text: string): boolean {
   return SIGNATURE_TEXT.test(text) && base58.decode(text).length === SIGNATURE_BYTES;
 }
 
-/** A block hash, 32 bytes in base58. It is only compared, so only its length is limited. */
+/** Base58 text of at most 44 characters. A block hash is only compared, so it is not decoded to check for 32 bytes. */
 export const HASH_TEXT = /^[1-9A-HJ-NP-Za-km-z]{1,44}$/;
 
-/** More characters than any error of the chain has. */
-const LONGEST_TEXT = 1_000;
+/** Longer than any transaction error of the chain. */
+const MAX_TEXT_LENGTH = 1_000;
 /** PostgreSQL text cannot contain NUL; its JSON cannot contain NUL or lone surrogates either, even escaped. */
 const NUL = '\0';
-const ESCAPED = /\\u(?:0000|d[89a-f])/i;
+const REFUSED_ESCAPE = /\\u(?:0000|d[89a-f])/i;
 
-/** True for text from a node that the database can store unchanged, also inside JSON: well-formed and not long. */
+/** True if PostgreSQL can store the text of a node unchanged, also inside JSON, and the text is not too long. */
 export function isPlain(text: string): boolean {
-  return text.length <= LONGEST_TEXT && text.isWellFormed() && !text.includes(NUL) && !ESCAPED.test(text);
+  return (
+    text.length <= MAX_TEXT_LENGTH && text.isWellFormed() && !text.includes(NUL) && !REFUSED_ESCAPE.test(text)
+  );
 }
 
-/** Text from a node for people to read: truncated, and without characters that the database refuses. */
+/** A node's text for messages: truncated, and without characters that PostgreSQL refuses. */
 export function printableText(text: string): string {
-  const short = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
+  const short = text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
   return short.toWellFormed().replaceAll(NUL, '\ufffd');
 }

@@ -1,20 +1,25 @@
 import { isLoopback } from '../../domain/cluster.ts';
 import { DomainError } from '../../domain/errors.ts';
 
-/** Throws NoHealthyNode for URLs that cannot form a pool: none, duplicates, or a single one not on loopback. */
+/** Throws NoHealthyNode for URLs that cannot form a pool: none, a repeated one, or a single one not on loopback. */
 export function checkUrls(urls: readonly string[]): void {
   if (urls.length === 0) throw new DomainError('NoHealthyNode', 'no RPC node is configured');
   if (urls.length === 1 && !urls.every(isLoopback)) {
-    throw new DomainError('NoHealthyNode', 'one RPC node serves only on loopback: configure at least two');
+    throw new DomainError(
+      'NoHealthyNode',
+      'a single RPC node is accepted only on loopback: configure at least two',
+    );
   }
-  // One node must not confirm its own answers.
+  // Two URLs of one node would let that node confirm its own answers.
   const distinct = new Set(urls.map((url) => new URL(url).href));
   if (distinct.size < urls.length) {
-    throw new DomainError('NoHealthyNode', 'the same RPC node is configured twice');
+    throw new DomainError('NoHealthyNode', 'the same RPC node URL is configured twice');
   }
 }
 
-/** Node names: the host only, because paths and queries contain API keys; numbered if several URLs share a host. */
+/**
+ * A name for each URL: the host, because paths and queries contain API keys; `host#2` if several URLs have that host.
+ */
 export function nodeNames(urls: readonly string[]): string[] {
   const hosts = urls.map((url) => new URL(url).host);
   return hosts.map((host, index) =>
@@ -22,10 +27,13 @@ export function nodeNames(urls: readonly string[]): string[] {
   );
 }
 
-/** Second levels of country domains, as `co` in `co.uk`. No public suffix list: a wrong guess costs one warning. */
+/**
+ * Second levels of country domains, such as `co` in `co.uk`. A wrong guess costs one warning, so no suffix list is
+ * used.
+ */
 const SECOND_LEVEL = /^(?:ac|com?|edu|gov?|net?|org?)$/;
 
-/** The registered domain of a node name (`host:port#2`); null for an IP address and a name without a dot. */
+/** The registrable domain of a node name (`host:port#2`); null for an IP address or a name without a dot. */
 function registrableDomain(node: string): string | null {
   const host = node.replace(/#\d+$/, '').replace(/:\d+$/, '').toLowerCase();
   const labels = host.split('.').filter((label) => label !== '');
@@ -34,11 +42,12 @@ function registrableDomain(node: string): string | null {
   return labels.slice(top.length === 2 && SECOND_LEVEL.test(second) ? -3 : -2).join('.');
 }
 
+/** Node names by registrable domain, for the domains of two or more nodes. */
 export function sharedDomains(nodes: readonly string[]): ReadonlyMap<string, readonly string[]> {
-  const by = new Map<string, string[]>();
+  const nodesByDomain = new Map<string, string[]>();
   for (const node of nodes) {
     const domain = registrableDomain(node);
-    if (domain !== null) by.set(domain, [...(by.get(domain) ?? []), node]);
+    if (domain !== null) nodesByDomain.set(domain, [...(nodesByDomain.get(domain) ?? []), node]);
   }
-  return new Map([...by].filter(([, group]) => group.length > 1));
+  return new Map([...nodesByDomain].filter(([, group]) => group.length > 1));
 }

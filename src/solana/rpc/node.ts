@@ -6,94 +6,99 @@ import { RateLimitTimeout } from './rate-limiter.ts';
 import { HttpRefusal, type ReadParts, Wire, type WireOptions } from './wire.ts';
 
 export interface NodeOptions extends WireOptions {
-  /** Name for logs and evidence. Default: the host, without path and query, which contain providers' API keys. */
+  /** Name in logs and evidence. Default: the host; path and query are omitted, because they can contain API keys. */
   readonly name?: string;
-  /** The highest accepted transaction version; a node refuses a newer transaction or its block (-32015). Default 1. */
+  /** Highest accepted transaction version. For a higher one, nodes return an error (-32015). Default 1. */
   readonly maxTransactionVersion?: number;
 }
 
-/** An answer read in parts. `envelope`: the answer without the parts that were read, parsed like any other answer. */
+/** The result of reading an answer in parts. `envelope`: the answer's JSON without the parts that were read. */
 export interface StreamedAnswer {
   readonly envelope: Buffer;
 }
 
-const HIGHEST_TRANSACTION_VERSION = 1;
+const DEFAULT_MAX_TRANSACTION_VERSION = 1;
 
-const SHOWN_CHARACTERS = 40;
-/** Factor on the timeout for a very long answer that did not start in time at its last request. */
-const PATIENCE = 6;
-const LATE_KEPT = 64;
-/** How long a node is not asked after an answer of impossible size: reading it blocks the whole process. */
-const OVERSIZED_PAUSE_MS = 300_000;
+const MAX_QUOTED_CHARACTERS = 40;
+/** Factor on the timeout of a streamed request whose previous answer did not start in time. */
+const LATE_ANSWER_TIMEOUT_FACTOR = 6;
+const MAX_LATE_REQUESTS = 64;
+/** Pause of a node after an implausibly large answer, because reading such an answer blocks the whole process. */
+const OVERSIZED_ANSWER_PAUSE_MS = 300_000;
 
 export class SolanaNode {
   readonly url: string;
   readonly name: string;
   readonly maxTransactionVersion: number;
-  /** Requests sent since the start, without probes. */
+  /** Number of requests since the start, without probes. */
   callCount = 0;
-  /** Probe requests sent since the start. */
+  /** Number of probes since the start. */
   probeCount = 0;
   readonly #wire: Wire;
-  readonly #missing = new Set<string>();
-  readonly #late = new Set<string>();
+  readonly #missingMethods = new Set<string>();
+  readonly #lateRequests = new Set<string>();
   #nextId = 1;
 
   constructor(url: string, options: NodeOptions = {}) {
     const parsed = new URL(url);
     this.url = url;
     this.name = options.name ?? parsed.host;
-    this.maxTransactionVersion = options.maxTransactionVersion ?? HIGHEST_TRANSACTION_VERSION;
+    this.maxTransactionVersion = options.maxTransactionVersion ?? DEFAULT_MAX_TRANSACTION_VERSION;
     this.#wire = new Wire(parsed, options);
   }
 
-  /** The methods that this node reported as missing (-32601). */
+  /** Methods for which the node's last answer was -32601. */
   get missingMethods(): readonly string[] {
-    return [...this.#missing].toSorted();
+    return [...this.#missingMethods].toSorted();
   }
 
   /**
-   * One JSON-RPC call whose result matches `schema`.
-   * Throws RpcError for an error object. Throws NodeFault for transport faults, request limits and answers of another
-   * shape, and if `over` aborts.
+   * Calls a JSON-RPC method and returns its result as `schema` parses it. Throws RpcError for an error object. Throws
+   * NodeFault for a transport fault, a request limit or a result that does not match, and if `signal` aborts.
    */
-  call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>, over?: AbortSignal): Promise<T> {
+  call<T>(
+    method: string,
+    params: readonly unknown[],
+    schema: z.ZodType<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
     this.callCount += 1;
-    return this.#ask(method, params, schema, over);
+    return this.#ask(method, params, schema, signal);
   }
 
-  /** Like {@link call}, for probes. */
+  /** Like {@link call}, but counted as a probe. */
   probe<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T> {
     this.probeCount += 1;
     return this.#ask(method, params, schema);
   }
 
   /**
-   * Like {@link call}, for a result too large to parse into objects: the bytes of the whole answer; null for a null
-   * result. An answer too large for memory is passed to `read` in parts. So is one above 8 MiB that only a parse
-   * could check. The result, or error, of `read` then takes the place of the bytes.
+   * Like {@link call}, for a result too large to parse into objects. Returns the bytes of the whole answer, or null for
+   * a null result. An answer too large for memory is passed to `read` in parts, and the result of `read` is returned.
+   * The same applies to an answer above {@link MAX_PARSED_BYTES} that only parsing could check.
    */
   async bytes<Long extends StreamedAnswer>(
     method: string,
     params: readonly unknown[],
     read: ReadParts<Long>,
-    over?: AbortSignal,
+    signal?: AbortSignal,
   ): Promise<Uint8Array | Long | null> {
     this.callCount += 1;
     const id = this.#nextId++;
-    const held = await this.#stream(id, method, params, read, over);
-    const isCostly = Buffer.isBuffer(held) && held.length > MAX_PARSED_BYTES && !isWholeResult(held, id);
-    const answer = isCostly ? await read(inParts(held)) : held;
+    const received = await this.#stream(id, method, params, read, signal);
+    const isTooLargeToParse =
+      Buffer.isBuffer(received) && received.length > MAX_PARSED_BYTES && !isWholeResult(received, id);
+    const answer = isTooLargeToParse ? await read(inParts(received)) : received;
     if (!Buffer.isBuffer(answer)) {
-      this.#open(answer.envelope, id, method);
+      this.#resultIn(answer.envelope, id, method);
       return answer;
     }
     if (!isWholeResult(answer, id)) {
-      const result = this.#open(answer, id, method);
-      if (result === undefined) throw this.#fault(method, 'result: is absent', { field: 'result' });
+      const result = this.#resultIn(answer, id, method);
+      if (result === undefined) throw this.#fault(method, 'the answer has no result', { field: 'result' });
       return result === null ? null : answer;
     }
-    this.#missing.delete(method);
+    this.#missingMethods.delete(method);
     return answer;
   }
 
@@ -106,33 +111,38 @@ export class SolanaNode {
     method: string,
     params: readonly unknown[],
     schema: z.ZodType<T>,
-    over?: AbortSignal,
+    signal?: AbortSignal,
   ): Promise<T> {
     const id = this.#nextId++;
-    const result = this.#open(await this.#post(id, method, params, over), id, method);
-    return this.#read(schema, result, method, 'result');
+    const result = this.#resultIn(await this.#post(id, method, params, signal), id, method);
+    return this.#checked(schema, result, method, 'result');
   }
 
-  #open(bytes: Buffer, id: number, method: string): unknown {
+  #resultIn(bytes: Buffer, id: number, method: string): unknown {
     const parsed = this.#parse(bytes, method);
     const limit = requestLimitOf(parsed);
-    if (limit !== null) throw this.#fault(method, `refused by a request limit: ${limit}`);
-    const answer = this.#read(envelope, parsed, method, '');
-    // A node that could not parse the request answers with the id null.
+    if (limit !== null)
+      throw this.#fault(method, `the node refused the request because of a request limit: ${limit}`);
+    const answer = this.#checked(envelope, parsed, method, '');
+    // A node that cannot parse a request answers with an error and the id null.
     if (answer.id !== id && !(answer.error !== undefined && answer.id === null)) {
-      throw this.#fault(method, `id: is ${JSON.stringify(answer.id)}, not that of the request`, {
-        field: 'id',
-      });
+      throw this.#fault(
+        method,
+        `the answer has id ${JSON.stringify(answer.id)} instead of the request's id`,
+        {
+          field: 'id',
+        },
+      );
     }
-    if (answer.error !== undefined) throw this.#refusal(answer.error, method);
-    this.#missing.delete(method);
+    if (answer.error !== undefined) throw this.#rpcErrorOf(answer.error, method);
+    this.#missingMethods.delete(method);
     return answer.result;
   }
 
-  #refusal(error: { code: number; message: string; data?: unknown }, method: string): RpcError {
+  #rpcErrorOf(error: { code: number; message: string; data?: unknown }, method: string): RpcError {
     const refusal = new RpcError(error, this.name, method);
-    if (isMethodMissing(refusal)) this.#missing.add(method);
-    else this.#missing.delete(method);
+    if (isMethodMissing(refusal)) this.#missingMethods.add(method);
+    else this.#missingMethods.delete(method);
     return refusal;
   }
 
@@ -140,65 +150,69 @@ export class SolanaNode {
     id: number,
     method: string,
     params: readonly unknown[],
-    over: AbortSignal | undefined,
+    signal: AbortSignal | undefined,
   ): Promise<Buffer> {
     try {
       const lane = method === 'sendTransaction' ? 'send' : 'read';
-      return await this.#wire.post(textOf(id, method, params), lane, over);
+      return await this.#wire.post(requestText(id, method, params), lane, signal);
     } catch (error) {
-      throw this.#failed(method, error, over);
+      throw this.#faultOf(method, error, signal);
     }
   }
 
-  /** Keeps errors of `read` apart from errors of the transport. */
+  /** Throws errors of `read` unchanged, and errors of the transport as NodeFault. */
   async #stream<Long>(
     id: number,
     method: string,
     params: readonly unknown[],
     read: ReadParts<Long>,
-    over: AbortSignal | undefined,
+    signal: AbortSignal | undefined,
   ): Promise<Buffer | Long> {
-    const settled = async (parts: AsyncIterable<Uint8Array>) => {
-      const [result] = await Promise.allSettled([read(this.#withNodeFault(method, parts, over))]);
+    const readSettled = async (parts: AsyncIterable<Uint8Array>) => {
+      const [result] = await Promise.allSettled([read(this.#withNodeFault(method, parts, signal))]);
       return result;
     };
-    const question = `${method} ${String(params[0])}`;
-    const patience = this.#late.has(question) ? PATIENCE : 1;
+    const requestName = `${method} ${String(params[0])}`;
+    const timeoutFactor = this.#lateRequests.has(requestName) ? LATE_ANSWER_TIMEOUT_FACTOR : 1;
     const answer = await this.#wire
-      .stream(textOf(id, method, params), settled, patience, over)
+      .stream(requestText(id, method, params), readSettled, timeoutFactor, signal)
       .catch((error: unknown) => {
-        if (over?.aborted !== true && isTimeout(error)) this.#noteLate(question);
-        throw this.#failed(method, error, over);
+        if (signal?.aborted !== true && isTimeout(error)) this.#noteLate(requestName);
+        throw this.#faultOf(method, error, signal);
       });
-    this.#late.delete(question);
+    this.#lateRequests.delete(requestName);
     if (Buffer.isBuffer(answer)) return answer;
     if (answer.status === 'rejected') throw answer.reason;
     return answer.value;
   }
 
-  #noteLate(question: string): void {
-    this.#late.add(question);
-    const [oldest] = this.#late;
-    if (this.#late.size > LATE_KEPT && oldest !== undefined) this.#late.delete(oldest);
+  #noteLate(requestName: string): void {
+    this.#lateRequests.add(requestName);
+    const [oldest] = this.#lateRequests;
+    if (this.#lateRequests.size > MAX_LATE_REQUESTS && oldest !== undefined)
+      this.#lateRequests.delete(oldest);
   }
 
   async *#withNodeFault(
     method: string,
     parts: AsyncIterable<Uint8Array>,
-    over: AbortSignal | undefined,
+    signal: AbortSignal | undefined,
   ): AsyncGenerator<Uint8Array> {
     try {
       yield* parts;
     } catch (error) {
-      throw this.#failed(method, error, over);
+      throw this.#faultOf(method, error, signal);
     }
   }
 
-  #failed(method: string, error: unknown, over: AbortSignal | undefined): NodeFault {
-    if (over?.aborted === true)
-      return this.#fault(method, 'every caller has cancelled the request', { asked: false, cause: error });
-    const reason = error instanceof Error ? error.message : 'no answer';
-    return this.#fault(method, reason, { ...refusalOf(error), cause: error });
+  #faultOf(method: string, error: unknown, signal: AbortSignal | undefined): NodeFault {
+    if (signal?.aborted === true)
+      return this.#fault(method, 'the request was cancelled because no caller needs it', {
+        asked: false,
+        cause: error,
+      });
+    const reason = error instanceof Error ? error.message : 'the node did not answer';
+    return this.#fault(method, reason, { ...faultDetailsOf(error), cause: error });
   }
 
   #parse(bytes: Buffer, method: string): unknown {
@@ -206,12 +220,12 @@ export class SolanaNode {
     try {
       return parseJson(text);
     } catch (error) {
-      const start = JSON.stringify(text.slice(0, SHOWN_CHARACTERS));
+      const start = JSON.stringify(text.slice(0, MAX_QUOTED_CHARACTERS));
       throw this.#fault(method, `the answer is not JSON: it begins with ${start}`, { cause: error });
     }
   }
 
-  #read<T>(schema: z.ZodType<T>, value: unknown, method: string, root: string): T {
+  #checked<T>(schema: z.ZodType<T>, value: unknown, method: string, root: string): T {
     const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;
     const issue = parsed.error.issues[0];
@@ -228,14 +242,14 @@ function isTimeout(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'TimeoutError';
 }
 
-function textOf(id: number, method: string, params: readonly unknown[]): string {
+function requestText(id: number, method: string, params: readonly unknown[]): string {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params });
 }
 
-/** When to ask again. The node is paused only if users of the chain cannot make an answer so large. */
-function refusalOf(error: unknown): FaultDetails {
+/** An oversized answer pauses the node only if it is implausible: users of the chain can cause other large answers. */
+function faultDetailsOf(error: unknown): FaultDetails {
   if (error instanceof RateLimitTimeout) return { asked: false };
   if (error instanceof HttpRefusal) return { status: error.status, retryAfterMs: error.retryAfterMs };
-  const isBeyondReason = error instanceof OversizedAnswer && error.isBeyondReason;
-  return isBeyondReason ? { retryAfterMs: OVERSIZED_PAUSE_MS } : {};
+  const isImplausible = error instanceof OversizedAnswer && error.isImplausible;
+  return isImplausible ? { retryAfterMs: OVERSIZED_ANSWER_PAUSE_MS } : {};
 }

@@ -1,7 +1,7 @@
 import { DomainError } from '../../domain/errors.ts';
 import { answersOfMost } from './answers.ts';
 import { isNodeError, NodeFault, reactionTo } from './errors.ts';
-import { HedgedRequest, type HedgedResult, HedgePermits, type Wanting } from './hedged-request.ts';
+import { HedgedRequest, type HedgedResult, HedgePermits, type MissingAnswerCount } from './hedged-request.ts';
 import type { SolanaNode } from './node.ts';
 import { NodeRegistry, type PoolOptions } from './node-registry.ts';
 import type { PooledNode } from './pooled-node.ts';
@@ -10,40 +10,41 @@ import { type Agreement, type Answer, agree, answersIn, type NodeResult, version
 import type { PoolReport } from './report.ts';
 import { withAbort } from './with-abort.ts';
 
-/** A request to one node. `over` aborts when the answer is no longer needed. */
-type Ask<T> = (node: SolanaNode, over: AbortSignal) => Promise<T>;
+/** Sends a request to one node. `signal` aborts when the answer is no longer needed. */
+type Ask<T> = (node: SolanaNode, signal: AbortSignal) => Promise<T>;
 
 /**
- * At least two nodes of one cluster (one on loopback). Reads fail over; sends and proofs ask all nodes. An error of a
- * node is one missing answer. Each request throws any other error, such as a defect of ours, if no node answers.
+ * At least two nodes of one cluster; a single node is accepted only on loopback. Reads fail over; sends and proofs ask
+ * all nodes. An error that a node causes counts as a missing answer. Any other error, such as a defect of Sluice, is
+ * thrown if no node answers.
  */
 export class NodePool extends NodeRegistry {
   readonly #permits = new HedgePermits();
 
   /**
-   * Asks every node for its cluster now, because a host name may lead elsewhere since the last probe. Throws
-   * NoHealthyNode if no quorum returns the cluster of the pool. Answers from before this call count only after it.
+   * Asks every node for its genesis hash again, because its host name can resolve to another node after the last probe.
+   * Rely on earlier answers only after this call. Throws NoHealthyNode if no quorum returns the pool's genesis hash.
    */
   async confirmCluster(): Promise<void> {
     const answers = answersIn(await this.most(probeGenesis));
-    const others = answers.filter(({ answer }) => answer !== this.genesisHash);
+    const otherClusters = answers.filter(({ answer }) => answer !== this.genesisHash);
     for (const member of this.members) {
-      const other = others.find(({ node }) => node === member.node.name);
-      if (other !== undefined) member.refuseAs(other.answer, this.genesisHash);
+      const other = otherClusters.find(({ node }) => node === member.node.name);
+      if (other !== undefined) member.refuseOtherCluster(other.answer, this.genesisHash);
     }
-    const agreeing = answers.length - others.length;
-    if (agreeing >= this.quorum) return;
-    const message = `${agreeing} of ${this.nodes.length} RPC nodes return cluster ${this.genesisHash}; ${this.quorum} are needed`;
+    const agreeingCount = answers.length - otherClusters.length;
+    if (agreeingCount >= this.quorum) return;
+    const message = `${agreeingCount} of ${this.nodes.length} RPC nodes return the genesis hash ${this.genesisHash}; ${this.quorum} are needed`;
     throw new DomainError('NoHealthyNode', message);
   }
 
   /**
-   * Asks the best node, then the others. One node alone may wrongly refuse a valid request, or fail to read its data.
-   * If another node answers then, the refusing node is avoided for a while. Throws NoHealthyNode if no node could
-   * answer, else the last error that may pass; throws the reason of `end` once it aborts.
+   * Asks the best node, then the others until one answers. A node that refused the request is then avoided for a while,
+   * because a valid request must not be refused. If no node answers, throws NoHealthyNode or the last node's error;
+   * a temporary error takes precedence over a refusal. Throws the reason of `signal` when it aborts.
    */
-  async read<T>(ask: Ask<T>, end?: AbortSignal): Promise<T> {
-    const results = await this.#hedge(ask, (given) => (given.some(isAnswer) ? 0 : 1), end);
+  async read<T>(ask: Ask<T>, signal?: AbortSignal): Promise<T> {
+    const results = await this.#hedge(ask, (settled) => (settled.some(isAnswer) ? 0 : 1), signal);
     const failures = results.flatMap(({ member, result }) =>
       result.status === 'rejected' ? [{ member, error: result.reason as unknown }] : [],
     );
@@ -53,51 +54,54 @@ export class NodePool extends NodeRegistry {
       for (const { member, error } of refusals) member.blame(error);
       return answer.answer;
     }
-    const passing = failures.findLast(({ error }) => !isRefusal(error));
-    throw this.#unanswered((passing ?? refusals.at(-1))?.error ?? this.#noneAvailable());
-  }
-
-  /** The answer that a quorum returns alike, with node names; null if too few agree. Asks no more nodes than needed. */
-  async agreed<T>(ask: Ask<T>, isSame: (one: T, other: T) => boolean): Promise<Agreement<T> | null> {
-    const { quorum } = this;
-    const missing: Wanting<T> = (results) => {
-      const [most] = versionsOf(answersIn(results), isSame);
-      return quorum - (most?.nodes.length ?? 0);
-    };
-    return agree(answersIn(await this.#hedge(ask, missing)), quorum, isSame);
+    const temporary = failures.findLast(({ error }) => !isRefusal(error));
+    throw this.#unansweredError((temporary ?? refusals.at(-1))?.error ?? this.#noneAvailableError());
   }
 
   /**
-   * Asks as many nodes as needed for a quorum of answers that pass `isSufficient`, each judged alone, the best first.
-   * Returns the results of all asked nodes. Throws the reason of `end`, once it aborts.
+   * The answer on which a quorum agrees, with the nodes' names; null if too few agree. Asks only as many nodes as
+   * needed.
+   */
+  async agreed<T>(ask: Ask<T>, isSame: (one: T, other: T) => boolean): Promise<Agreement<T> | null> {
+    const { quorum } = this;
+    const missingCount: MissingAnswerCount<T> = (results) => {
+      const [most] = versionsOf(answersIn(results), isSame);
+      return quorum - (most?.nodes.length ?? 0);
+    };
+    return agree(answersIn(await this.#hedge(ask, missingCount)), quorum, isSame);
+  }
+
+  /**
+   * Asks as many nodes as needed, the best first, for a quorum of answers that pass `isSufficient`. Returns the results
+   * of all asked nodes; the answers can differ. Throws the reason of `signal` when it aborts.
    */
   async some<T>(
     ask: Ask<T>,
     isSufficient: (answer: T) => boolean,
-    end?: AbortSignal,
+    signal?: AbortSignal,
   ): Promise<readonly NodeResult<T>[]> {
-    const missing: Wanting<T> = (results) =>
+    const missingCount: MissingAnswerCount<T> = (results) =>
       this.quorum - answersIn(results).filter(({ answer }) => isSufficient(answer)).length;
-    return this.#hedge(ask, missing, end);
+    return this.#hedge(ask, missingCount, signal);
   }
 
-  /** Asks every node that passes the filter in parallel. The result of a node that may not be asked is a NodeFault. */
+  /** Asks all nodes that pass the filter in parallel. The result of a refused or paused node is a NodeFault. */
   all<T>(ask: Ask<T>, filter: (node: SolanaNode) => boolean = () => true): Promise<NodeResult<T>[]> {
     const members = this.members.filter(({ node }) => filter(node));
     return askEach(members, members.length, ask);
   }
 
   /**
-   * Like {@link all}, for decisions by a quorum. After a quorum has answered, the other nodes have half a second
-   * more; avoided nodes have none. A late node has a NodeFault.
+   * Asks all nodes in parallel, for decisions by a quorum. After a quorum has answered, waits half a second for the
+   * other nodes, but not for avoided ones. The result of a late node is a NodeFault.
    */
   most<T>(ask: Ask<T>): Promise<NodeResult<T>[]> {
     return askEach(this.members, this.quorum, ask);
   }
 
   /**
-   * Asks the nodes other than `name`, the best first, until an answer passes `isSufficient`; with a single node, that
-   * node. A node that lags or lost its history must not hide what another one has. Null if no answer passes.
+   * Asks the nodes other than `name`, the best first, until an answer passes `isSufficient`. Null if none passes. A
+   * pool of one node asks that node. Use it where a node that lags or has lost its history must not decide.
    */
   async second<T>(
     name: string,
@@ -105,77 +109,80 @@ export class NodePool extends NodeRegistry {
     isSufficient: (answer: T) => boolean,
   ): Promise<Answer<T> | null> {
     const others = this.#ranked().filter(({ node }) => this.quorum === 1 || node.name !== name);
-    const find = (results: readonly NodeResult<T>[]) =>
+    const firstSufficient = (results: readonly NodeResult<T>[]) =>
       answersIn(results).find(({ answer }) => isSufficient(answer)) ?? null;
-    const missing: Wanting<T> = (results) => (find(results) === null ? 1 : 0);
-    return find(await this.#hedge(ask, missing, undefined, others));
+    const missingCount: MissingAnswerCount<T> = (results) => (firstSufficient(results) === null ? 1 : 0);
+    return firstSufficient(await this.#hedge(ask, missingCount, undefined, others));
   }
 
-  /** Asks this node last for some time, because a quorum contradicted its answer. */
+  /** Asks the node last for ten minutes, because a quorum contradicted its answer. */
   distrust(name: string, reason: string): void {
-    for (const member of this.members) if (member.node.name === name) member.health.disproved(reason);
+    for (const member of this.members) if (member.node.name === name) member.health.recordFalseAnswer(reason);
   }
 
   async #hedge<T>(
     ask: Ask<T>,
-    wanting: Wanting<T>,
-    end?: AbortSignal,
+    missingCount: MissingAnswerCount<T>,
+    signal?: AbortSignal,
     members = this.#ranked(),
   ): Promise<readonly HedgedResult<T>[]> {
-    const run = (over: AbortSignal) =>
-      new HedgedRequest(members, (node) => ask(node, over), wanting, this.#permits).run();
-    const results = await withAbort(run, end);
-    end?.throwIfAborted();
+    const run = (requestSignal: AbortSignal) =>
+      new HedgedRequest(members, (node) => ask(node, requestSignal), missingCount, this.#permits).run();
+    const results = await withAbort(run, signal);
+    signal?.throwIfAborted();
     throwDefect(results);
     return results;
   }
 
-  /** The nodes that may be asked: by score, then demoted ones, then distrusted ones. Equals keep configured order. */
+  /** The nodes that can be asked, by score; demoted nodes come after them, distrusted nodes last. */
   #ranked(): PooledNode[] {
     return this.members
-      .filter((member) => member.askable)
-      .toSorted((a, b) => rank(a) - rank(b) || b.score - a.score);
+      .filter((member) => member.isAskable)
+      .toSorted((a, b) => demotionRank(a) - demotionRank(b) || b.score - a.score);
   }
 
-  #unanswered(last: unknown): unknown {
+  #unansweredError(last: unknown): unknown {
     if (!(last instanceof DomainError) || this.members.length === 1) return last;
-    return new DomainError('NoHealthyNode', `no node answered: ${last.message}`, {}, last);
+    return new DomainError('NoHealthyNode', `no RPC node answered: ${last.message}`, {}, last);
   }
 
-  #noneAvailable(): DomainError {
-    const reason = this.members.map(({ node, demoted }) => `${node.name}: ${demoted?.reason ?? 'ready'}`);
-    return new DomainError('NoHealthyNode', `no node is available now: ${reason.join('; ')}`);
+  #noneAvailableError(): DomainError {
+    const reasons = this.members.map(({ node, demotion }) => `${node.name}: ${demotion?.reason ?? 'ready'}`);
+    return new DomainError('NoHealthyNode', `no RPC node is available now: ${reasons.join('; ')}`);
   }
 }
 
-function rank({ demoted }: PooledNode): number {
-  if (demoted === null) return 0;
-  return demoted.cause === 'false' ? 2 : 1;
+function demotionRank({ demotion }: PooledNode): number {
+  if (demotion === null) return 0;
+  return demotion.cause === 'false' ? 2 : 1;
 }
 
-/** Asks these nodes in parallel, and waits until `quorum` of them have answered: see {@link answersOfMost}. */
+/** Asks the nodes in parallel. Waits as {@link answersOfMost} does. */
 async function askEach<T>(
   members: readonly PooledNode[],
   quorum: number,
   ask: Ask<T>,
 ): Promise<NodeResult<T>[]> {
-  const results = await withAbort((over) => {
-    const asked = members.map((member) => ({
-      expected: member.expected,
-      answer: member.ask((node) => ask(node, over)),
+  const results = await withAbort((signal) => {
+    const requests = members.map((member) => ({
+      isExpected: member.isExpected,
+      answer: member.ask((node) => ask(node, signal)),
     }));
-    return answersOfMost(asked, quorum);
+    return answersOfMost(requests, quorum);
   });
-  const named = members.map(({ node: { name } }, index) => ({
+  const namedResults = members.map(({ node: { name } }, index) => ({
     node: name,
-    result: results[index] ?? late(name),
+    result: results[index] ?? lateResult(name),
   }));
-  throwDefect(named);
-  return named;
+  throwDefect(namedResults);
+  return namedResults;
 }
 
-function late(node: string): PromiseRejectedResult {
-  return { status: 'rejected', reason: new NodeFault(node, 'has not answered when a quorum had') };
+function lateResult(node: string): PromiseRejectedResult {
+  return {
+    status: 'rejected',
+    reason: new NodeFault(node, 'had not answered when the wait for a quorum ended'),
+  };
 }
 
 function isAnswer({ result }: NodeResult<unknown>): boolean {
@@ -183,8 +190,8 @@ function isAnswer({ result }: NodeResult<unknown>): boolean {
 }
 
 /**
- * Throws an error that is not of nodes, such as a defect of ours, if no node answered: it must not count as a missing
- * answer. If another node answered, the error may depend on one false answer.
+ * If no node answered, throws the first error that nodes do not cause: a defect of Sluice must not count as a missing
+ * answer. If another node answered, one node's false answer may have caused the error, so nothing is thrown.
  */
 function throwDefect(results: readonly NodeResult<unknown>[]): void {
   if (results.some(isAnswer)) return;
@@ -192,16 +199,15 @@ function throwDefect(results: readonly NodeResult<unknown>[]): void {
     if (result.status === 'rejected' && !isNodeError(result.reason)) throw result.reason;
 }
 
-/** True for an error that would end a request for good if every node returned it. */
+/** True for an error that is permanent if every node returns it. */
 function isRefusal(error: unknown): boolean {
   const reaction = reactionTo(error);
   return reaction === 'fatal' || reaction === 'stop';
 }
 
 /**
- * Probes the nodes. Ready when a quorum of the configured nodes returns one cluster; the others join when they return
- * it, too. One node alone serves only on loopback. Throws NoHealthyNode with each node's answer, and errors of
- * `admit`.
+ * Probes the nodes and opens a pool as soon as a quorum of them returns the same genesis hash. The other nodes join
+ * when they return it. Throws NoHealthyNode with each node's answer, and errors of `admit`.
  */
 export async function openNodePool(urls: readonly string[], options: PoolOptions = {}): Promise<NodePool> {
   const pool = new NodePool(urls, options);
@@ -216,7 +222,9 @@ export async function openNodePool(urls: readonly string[], options: PoolOptions
   }
 }
 
-/** One probe of nodes that may or may not form a pool. Throws NoHealthyNode only if they never could. */
+/**
+ * Probes the nodes once and reports on them, even if they cannot form a pool. Throws NoHealthyNode for invalid URLs.
+ */
 export async function surveyNodes(urls: readonly string[], neededSlot: bigint | null): Promise<PoolReport> {
   const registry = new NodeRegistry(urls, {});
   try {

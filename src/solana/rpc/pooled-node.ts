@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../domain/errors.ts';
-import { HISTORY_OFF, isNodeTrouble, NodeFault, RpcError } from './errors.ts';
+import { HISTORY_OFF, isNodeAtFault, NodeFault, RpcError } from './errors.ts';
 import { type Demotion, Health } from './health.ts';
 import type { SolanaNode } from './node.ts';
 import {
@@ -13,13 +13,13 @@ import {
 } from './probe.ts';
 import type { Membership, NodeReport } from './report.ts';
 
-const SUSPECT_MS = 2_000;
+const SUSPECT_TIMEOUT_MS = 2_000;
 
-/** One configured node: its facts, its health, and its membership in the pool. */
+/** A configured node with its identity, its health, and its membership in the pool. */
 export class PooledNode {
   readonly node: SolanaNode;
   readonly health: Health;
-  /** From the newest probe; null if it failed. */
+  /** The finalized slot at the newest probe; null if that probe failed. */
   finalizedSlot: bigint | null = null;
   readonly #now: Clock;
   #membership: Membership = 'silent';
@@ -37,8 +37,8 @@ export class PooledNode {
     return this.#membership;
   }
 
-  /** True if the node has joined under another URL. */
-  get isSame(): boolean {
+  /** True if the node is refused because another configured URL leads to it, too. */
+  get isDuplicate(): boolean {
     return this.#sameAs !== null;
   }
 
@@ -50,55 +50,54 @@ export class PooledNode {
     return this.#membership === 'joined' ? this.health.score : 0;
   }
 
-  get demoted(): Demotion | null {
+  get demotion(): Demotion | null {
     if (this.#membership === 'joined') return this.health.demotion;
     return { cause: this.#membership, reason: this.#reason };
   }
 
-  /** True if requests may be sent: the node has joined, and did not ask for a pause. */
-  get askable(): boolean {
-    return this.#membership === 'joined' && this.demoted?.cause !== 'retry-after';
+  /** True if the node has joined and is not in a Retry-After pause. */
+  get isAskable(): boolean {
+    return this.#membership === 'joined' && this.demotion?.cause !== 'retry-after';
   }
 
-  /** True if its answer is worth waiting for: the node has joined, and had no fault just now. */
-  get expected(): boolean {
-    const cause = this.demoted?.cause;
+  /** True if callers should wait for the node's answer: it has joined and is not avoided, except for its lag. */
+  get isExpected(): boolean {
+    const cause = this.demotion?.cause;
     return cause === undefined || cause === 'lag';
   }
 
   /**
-   * Sends a request and counts its result in the node's health. Throws NodeFault at once if the node may not be
-   * asked, and after two seconds if it had a fault just now. A later answer still counts, unless the request was
-   * given up.
+   * Sends a request and counts its result in the node's health. Throws NodeFault at once if the node cannot be asked.
+   * After a recent fault the node has two seconds to answer; a later answer still counts in its health.
    */
-  async ask<T>(question: (node: SolanaNode) => Promise<T>): Promise<T> {
-    const { demoted } = this;
-    if (!this.askable && demoted !== null) {
-      const reason = demoted.cause === 'retry-after' ? `is paused: ${demoted.reason}` : demoted.reason;
+  async ask<T>(request: (node: SolanaNode) => Promise<T>): Promise<T> {
+    const { demotion } = this;
+    if (!this.isAskable && demotion !== null) {
+      const reason = demotion.cause === 'retry-after' ? `is paused: ${demotion.reason}` : demotion.reason;
       throw new NodeFault(this.node.name, reason);
     }
-    const answer = this.#observed(() => question(this.node));
-    return demoted?.cause === 'fault' ? this.#withinSuspectTime(answer) : answer;
+    const answer = this.#withHealth(() => request(this.node));
+    return demotion?.cause === 'fault' ? this.#withSuspectTimeout(answer) : answer;
   }
 
-  /** Probes the identity. A node that does not answer keeps its membership. */
+  /** Probes the node's identity. If the node does not answer, its membership does not change. */
   async identify(): Promise<void> {
-    const before = this.#facts?.version;
+    const previousVersion = this.#facts?.version;
     try {
-      this.#facts = await this.#observed(() => probeFacts(this.node));
+      this.#facts = await this.#withHealth(() => probeFacts(this.node));
     } catch (error) {
       if (this.#membership === 'silent') this.#reason = reasonOf(error);
       return;
     }
-    // Only another version can have other methods.
-    if (this.#facts.version !== before) await probeMethods(this.node);
+    // The methods of a node change only with its version.
+    if (this.#facts.version !== previousVersion) await probeMethods(this.node);
   }
 
-  async advance(): Promise<void> {
+  async probeProgress(): Promise<void> {
     const startedAt = this.#now();
     try {
-      this.finalizedSlot = await this.#observed(() => probeFinalized(this.node));
-      this.health.probed(this.#now() - startedAt);
+      this.finalizedSlot = await this.#withHealth(() => probeFinalized(this.node));
+      this.health.recordLatency(this.#now() - startedAt);
     } catch {
       this.finalizedSlot = null;
     }
@@ -108,22 +107,22 @@ export class PooledNode {
     this.#membership = 'joined';
   }
 
-  /** Refuses the node for good: no later answer undoes it. */
-  refuseAs(shown: string, cluster: string): void {
+  /** Refuses the node permanently: a later answer does not change that. */
+  refuseOtherCluster(genesisHash: string, cluster: string): void {
     this.#membership = 'refused';
-    this.#reason = `belongs to cluster ${shown}, not ${cluster}: refused for good`;
+    this.#reason = `belongs to the cluster with genesis hash ${genesisHash}, not ${cluster}: it is refused until the process restarts`;
   }
 
-  /** Refuses the node for good: it must not confirm its own answers. */
-  refuseAsSame(name: string): void {
+  /** Refuses the node permanently, because a node must not confirm its own answers. */
+  refuseDuplicate(name: string): void {
     this.#membership = 'refused';
     this.#sameAs = name;
-    this.#reason = `is the same node as ${name}: both return the identity ${this.#facts?.identity}; configure another node`;
+    this.#reason = `is the same node as ${name}: both return the identity ${this.#facts?.identity}. Configure another node`;
   }
 
-  /** Counts an answer as a fault. */
+  /** Counts an error as a fault of the node. */
   blame(error: unknown): void {
-    this.health.failed(reasonOf(error), error instanceof NodeFault ? error.retryAfterMs : null);
+    this.health.recordFault(reasonOf(error), error instanceof NodeFault ? error.retryAfterMs : null);
   }
 
   report(): NodeReport {
@@ -138,26 +137,29 @@ export class PooledNode {
       latencyMs: this.health.latencyMs,
       errorRate: this.health.errorRate,
       score: this.score,
-      demoted: this.demoted,
+      demoted: this.demotion,
       calls: this.node.callCount,
     };
   }
 
-  async #withinSuspectTime<T>(answer: Promise<T>): Promise<T> {
+  async #withSuspectTimeout<T>(answer: Promise<T>): Promise<T> {
     const early = new AbortController();
-    const late = sleep(SUSPECT_MS, undefined, early).then(() => {
-      throw new NodeFault(this.node.name, `has not answered in ${SUSPECT_MS} ms, after a fault`);
+    const late = sleep(SUSPECT_TIMEOUT_MS, undefined, early).then(() => {
+      throw new NodeFault(
+        this.node.name,
+        `did not answer within ${SUSPECT_TIMEOUT_MS} ms after an earlier fault`,
+      );
     });
     return Promise.race([answer, late]).finally(() => early.abort());
   }
 
-  async #observed<T>(ask: () => Promise<T>): Promise<T> {
+  async #withHealth<T>(ask: () => Promise<T>): Promise<T> {
     try {
       const answer = await ask();
-      this.health.answered();
+      this.health.recordAnswer();
       return answer;
     } catch (error) {
-      if (isNodeTrouble(error)) this.blame(error);
+      if (isNodeAtFault(error)) this.blame(error);
       if (error instanceof RpcError && error.code === HISTORY_OFF && this.#facts !== null) {
         this.#facts = { ...this.#facts, history: 'off' };
       }
@@ -166,7 +168,7 @@ export class PooledNode {
   }
 }
 
-/** The reason without the node's name, which reports show beside it. */
+/** The error's message without the node's name, which reports have in another field. */
 function reasonOf(error: unknown): string {
   if (error instanceof NodeFault) return error.reason;
   return messageOf(error);

@@ -3,14 +3,14 @@ import { HISTORY_OFF, nullIfNodesFail, RpcError } from './errors.ts';
 import type { SolanaNode } from './node.ts';
 import { identityAnswer, slotOrHeight, textAnswer, transactionAnswer, versionAnswer } from './schemas.ts';
 
-/** A node's answers about itself; null or `unknown` if it did not answer. */
+/** A node's answers about itself. A value is null or `unknown` if the node did not return it. */
 export interface NodeFacts {
   readonly genesisHash: string;
-  /** base58; two URLs with the same identity lead to one node. */
+  /** Public key in base58. Two URLs with the same identity lead to one node. */
   readonly identity: string | null;
   readonly version: string | null;
   readonly firstAvailableBlock: bigint | null;
-  /** Whether the node keeps transactions at all; `firstAvailableBlock` is how far back. */
+  /** Whether the node stores transactions. `firstAvailableBlock` is the first slot that it stores. */
   readonly history: 'on' | 'off' | 'unknown';
 }
 
@@ -24,7 +24,7 @@ export const UNKNOWN_FACTS = {
   history: 'unknown',
 } as const;
 
-/** Methods that Sluice uses and that some node versions lack. */
+/** Methods that Sluice uses but some node versions do not have. */
 const METHODS_BY_VERSION = [
   'getLatestBlockhash',
   'isBlockhashValid',
@@ -36,7 +36,7 @@ const METHODS_BY_VERSION = [
   'getFeeCalculatorForBlockhash',
 ] as const;
 
-const NO_SIGNATURE = '1'.repeat(64);
+const UNUSED_SIGNATURE = '1'.repeat(64);
 
 /** Probes a node's identity. Throws if the node does not return its cluster. */
 export async function probeFacts(node: SolanaNode): Promise<NodeFacts> {
@@ -58,12 +58,15 @@ export function probeFinalized(node: SolanaNode): Promise<bigint> {
   return node.probe('getSlot', [{ commitment: 'finalized' }], slotOrHeight);
 }
 
-/** Finds the methods that a node lacks: a node refuses a call without parameters differently if it has the method. */
+/**
+ * Calls methods without parameters, so that the node's `missingMethods` become known: only a missing one returns
+ * -32601.
+ */
 export async function probeMethods(node: SolanaNode): Promise<void> {
   await Promise.allSettled(METHODS_BY_VERSION.map((method) => node.probe(method, [], z.unknown())));
 }
 
-// A node with history answers null for a signature that does not exist.
+/** Requests a transaction that does not exist: a node with history returns null. */
 async function probeHistory(node: SolanaNode): Promise<NodeFacts['history']> {
   const options = {
     encoding: 'base64',
@@ -71,7 +74,7 @@ async function probeHistory(node: SolanaNode): Promise<NodeFacts['history']> {
     maxSupportedTransactionVersion: node.maxTransactionVersion,
   };
   try {
-    await node.probe('getTransaction', [NO_SIGNATURE, options], transactionAnswer);
+    await node.probe('getTransaction', [UNUSED_SIGNATURE, options], transactionAnswer);
     return 'on';
   } catch (error) {
     return error instanceof RpcError && error.code === HISTORY_OFF ? 'off' : 'unknown';

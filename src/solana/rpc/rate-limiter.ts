@@ -1,29 +1,29 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { messageOf } from '../../domain/errors.ts';
 
-/** Limits for one node: concurrent requests, and requests that start within any second. */
+/** Limits for one node. `perSecond`: requests that start within any second. */
 export interface RateLimits {
   readonly concurrency: number;
   readonly perSecond: number;
 }
 
-/** Sends repeat until a landing is known. They get half of a node at most, because status requests need the rest. */
+/** Class of a request. Sends are repeated until they land, so they get at most half of a node's limits. */
 export type Lane = 'read' | 'send';
 
-const SECOND_MS = 1_000;
+const TICKET_MS = 1_000;
 
-/** Our own limits delayed a request until its caller cancelled it. The node did not receive it. */
+/** A request waited for the rate limits until its signal aborted. The node did not receive the request. */
 export class RateLimitTimeout extends Error {
   override readonly name = 'RateLimitTimeout';
 
   constructor(cause: unknown) {
-    super(`did not receive the request: earlier requests use up its rate limits (${messageOf(cause)})`, {
+    super(`the request was not sent: earlier requests use up the node's rate limits (${messageOf(cause)})`, {
       cause,
     });
   }
 }
 
-/** Keeps the requests to one node within its limits; other requests wait for their turn. */
+/** Delays requests to one node so that they stay within its limits. */
 export class RateLimiter {
   readonly #node: Limiter;
   readonly #sends: Limiter;
@@ -33,7 +33,7 @@ export class RateLimiter {
     this.#sends = new Limiter({ concurrency: halfOf(concurrency), perSecond: halfOf(perSecond) });
   }
 
-  /** Runs `request` in its turn. Throws {@link RateLimitTimeout}, and never runs it, if the signal aborts before. */
+  /** Runs `request` when the limits allow it. If `signal` aborts first, throws {@link RateLimitTimeout} instead. */
   pass<T>(signal: AbortSignal, request: () => Promise<T>, lane: Lane = 'read'): Promise<T> {
     return new Promise((resolve, reject) => {
       const abort = (): void => reject(new RateLimitTimeout(signal.reason));
@@ -49,18 +49,18 @@ export class RateLimiter {
   }
 }
 
-/** First come, first served. It reads no wall clock: setting the clock back must not delay proofs of a payment. */
+/** First come, first served. Uses timers instead of the wall clock, so that a clock change cannot delay requests. */
 class Limiter {
-  readonly #atOnce: LimitFunction;
+  readonly #concurrency: LimitFunction;
   readonly #tickets: LimitFunction | null;
 
   constructor({ concurrency, perSecond }: RateLimits) {
-    this.#atOnce = pLimit(concurrency);
+    this.#concurrency = pLimit(concurrency);
     this.#tickets = Number.isFinite(perSecond) ? pLimit(perSecond) : null;
   }
 
   enter<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
-    return this.#atOnce(async () => {
+    return this.#concurrency(async () => {
       if (signal.aborted) throw new RateLimitTimeout(signal.reason);
       await this.#ticket(signal);
       if (signal.aborted) throw new RateLimitTimeout(signal.reason);
@@ -68,15 +68,15 @@ class Limiter {
     });
   }
 
-  // A ticket is free again one second after it was taken, so no second has more starts than tickets. A cancelled
-  // request keeps no ticket.
+  // A ticket is returned one second after it was taken, so that no second has more starts than tickets. A cancelled
+  // request returns its ticket at once.
   #ticket(signal: AbortSignal): Promise<void> {
     const tickets = this.#tickets;
     if (tickets === null) return Promise.resolve();
-    return new Promise((taken) => {
+    return new Promise((resolve) => {
       void tickets(async () => {
-        taken();
-        if (!signal.aborted) await new Promise((free) => setTimeout(free, SECOND_MS));
+        resolve();
+        if (!signal.aborted) await new Promise((release) => setTimeout(release, TICKET_MS));
       });
     });
   }

@@ -3,18 +3,18 @@ import type { Demotion } from './health.ts';
 import { sharedDomains } from './node-urls.ts';
 import type { NodeFacts } from './probe.ts';
 
-/** `silent`: no answer since the start. `refused`, for good: of another cluster, or joined under another URL. */
+/** `silent`: the node has not answered yet. `refused`: it belongs to another cluster, or is another member's node. */
 export type Membership = 'joined' | 'silent' | 'refused';
 
 /**
- * One node's state. `finalizedSlot`: from the newest probe, null if it failed. `latencyMs`, `errorRate` (0 to 1):
- * running means.
+ * One node's state. `finalizedSlot`: from the newest probe; null if that probe failed. `latencyMs` and `errorRate` (0
+ * to 1) are running means.
  */
 export interface NodeReport extends Omit<NodeFacts, 'genesisHash'> {
   readonly node: string;
   readonly membership: Membership;
   readonly genesisHash: string | null;
-  /** The name under which this node has joined by another URL; null otherwise. */
+  /** Name of the member whose URL leads to the same node; null if there is none. */
   readonly sameAs: string | null;
   readonly finalizedSlot: bigint | null;
   readonly lagSlots: bigint | null;
@@ -26,7 +26,7 @@ export interface NodeReport extends Omit<NodeFacts, 'genesisHash'> {
   readonly calls: number;
 }
 
-/** Kinds of alerts about nodes: each is a broken rule of node operation. */
+/** Alert kinds for broken rules of node operation. */
 export const NODE_ALERTS = [
   'too_few_nodes',
   'nodes_of_one_provider',
@@ -40,14 +40,14 @@ export const NODE_ALERTS = [
   'node_twice',
 ] as const satisfies readonly AlertKind[];
 
-/** A broken rule of node operation; `node` null = it concerns all. */
+/** A broken rule of node operation. `node`: null if the rule is about all nodes. */
 export interface NodeWarning {
   readonly kind: (typeof NODE_ALERTS)[number];
   readonly node: string | null;
   readonly message: string;
 }
 
-/** A pool: its cluster (null if no quorum returns one), its nodes, and the broken rules of operation. */
+/** A survey of nodes. `genesisHash`: null if no quorum agrees on one. */
 export interface PoolReport {
   readonly genesisHash: string | null;
   readonly quorum: number;
@@ -61,22 +61,25 @@ type Rule = (
   limits: { readonly newest: Release | null; readonly neededSlot: bigint | null },
 ) => string | null;
 
-/** The rules for a node that has joined: the text after its name, or null if it keeps the rule. */
+/** Rules for a joined node. Each returns what follows the node's name in the warning, or null if the rule is met. */
 const JOINED_RULES = {
   node_history_off: ({ history }) =>
-    history === 'off' ? 'keeps no transaction history: start it with --enable-rpc-transaction-history' : null,
+    history === 'off'
+      ? 'stores no transaction history: start the node with --enable-rpc-transaction-history'
+      : null,
   node_ledger_gap: ({ firstAvailableBlock: first }, { neededSlot }) =>
     first !== null && neededSlot !== null && first > neededSlot
-      ? `has no blocks before slot ${first}; blocks from slot ${neededSlot} on are needed. Restart nodes from their own ledger, not from a snapshot`
+      ? `has no blocks before slot ${first}, but blocks from slot ${neededSlot} on are needed. Restart nodes from their own ledger, not from a snapshot`
       : null,
   node_version_behind: ({ version }, { newest }) => {
     const own = releaseOf(version);
     const isBehind = own !== null && newest !== null && compareReleases(own, newest) < 0;
-    return isBehind ? `runs ${version}, others ${newest.join('.')}: update it` : null;
+    return isBehind
+      ? `runs version ${version}, but another node runs ${newest.join('.')}: update the node`
+      : null;
   },
   node_lagging: ({ demoted }) => (demoted?.cause === 'lag' ? demoted.reason : null),
-  node_false_word: ({ demoted }) =>
-    demoted?.cause === 'false' ? `${demoted.reason}: it is asked last` : null,
+  node_false_word: ({ demoted }) => (demoted?.cause === 'false' ? `is asked last: ${demoted.reason}` : null),
 } as const satisfies Partial<Record<NodeWarning['kind'], Rule>>;
 
 /**
@@ -91,15 +94,15 @@ export function nodeWarnings(
   const releases = joined.map(({ version }) => releaseOf(version));
   const limits = { newest: releases.toSorted(compareReleases).at(-1) ?? null, neededSlot };
   return [
-    ...oneProvider(reports),
-    ...fewNodes(joined.filter(({ finalizedSlot }) => finalizedSlot !== null).length, reports.length),
+    ...providerWarnings(reports),
+    ...nodeCountWarnings(joined.filter(({ finalizedSlot }) => finalizedSlot !== null).length, reports.length),
     ...reports.flatMap((report) =>
-      report.membership === 'joined' ? brokenBy(report, limits) : [absent(report)],
+      report.membership === 'joined' ? warningsOf(report, limits) : [absenceWarning(report)],
     ),
   ];
 }
 
-function brokenBy(...[report, limits]: Parameters<Rule>): readonly NodeWarning[] {
+function warningsOf(...[report, limits]: Parameters<Rule>): readonly NodeWarning[] {
   const { node } = report;
   return Object.entries(JOINED_RULES).flatMap(([kind, textOf]) => {
     const text = textOf(report, limits);
@@ -109,7 +112,7 @@ function brokenBy(...[report, limits]: Parameters<Rule>): readonly NodeWarning[]
   });
 }
 
-function absent({ node, membership, sameAs, demoted }: NodeReport): NodeWarning {
+function absenceWarning({ node, membership, sameAs, demoted }: NodeReport): NodeWarning {
   const reason = demoted?.reason ?? '';
   if (membership === 'silent')
     return { kind: 'node_silent', node, message: `${node} does not answer: ${reason}` };
@@ -117,24 +120,24 @@ function absent({ node, membership, sameAs, demoted }: NodeReport): NodeWarning 
   return { kind, node, message: `${node} ${reason}` };
 }
 
-function fewNodes(answering: number, configured: number): NodeWarning[] {
+function nodeCountWarnings(answering: number, configured: number): NodeWarning[] {
   if (answering >= 2) return [];
-  const message = `${answering} of ${configured} nodes answer: run at least two`;
+  const message = `${answering} of ${configured} RPC nodes ${answering === 1 ? 'answers' : 'answer'}: run at least two`;
   return [{ kind: 'too_few_nodes', node: null, message }];
 }
 
-function oneProvider(reports: readonly NodeReport[]): NodeWarning[] {
+function providerWarnings(reports: readonly NodeReport[]): NodeWarning[] {
   const serving = reports.filter(({ membership }) => membership !== 'refused');
-  const shared = [...sharedDomains(serving.map(({ node }) => node))];
-  if (shared.length === 0) return [];
-  const groups = shared.map(([domain, nodes]) => `${nodes.join(', ')} at ${domain}`).join('; ');
-  const message = `nodes of one provider may fail and lie together: ${groups}. Add a node of another provider`;
+  const groupsByDomain = [...sharedDomains(serving.map(({ node }) => node))];
+  if (groupsByDomain.length === 0) return [];
+  const groups = groupsByDomain.map(([domain, nodes]) => `${nodes.join(', ')} at ${domain}`).join('; ');
+  const message = `several nodes belong to one provider and can fail or return false answers together: ${groups}. Add a node of another provider`;
   return [{ kind: 'nodes_of_one_provider', node: null, message }];
 }
 
 type Release = readonly [major: number, minor: number, patch: number];
 
-// Frankendancer numbers its own releases below 1, which cannot be compared with those of Agave.
+// Frankendancer releases have the major version 0 and cannot be compared with those of Agave.
 function releaseOf(version: string | null): Release | null {
   const match = /^(\d+)\.(\d+)\.(\d+)/.exec(version ?? '');
   if (match === null || match[1] === '0') return null;

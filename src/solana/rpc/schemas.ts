@@ -6,23 +6,23 @@ import { HASH_TEXT, isPlain } from './node-text.ts';
 
 const U64_MAX = 2n ** 64n - 1n;
 
-const NO_U64 = { code: 'custom', message: 'is no unsigned integer of 64 bits' } as const;
+const U64_ISSUE = { code: 'custom', message: 'is not an unsigned 64-bit integer' } as const;
 
-/** An unsigned 64-bit integer, sent as a number, a long integer or a decimal string. Becomes bigint. */
+/** An unsigned 64-bit integer, as a JSON number or a decimal string. Parsed to bigint. */
 export const u64 = z.unknown().transform((value, context): bigint => {
   const integer = u64Of(value);
   if (integer !== null) return integer;
-  context.addIssue({ ...NO_U64 });
+  context.addIssue({ ...U64_ISSUE });
   return z.NEVER;
 });
 
-/** A list of {@link u64}, parsed in one step: a block has tens of thousands of them. */
+/** A list of {@link u64}. Parsed by one transform for speed, because a block has tens of thousands of such integers. */
 export const u64List = z.array(z.unknown()).transform((values, context): bigint[] => {
   const integers: bigint[] = [];
   for (const [index, value] of values.entries()) {
     const integer = u64Of(value);
     if (integer === null) {
-      context.addIssue({ ...NO_U64, path: [index] });
+      context.addIssue({ ...U64_ISSUE, path: [index] });
       return z.NEVER;
     }
     integers.push(integer);
@@ -38,19 +38,22 @@ function u64Of(value: unknown): bigint | null {
   return integer >= 0n && integer <= U64_MAX ? integer : null;
 }
 
-/** A slot, block height or epoch. A value beyond a JSON number could be neither requested nor stored. */
-export const slotOrHeight = u64.refine((value) => value <= Number.MAX_SAFE_INTEGER, 'is no slot');
+/** A slot, block height or epoch. Requests contain it as a JSON number, so it must be a safe integer. */
+export const slotOrHeight = u64.refine(
+  (value) => value <= Number.MAX_SAFE_INTEGER,
+  'is not a slot, height or epoch',
+);
 
-/** A block's Unix time, as text on some nodes. Becomes null if invalid: it must not make a block unreadable. */
+/** A block's Unix time in seconds. An invalid time becomes null, so that the block stays readable. */
 export const blockTime = u64.refine(isBlockTime).nullable().catch(null);
 
 export const hash = z.string().regex(HASH_TEXT);
 
-const plainText = z.string().refine(isPlain, 'is no text that can be kept');
+const plainText = z.string().refine(isPlain, 'is not text that the database can store');
 const err = z
   .unknown()
   .transform(readTransactionError)
-  .refine((error) => error === null || isPlain(error.text), 'is no error of the chain');
+  .refine((error) => error === null || isPlain(error.text), 'is not a transaction error');
 const context = z.object({ slot: slotOrHeight });
 
 export function atSlot<T>(value: z.ZodType<T>) {
@@ -74,9 +77,8 @@ export interface AccountInfo {
 export const accountsAnswer = (count: number) =>
   atSlot<(AccountInfo | null)[]>(z.array(account).length(count));
 
-/** getTokenAccountsByOwner; only the addresses are read. */
 export const tokenAccountsAnswer = atSlot(
-  z.array(z.object({ pubkey: z.string().refine(isAddress, 'is not base58 of 32 bytes') })),
+  z.array(z.object({ pubkey: z.string().refine(isAddress, 'is not a base58 address of 32 bytes') })),
 );
 
 export const blockhashAnswer = atSlot(z.object({ blockhash: hash, lastValidBlockHeight: slotOrHeight }));
@@ -84,15 +86,15 @@ export const blockhashValidAnswer = atSlot(z.boolean());
 
 const feeCalculator = z.object({ lamportsPerSignature: u64 });
 
-/** getFees, removed in Agave 2.0. Its `lastValidSlot` is in slots, not heights, so it is never read. */
+/** getFees, removed in Agave 2.0. Its `lastValidSlot` is a slot, not a block height, so it is not read. */
 export const feesAnswer = atSlot(
   z.object({ blockhash: hash, lastValidBlockHeight: slotOrHeight, feeCalculator }),
 );
 
-/** getFeeCalculatorForBlockhash, removed in Agave 2.0. Null = the bank does not accept the blockhash. */
+/** getFeeCalculatorForBlockhash, removed in Agave 2.0. Null if the bank does not accept the blockhash. */
 export const feeCalculatorAnswer = atSlot(z.object({ feeCalculator }).nullable());
 
-/** getBlock with transactionDetails `none` or `signatures`. Null proves nothing. */
+/** getBlock with transactionDetails `none` or `signatures`. Null does not prove that the slot has no block. */
 export const blockAnswer = z
   .object({
     blockhash: hash,
@@ -116,7 +118,7 @@ const transactionAccounts = z
     signers: accountKeys.flatMap(({ pubkey, signer }) => (signer ? [pubkey] : [])),
   }));
 
-/** getBlock with transactionDetails `accounts`. Null proves nothing. */
+/** getBlock with transactionDetails `accounts`. Null does not prove that the slot has no block. */
 export const blockAccountsAnswer = z
   .object({ blockhash: hash, transactions: z.array(transactionAccounts) })
   .nullable();
@@ -134,7 +136,7 @@ export type SignatureStatus = z.infer<typeof signatureStatus>;
 
 export const statusesAnswer = (count: number) => atSlot(z.array(signatureStatus.nullable()).length(count));
 
-/** The balance of the fee payer, which is the first account; null if unreadable. */
+/** Lamports of the fee payer, which is the first account; null if unreadable. */
 const payerBalance = z
   .tuple([u64], z.unknown())
   .transform(([balance]) => balance)
@@ -150,7 +152,7 @@ const tokenBalances = z
   .nullable()
   .catch(null);
 
-/** A transaction's outcome. An unreadable balance becomes null: it must not cost a second node's confirmation. */
+/** A transaction's outcome. An unreadable balance becomes null, so that the node still confirms the outcome. */
 const outcomeMeta = z.object({
   err,
   fee: u64,
@@ -162,7 +164,7 @@ const outcomeMeta = z.object({
 
 export type OutcomeMeta = z.infer<typeof outcomeMeta>;
 
-/** The outcome in a getTransaction answer; `meta: null` proves nothing. */
+/** getTransaction, of which only the outcome is read. `meta: null` does not prove an outcome. */
 export const transactionAnswer = z.object({ slot: slotOrHeight, meta: outcomeMeta.nullable() }).nullable();
 
 const anyTransaction = z.object({
@@ -170,29 +172,31 @@ const anyTransaction = z.object({
   meta: z.unknown(),
 });
 
-/** getBlock with transactionDetails `accounts`: the readable outcomes of these signatures. Null proves nothing. */
-export const blockOutcomesAnswer = (wanted: ReadonlySet<string>) =>
+/** getBlock with transactionDetails `accounts`: the readable outcomes of the requested signatures. */
+export const blockOutcomesAnswer = (requested: ReadonlySet<string>) =>
   z
     .object({ transactions: z.array(anyTransaction) })
     .transform(({ transactions }) => {
       const outcomes = new Map<string, OutcomeMeta>();
       for (const { transaction, meta } of transactions) {
         const [signature] = transaction.signatures;
-        const { data } = wanted.has(signature) ? outcomeMeta.safeParse(meta) : { data: undefined };
+        const { data } = requested.has(signature) ? outcomeMeta.safeParse(meta) : { data: undefined };
         if (data !== undefined) outcomes.set(signature, data);
       }
       return outcomes;
     })
     .nullable();
 
-/** The slot and time of a transaction; `scan/transaction.ts` reads the rest. Null proves nothing. */
+/** Slot and time of a getTransaction answer; `scan/transaction.ts` reads the rest. */
 export const transactionAccountsAnswer = z.looseObject({ slot: slotOrHeight, blockTime }).nullable();
 
 const addresses = z.array(z.string());
 
 const tokenOwners = z.array(z.object({ owner: z.string().optional() })).nullish();
 
-/** A finalized transaction's signed bytes, and the accounts that its meta adds. `meta: null` hides those. */
+/**
+ * The signed bytes of a transaction, with the lookup table accounts and token owners of its `meta`, which can be null.
+ */
 export const signedTransactionAnswer = z
   .object({
     slot: slotOrHeight,

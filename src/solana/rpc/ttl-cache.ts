@@ -1,23 +1,23 @@
 /**
- * Values by key, shared by all callers for `ttlMs` after the request started. With `answered`, they are shared until
- * `ttlMs` after the answer. Failures are not kept. Keeps the `limit` newest keys.
+ * Caches values by key for `ttlMs` milliseconds after the request started, or with `answered` after it succeeded.
+ * Concurrent callers share one request. Failures are not cached. Stores the `limit` newest keys.
  */
 export class TtlCache<T> {
   readonly #ttlMs: number;
   readonly #limit: number;
-  readonly #since: 'asked' | 'answered';
+  readonly #ttlStart: 'asked' | 'answered';
   readonly #now: () => number;
   readonly #entries = new Map<string, { at: number; value: Promise<T> }>();
 
   constructor(
     ttlMs: number,
     limit = 1000,
-    since: 'asked' | 'answered' = 'asked',
+    ttlStart: 'asked' | 'answered' = 'asked',
     now: () => number = () => performance.now(),
   ) {
     this.#ttlMs = ttlMs;
     this.#limit = limit;
-    this.#since = since;
+    this.#ttlStart = ttlStart;
     this.#now = now;
   }
 
@@ -25,12 +25,12 @@ export class TtlCache<T> {
     const entry = this.#entries.get(key);
     if (entry !== undefined && this.#now() - entry.at < this.#ttlMs) return entry.value;
     const value = load();
-    const fresh = { at: this.#since === 'asked' ? this.#now() : Number.POSITIVE_INFINITY, value };
+    const fresh = { at: this.#ttlStart === 'asked' ? this.#now() : Number.POSITIVE_INFINITY, value };
     this.#entries.delete(key);
     this.#entries.set(key, fresh);
     value.then(
       () => {
-        if (this.#since === 'answered') fresh.at = this.#now();
+        if (this.#ttlStart === 'answered') fresh.at = this.#now();
       },
       () => {
         if (this.#entries.get(key) === fresh) this.#entries.delete(key);
@@ -41,7 +41,7 @@ export class TtlCache<T> {
     return value;
   }
 
-  /** Removes the value of a key; with `value`, only that one. */
+  /** Removes a key. If `value` is given, removes the key only while it has that value. */
   forget(key: string, value?: Promise<T>): void {
     if (value === undefined || this.#entries.get(key)?.value === value) this.#entries.delete(key);
   }

@@ -5,11 +5,14 @@ import { type Lane, RateLimiter } from './rate-limiter.ts';
 import { withAbort } from './with-abort.ts';
 
 export interface WireOptions {
-  /** Timeout from request to the last byte of the answer, and also for the wait before it. Default 10,000. */
+  /**
+   * Milliseconds from the request to the last byte of the answer; also the longest wait for the rate limits. Default
+   * 10,000.
+   */
   readonly timeoutMs?: number;
-  /** Largest answer kept in memory, decompressed: a larger one can only be read part by part. Default 64 MiB. */
+  /** Largest decompressed answer that is stored in memory; a larger one can only be read in parts. Default 64 MiB. */
   readonly maxBytes?: number;
-  /** Largest answer read part by part, decompressed. Default 4 GiB: no block of the chain is that large. */
+  /** Largest decompressed answer that is read in parts. Default 4 GiB, which no block reaches. */
   readonly maxPartsBytes?: number;
   /** Concurrent requests, each on a keep-alive connection. Default 16. */
   readonly connections?: number;
@@ -17,7 +20,7 @@ export interface WireOptions {
   readonly requestsPerSecond?: number;
 }
 
-/** An HTTP status other than success; `retryAfterMs` is the node's Retry-After, at most one minute. */
+/** The node answered with an HTTP status other than 2xx. `retryAfterMs`: its Retry-After, at most one minute. */
 export class HttpRefusal extends Error {
   override readonly name = 'HttpRefusal';
   readonly status: number;
@@ -30,15 +33,15 @@ export class HttpRefusal extends Error {
   }
 }
 
-/** Reads an answer that is too large for memory, part by part, decompressed. */
+/** Reads the decompressed parts of an answer that is too large for memory. */
 export type ReadParts<T> = (parts: AsyncIterable<Uint8Array>) => Promise<T>;
 
-const LONGEST_RETRY_AFTER_MS = 60_000;
+const MAX_RETRY_AFTER_MS = 60_000;
 const MIB = 1_024 * 1_024;
-/** The slowest transfer accepted for an answer of any length. */
-const MS_PER_BYTE = 1_000 / MIB;
+/** Slowest accepted transfer of a streamed answer: 1 MiB per second. */
+const MAX_MS_PER_BYTE = 1_000 / MIB;
 
-/** Keep-alive HTTP connections to one node, with a deadline and a size limit for every answer. */
+/** HTTP client for one node: keep-alive connections, rate limits, and a deadline and size limit for every answer. */
 export class Wire {
   readonly #pool: Pool;
   readonly #path: string;
@@ -61,13 +64,13 @@ export class Wire {
   }
 
   /**
-   * Posts JSON and returns the decompressed bytes of the answer; drops the connection if `over` aborts.
-   * Throws {@link HttpRefusal}, {@link OversizedAnswer}, the transport's error, or `RateLimitTimeout` if the request was
+   * Posts JSON and returns the decompressed bytes of the answer. Closes the connection if `signal` aborts. Throws
+   * {@link HttpRefusal}, {@link OversizedAnswer}, an error of the transport, or `RateLimitTimeout` if the request was
    * not sent.
    */
-  post(body: string, lane: Lane, over?: AbortSignal): Promise<Buffer> {
-    return this.#pass(lane, over, () =>
-      this.#exchange(body, new Deadline(this.#timeoutMs), over, async (answer) => {
+  post(body: string, lane: Lane, signal?: AbortSignal): Promise<Buffer> {
+    return this.#pass(lane, signal, () =>
+      this.#exchange(body, new Deadline(this.#timeoutMs), signal, async (answer) => {
         const whole = await answer.whole(this.#maxBytes);
         if (whole !== null) return whole;
         throw new OversizedAnswer(this.#maxBytes, false);
@@ -76,16 +79,21 @@ export class Wire {
   }
 
   /**
-   * {@link post} for an answer of any length. It has `patience` times the timeout to start, and then no limit while
-   * it arrives fast enough. An answer too large for memory is passed to `read`, whose result is returned. Throws
-   * errors of `read`, too.
+   * Like {@link post}, for an answer of any length. The answer must start within `timeoutFactor` timeouts; after that
+   * it has no time limit while it arrives fast enough. An answer too large for memory is passed to `read`, and the
+   * result or error of `read` is returned or thrown.
    */
-  stream<T>(body: string, read: ReadParts<T>, patience: number, over?: AbortSignal): Promise<Buffer | T> {
-    return this.#pass('read', over, () =>
+  stream<T>(
+    body: string,
+    read: ReadParts<T>,
+    timeoutFactor: number,
+    signal?: AbortSignal,
+  ): Promise<Buffer | T> {
+    return this.#pass('read', signal, () =>
       this.#exchange(
         body,
-        new Deadline(patience * this.#timeoutMs, MS_PER_BYTE),
-        over,
+        new Deadline(timeoutFactor * this.#timeoutMs, MAX_MS_PER_BYTE),
+        signal,
         async (answer) => (await answer.whole(this.#maxBytes)) ?? read(answer.parts(this.#maxPartsBytes)),
       ),
     );
@@ -95,19 +103,23 @@ export class Wire {
     return this.#pool.destroy();
   }
 
-  #pass<T>(lane: Lane, over: AbortSignal | undefined, exchange: () => Promise<T>): Promise<T> {
-    const pass = (given: AbortSignal) => this.#limiter.pass(given, exchange, lane);
-    return withAbort(pass, AbortSignal.timeout(this.#timeoutMs), over);
+  #pass<T>(lane: Lane, signal: AbortSignal | undefined, exchange: () => Promise<T>): Promise<T> {
+    const passLimiter = (limiterSignal: AbortSignal) => this.#limiter.pass(limiterSignal, exchange, lane);
+    return withAbort(passLimiter, AbortSignal.timeout(this.#timeoutMs), signal);
   }
 
   async #exchange<T>(
     body: string,
     deadline: Deadline,
-    over: AbortSignal | undefined,
-    take: (answer: Body) => Promise<T>,
+    signal: AbortSignal | undefined,
+    readAnswer: (answer: Body) => Promise<T>,
   ): Promise<T> {
     try {
-      return await withAbort((end) => this.#request(body, deadline, end, take), deadline.signal, over);
+      return await withAbort(
+        (requestSignal) => this.#request(body, deadline, requestSignal, readAnswer),
+        deadline.signal,
+        signal,
+      );
     } finally {
       deadline.clear();
     }
@@ -117,7 +129,7 @@ export class Wire {
     body: string,
     deadline: Deadline,
     signal: AbortSignal,
-    take: (answer: Body) => Promise<T>,
+    readAnswer: (answer: Body) => Promise<T>,
   ): Promise<T> {
     const answer = await this.#pool.request({
       method: 'POST',
@@ -131,11 +143,11 @@ export class Wire {
       await answer.body.dump();
       throw new HttpRefusal(statusCode, readRetryAfter(headers['retry-after']));
     }
-    const coming = new Body(answer, deadline);
+    const answerBody = new Body(answer, deadline);
     try {
-      return await take(coming);
+      return await readAnswer(answerBody);
     } finally {
-      coming.drop();
+      answerBody.drop();
     }
   }
 }
@@ -144,5 +156,5 @@ export class Wire {
 function readRetryAfter(header: string | string[] | undefined): number | null {
   if (typeof header !== 'string') return null;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
-  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS) : null;
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS) : null;
 }

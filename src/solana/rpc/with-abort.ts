@@ -1,26 +1,26 @@
 import { setMaxListeners } from 'node:events';
 
-/** Shared, because creating an error for every request would capture a stack each time. */
+/** One error for all requests, because each new error would capture a stack. */
 const CANCELLED = new DOMException('the request was cancelled', 'AbortError');
 
 /**
- * Runs `work` with a signal that aborts when `work` has settled, or when one of `ends` aborts, with its reason.
- * Listeners are removed then. `AbortSignal.any` is not used: in Node 20 it stays attached to living sources, and
- * loses an otherwise unreferenced timeout (nodejs/node#62363, #57736).
+ * Runs `work` with a signal that aborts when `work` settles or one of `signals` aborts, and then removes its listeners.
+ * `AbortSignal.any` is not used: in Node 20 it leaks listeners on long-lived sources, and loses a timeout signal that
+ * nothing else references (nodejs/node#62363, #57736).
  */
 export async function withAbort<T>(
-  work: (over: AbortSignal) => Promise<T>,
-  ...ends: readonly (AbortSignal | undefined)[]
+  work: (signal: AbortSignal) => Promise<T>,
+  ...signals: readonly (AbortSignal | undefined)[]
 ): Promise<T> {
-  const ended = new AbortController();
-  setMaxListeners(0, ended.signal);
-  const abort = (): void => ended.abort(ends.find((end) => end?.aborted)?.reason);
-  for (const end of ends) end?.addEventListener('abort', abort, { once: true });
-  if (ends.some((end) => end?.aborted)) abort();
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  const abort = (): void => controller.abort(signals.find((end) => end?.aborted)?.reason);
+  for (const end of signals) end?.addEventListener('abort', abort, { once: true });
+  if (signals.some((end) => end?.aborted)) abort();
   try {
-    return await work(ended.signal);
+    return await work(controller.signal);
   } finally {
-    for (const end of ends) end?.removeEventListener('abort', abort);
-    ended.abort(CANCELLED);
+    for (const end of signals) end?.removeEventListener('abort', abort);
+    controller.abort(CANCELLED);
   }
 }

@@ -4,15 +4,15 @@ import { parseJson } from '../rpc/answer.ts';
 import { NodeFault } from '../rpc/errors.ts';
 import { blockTime, hash, slotOrHeight } from '../rpc/schemas.ts';
 import {
-  doubleNameIn,
-  READ_IN_ANSWER,
-  READ_IN_TRANSACTION,
+  ANSWER_OBJECTS,
+  duplicateKeyIn,
   type ReadObjects,
+  TRANSACTION_OBJECTS,
 } from './bytes/duplicate-keys.ts';
 import type { ByteRange } from './bytes/json-bytes.ts';
 import { type ReadOptions, readTransaction } from './transaction.ts';
 
-/** The fields of a block that make its header. */
+/** The fields of a getBlock result that belong to the block header. */
 export const headerFields = z.object({
   blockhash: hash,
   previousBlockhash: hash,
@@ -21,7 +21,7 @@ export const headerFields = z.object({
   blockTime,
 });
 
-const answer = z.object({ result: headerFields.extend({ transactions: z.array(z.unknown()) }) });
+const blockAnswer = z.object({ result: headerFields.extend({ transactions: z.array(z.unknown()) }) });
 
 export function headerOf(fields: z.output<typeof headerFields>): Omit<BlockHeader, 'slot'> {
   const { blockhash, previousBlockhash, parentSlot, blockHeight: height, blockTime: time } = fields;
@@ -31,26 +31,30 @@ export function headerOf(fields: z.output<typeof headerFields>): Omit<BlockHeade
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The block of `slot` from the bytes of a getBlock answer, in any encoding. Throws NodeFault if it is incomplete:
- * transactionDetails `signatures` or `none`, no height, or a transaction that {@link readTransaction} refuses. An
- * incomplete block is never treated as empty. Duplicate keys are refused too: two readers could choose different
- * ones.
+ * The block of `slot` from the bytes of a getBlock answer, in any encoding. Throws NodeFault for an incomplete block,
+ * so that it is never treated as empty: without transactions or height, or with a transaction that
+ * {@link readTransaction} refuses. Also throws NodeFault for a duplicate key, because two readers could use different
+ * values.
  */
 export function readBlock(bytes: Uint8Array, slot: bigint, options: ReadOptions = {}): ScannedBlock {
-  const value = parse(bytes, READ_IN_ANSWER, slot, options);
-  const shown = answer.safeParse(value);
-  if (!shown.success) {
-    const [issue] = shown.error.issues;
-    throw fault(slot, options, `${issue?.path.join('.') ?? 'answer'}: ${issue?.message ?? 'unreadable'}`);
+  const value = parseUniqueKeys(bytes, ANSWER_OBJECTS, slot, options);
+  const parsedAnswer = blockAnswer.safeParse(value);
+  if (!parsedAnswer.success) {
+    const [issue] = parsedAnswer.error.issues;
+    throw blockFault(
+      slot,
+      options,
+      `${issue?.path.join('.') ?? 'answer'}: ${issue?.message ?? 'unreadable'}`,
+    );
   }
-  const { result } = shown.data;
+  const { result } = parsedAnswer.data;
   return {
     header: { slot, ...headerOf(result) },
     transactions: result.transactions.map((transaction) => readTransaction(transaction, options)),
   };
 }
 
-/** Some transactions of a block, each at its position in the bytes of the answer. Throws as {@link readBlock}. */
+/** The transactions at `ranges`, positions in the bytes of a getBlock answer. Throws as {@link readBlock}. */
 export function readTransactionsAt(
   bytes: Uint8Array,
   ranges: readonly ByteRange[],
@@ -58,18 +62,24 @@ export function readTransactionsAt(
   options: ReadOptions = {},
 ): readonly ScannedTransaction[] {
   return ranges.map(({ start, end }) =>
-    readTransaction(parse(bytes.subarray(start, end), READ_IN_TRANSACTION, slot, options), options),
+    readTransaction(parseUniqueKeys(bytes.subarray(start, end), TRANSACTION_OBJECTS, slot, options), options),
   );
 }
 
-function parse(bytes: Uint8Array, read: ReadObjects, slot: bigint, options: ReadOptions): unknown {
-  const [text, value] = parsed(bytes, slot, options);
-  const name = doubleNameIn(text, read);
-  if (name !== null) throw fault(slot, options, `an object in it has ${JSON.stringify(name)} twice`);
+function parseUniqueKeys(
+  bytes: Uint8Array,
+  readObjects: ReadObjects,
+  slot: bigint,
+  options: ReadOptions,
+): unknown {
+  const [text, value] = decodeJson(bytes, slot, options);
+  const name = duplicateKeyIn(text, readObjects);
+  if (name !== null)
+    throw blockFault(slot, options, `the key ${JSON.stringify(name)} occurs twice in one object`);
   return value;
 }
 
-function parsed(
+function decodeJson(
   bytes: Uint8Array,
   slot: bigint,
   options: ReadOptions,
@@ -78,10 +88,15 @@ function parsed(
     const text = UTF8.decode(bytes);
     return [text, parseJson(text)];
   } catch (error) {
-    throw fault(slot, options, 'it is no JSON', error);
+    throw blockFault(slot, options, 'the answer is not JSON', error);
   }
 }
 
-function fault(slot: bigint, { node = 'the node' }: ReadOptions, reason: string, cause?: unknown): NodeFault {
+function blockFault(
+  slot: bigint,
+  { node = 'the node' }: ReadOptions,
+  reason: string,
+  cause?: unknown,
+): NodeFault {
   return new NodeFault(node, `getBlock: block ${slot}: ${reason}`, { method: 'getBlock', cause });
 }

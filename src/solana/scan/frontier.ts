@@ -6,23 +6,26 @@ import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { answersIn, type NodeResult, reached } from '../rpc/quorum.ts';
 
-export interface Listed {
+export interface SlotList {
   /** The slots in which any node lists a finalized block, ascending. */
   readonly slots: readonly bigint[];
-  /** The slots that a quorum lists: each has a block, unless too many nodes lie. */
-  readonly shared: readonly bigint[];
-  /** The nodes that failed, each with its error. */
+  /** The slots in which a quorum lists a block, ascending. */
+  readonly agreedSlots: readonly bigint[];
+  /** One text for each node that failed: its name and its error. */
   readonly failures: readonly string[];
 }
 
-/** Width of the first list of a search; providers refuse 10,000 slots, Agave 500,001. */
-const WINDOW = 4_000n;
-const NARROWEST = 500n;
-const WIDEST = 500_000n;
-/** How far a stretch without blocks is searched; blocks after it are found from the tip. */
-export const LOOKED_AHEAD = 500_000n;
+/** Slots of the first `getBlocks` request of a search. Some providers refuse 10,000 slots; Agave refuses 500,001. */
+const FIRST_WINDOW_SLOTS = 4_000n;
+const MIN_WINDOW_SLOTS = 500n;
+const MAX_WINDOW_SLOTS = 500_000n;
+/**
+ * Maximum length of a range without blocks that is searched for the next block. Beyond it, the search starts at the
+ * tip.
+ */
+export const MAX_LOOKAHEAD_SLOTS = 500_000n;
 
-/** The newest slot that a quorum has finalized: no single lying node moves it. Throws NoHealthyNode. */
+/** The newest slot that a quorum has finalized, so that no single false answer can move it. Throws NoHealthyNode. */
 export function finalizedTip(pool: NodePool): Promise<bigint> {
   return tipOf(pool, 'finalized');
 }
@@ -37,87 +40,93 @@ async function tipOf(pool: NodePool, commitment: 'confirmed' | 'finalized'): Pro
   const slots = answers.map(({ answer }) => answer.absoluteSlot);
   const tip = reached(slots, pool.quorum);
   if (tip !== null) return tip;
-  const message = `${slots.length} nodes return their ${commitment} slot; ${pool.quorum} are needed`;
+  const message = `${slots.length} nodes return their ${commitment} slot; a quorum needs ${pool.quorum}`;
   throw new DomainError('NoHealthyNode', message);
 }
 
 /**
- * The slots in which any node lists a finalized block, ascending. Only a hint of what to fetch: a list is short if a
- * node lost its ledger, and may name blocks that do not exist. Late nodes are not waited for once a quorum has
- * answered. Empty if no node answers.
+ * The slots in which any node lists a finalized block, ascending; empty if no node answers. Use the list only to decide
+ * what to fetch: a node can omit blocks that it has lost, and can list blocks that do not exist. Slow nodes are not
+ * waited for after a quorum has answered.
  */
 export async function listedSlots(pool: NodePool, from: bigint, to: bigint): Promise<readonly bigint[]> {
-  return [...countsOf(await pool.most((node) => allListedBy(node, from, to))).keys()];
+  return [...nodeCountsBySlot(await pool.most((node) => slotsListedBy(node, from, to))).keys()];
 }
 
 /**
- * The slots of the first listed blocks from `from` to `to`, after a stretch without blocks of any length: a few
- * thousand slots per node. `all` waits for every node, `most` only as {@link listedSlots} does.
+ * The slots of the first blocks that nodes list from `from` to `to`: from each node, its first window with a block.
+ * With `waitFor: 'most'`, slow nodes are not waited for; see {@link listedSlots}.
  */
-export async function firstListed(
+export async function firstListedSlots(
   pool: NodePool,
   from: bigint,
   to: bigint,
-  asked: 'all' | 'most',
-): Promise<Listed> {
-  const answers = await pool[asked]((node) => firstListedBy(node, from, to));
+  waitFor: 'all' | 'most',
+): Promise<SlotList> {
+  const answers = await pool[waitFor]((node) => firstSlotsListedBy(node, from, to));
   const failures = answers.flatMap(({ node, result }) =>
     result.status === 'rejected' ? [`${node}: ${messageOf(result.reason)}`] : [],
   );
-  const counts = countsOf(answers);
-  const shared = [...counts].flatMap(([slot, nodes]) => (nodes >= pool.quorum ? [slot] : []));
-  return { slots: [...counts.keys()], shared, failures };
+  const counts = nodeCountsBySlot(answers);
+  const agreedSlots = [...counts].flatMap(([slot, nodes]) => (nodes >= pool.quorum ? [slot] : []));
+  return { slots: [...counts.keys()], agreedSlots, failures };
 }
 
-async function allListedBy(node: SolanaNode, from: bigint, to: bigint): Promise<readonly bigint[]> {
+async function slotsListedBy(node: SolanaNode, from: bigint, to: bigint): Promise<readonly bigint[]> {
   const slots: bigint[] = [];
   for await (const window of windowsOf(node, from, to)) slots.push(...window);
   return slots;
 }
 
-async function firstListedBy(node: SolanaNode, from: bigint, to: bigint): Promise<readonly bigint[]> {
+async function firstSlotsListedBy(node: SolanaNode, from: bigint, to: bigint): Promise<readonly bigint[]> {
   for await (const window of windowsOf(node, from, to)) if (window.length > 0) return window;
   return [];
 }
 
 /**
- * A node's lists in successive windows, unordered within a window. Each window is wider than the one before, until
- * the node refuses it: the maximum depends on the provider.
+ * The slots that one node lists from `from` to `to`, in successive windows; a window is not sorted. Each window is
+ * wider than the one before until the node refuses it, because the maximum width depends on the provider.
  */
 export async function* windowsOf(
   node: SolanaNode,
   from: bigint,
   to: bigint,
 ): AsyncGenerator<readonly bigint[]> {
-  let [width, widest] = [WINDOW, WIDEST];
+  let [width, maxWidth] = [FIRST_WINDOW_SLOTS, MAX_WINDOW_SLOTS];
   for (let next = from; next <= to; ) {
     const end = lowest([to, next + width - 1n]);
-    const slots = await listBy(node, next, end).catch((error: unknown) => {
-      if (mayBeTooWide(error, width)) return null;
+    const slots = await listSlots(node, next, end).catch((error: unknown) => {
+      if (mightBeTooWide(error, width)) return null;
       throw error;
     });
     if (slots === null) {
       width /= 2n;
-      widest = width;
+      maxWidth = width;
       continue;
     }
     yield slots;
     next = end + 1n;
-    width = lowest([2n * width, widest]);
+    width = lowest([2n * width, maxWidth]);
   }
 }
 
-/** True if a failed list may have been too wide: the node has listed a narrower range before. */
-function mayBeTooWide(error: unknown, width: bigint): boolean {
-  return width > WINDOW || (width > NARROWEST && error instanceof RpcError && error.reaction === 'fatal');
+/**
+ * True if the node might have refused the request because of its width. Above the first width that is assumed for any
+ * error, because the node has already listed a narrower window.
+ */
+function mightBeTooWide(error: unknown, width: bigint): boolean {
+  return (
+    width > FIRST_WINDOW_SLOTS ||
+    (width > MIN_WINDOW_SLOTS && error instanceof RpcError && error.reaction === 'fatal')
+  );
 }
 
-async function listBy(node: SolanaNode, from: bigint, to: bigint): Promise<readonly bigint[]> {
+async function listSlots(node: SolanaNode, from: bigint, to: bigint): Promise<readonly bigint[]> {
   const listed = await getBlocks(node, from, to);
   return [...new Set(listed)].filter((slot) => slot >= from && slot <= to);
 }
 
-function countsOf(results: readonly NodeResult<readonly bigint[]>[]): ReadonlyMap<bigint, number> {
+function nodeCountsBySlot(results: readonly NodeResult<readonly bigint[]>[]): ReadonlyMap<bigint, number> {
   const counts = new Map<bigint, number>();
   for (const { answer } of answersIn(results))
     for (const slot of answer) counts.set(slot, (counts.get(slot) ?? 0) + 1);

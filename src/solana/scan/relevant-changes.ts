@@ -1,34 +1,36 @@
 import type { AccountChange, ScannedTransaction, TokenChange } from '../../domain/deposit.ts';
 
 /**
- * Keeps only the parts of a transaction that concern our wallets. The rules of deposits (`findingOfTransaction`) give
- * the same result for both, as long as `mayBeOurs` accepts every wallet of ours. Null if nothing is left: our wallets
- * neither sign nor gain nor lose.
+ * The parts of a transaction that concern our wallets, for which `findingOfTransaction` gives the same result as for
+ * the whole transaction. `mayBeOurs` must return true for each of our wallets. Returns null if our wallets neither sign
+ * the transaction nor have a balance change in it.
  */
 export function relevantChanges(
   transaction: ScannedTransaction,
   mayBeOurs: (address: string) => boolean,
 ): ScannedTransaction | null {
   const isOurs = (owner: string | null | undefined): boolean => typeof owner === 'string' && mayBeOurs(owner);
-  const changed = new Set(transaction.accounts.filter(hasMoved).map(({ address }) => address));
-  // The lamports in a token account of ours are ours, too.
+  const changedAccounts = new Set(
+    transaction.accounts.filter(hasChangedBalance).map(({ address }) => address),
+  );
+  // A token account of ours is included for a change of its lamports alone: they belong to the wallet too.
   const tokens = transaction.tokens.filter(
     (token) =>
       (isOurs(token.before?.owner) || isOurs(token.after?.owner)) &&
-      (isChange(token) || changed.has(token.account)),
+      (isChange(token) || changedAccounts.has(token.account)),
   );
   const isTouched = ({ address, signer }: AccountChange): boolean =>
-    (signer || changed.has(address)) && mayBeOurs(address);
+    (signer || changedAccounts.has(address)) && mayBeOurs(address);
   if (!transaction.accounts.some(isTouched) && !tokens.some(isChange)) return null;
-  const holding = new Set(tokens.map(({ account }) => account));
-  // The first account pays the fee, and is always kept.
+  const ownTokenAccounts = new Set(tokens.map(({ account }) => account));
+  // The first account pays the fee. It is included even if it is not ours.
   const accounts = transaction.accounts.filter(
-    (account, index) => index === 0 || holding.has(account.address) || isTouched(account),
+    (account, index) => index === 0 || ownTokenAccounts.has(account.address) || isTouched(account),
   );
   return { ...transaction, accounts, tokens };
 }
 
-function hasMoved({ before, after }: AccountChange): boolean {
+function hasChangedBalance({ before, after }: AccountChange): boolean {
   return before !== after;
 }
 

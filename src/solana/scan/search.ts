@@ -3,26 +3,26 @@ import type { SolanaNode } from '../rpc/node.ts';
 import { readBlock, readTransactionsAt } from './block.ts';
 import { type BlockScan, scanBlockBytes } from './bytes/match-bytes.ts';
 import type { WatchSet } from './bytes/watch-set.ts';
-import { hashOf, listOf } from './listing.ts';
+import { hashOfList, signatureListOf } from './listing.ts';
 
 export interface Search {
   readonly header: BlockHeader;
-  /** See {@link listingOf}. */
-  readonly listed: string;
-  /** Addresses in the block that the watch set accepts as ours. */
+  /** See `signaturesHashOf`. */
+  readonly signaturesHash: string;
+  /** Addresses in the block that are in the watch set. A few are false positives. */
   readonly candidates: readonly string[];
-  /** At least all transactions with a candidate. */
+  /** All transactions that name a candidate, and possibly others. */
   readonly transactions: readonly ScannedTransaction[];
 }
 
-/** The result for some or all transactions of a block; `list`: their signatures, see `listOf`. */
+/** The result for some or all transactions of a block. `signatureList`: see `signatureListOf`. */
 export interface SearchMatches extends Pick<Search, 'candidates' | 'transactions'> {
-  readonly list: Uint8Array;
+  readonly signatureList: Uint8Array;
 }
 
 export type BlockSource = Pick<SolanaNode, 'name' | 'maxTransactionVersion'>;
 
-/** Searches the bytes of a getBlock answer after {@link scanBlockBytes}. Throws as `readBlock` does. */
+/** Searches a getBlock answer for watched wallets. Throws as `readBlock` does. */
 export function searchBlock(
   bytes: Uint8Array,
   slot: bigint,
@@ -30,40 +30,40 @@ export function searchBlock(
   node: BlockSource,
   scan: BlockScan = scanBlockBytes(bytes, watched),
 ): Search {
-  const { header, found } = searchAnswer(bytes, slot, watched, node, undefined, scan);
-  const { list, candidates, transactions } = found;
-  return { header, listed: hashOf(list), candidates, transactions };
+  const { header, matches } = searchAnswer(bytes, slot, watched, node, undefined, scan);
+  const { signatureList, candidates, transactions } = matches;
+  return { header, signaturesHash: hashOfList(signatureList), candidates, transactions };
 }
 
-/** Like {@link searchBlock}, for a piece of an answer. Every possible address in it is added to `names`. */
+/** Like {@link searchBlock}, for a piece of an answer. Adds every address in the piece to `seenAddresses`. */
 export function searchAnswer(
   bytes: Uint8Array,
   slot: bigint,
   watched: WatchSet,
   node: BlockSource,
-  names?: WatchSet,
-  scan: BlockScan = scanBlockBytes(bytes, watched, names),
-): { readonly header: BlockHeader; readonly found: SearchMatches } {
+  seenAddresses?: WatchSet,
+  scan: BlockScan = scanBlockBytes(bytes, watched, seenAddresses),
+): { readonly header: BlockHeader; readonly matches: SearchMatches } {
   const options = { node: node.name, maxTransactionVersion: node.maxTransactionVersion };
   if (!scan.mustParse) {
-    const { header, list, candidates, hitTransactions } = scan;
+    const { header, signatureList, candidates, hitTransactions } = scan;
     const transactions = readTransactionsAt(bytes, hitTransactions, slot, options);
-    return { header: { slot, ...header }, found: { list, candidates, transactions } };
+    return { header: { slot, ...header }, matches: { signatureList, candidates, transactions } };
   }
   const { header, transactions } = readBlock(bytes, slot, options);
   const candidates = new Set<string>();
   const hits = transactions.filter((transaction) => {
     const addresses = addressesOf(transaction);
-    for (const address of addresses) names?.add(address);
-    const found = addresses.filter((address) => watched.has(address));
-    for (const address of found) candidates.add(address);
-    return found.length > 0;
+    for (const address of addresses) seenAddresses?.add(address);
+    const watchedAddresses = addresses.filter((address) => watched.has(address));
+    for (const address of watchedAddresses) candidates.add(address);
+    return watchedAddresses.length > 0;
   });
-  const list = listOf(transactions.map(({ signature }) => signature));
-  return { header, found: { list, candidates: [...candidates], transactions: hits } };
+  const signatureList = signatureListOf(transactions.map(({ signature }) => signature));
+  return { header, matches: { signatureList, candidates: [...candidates], transactions: hits } };
 }
 
-/** Every address whose balances a transaction can change. */
+/** The account keys of a transaction and the owners of its token balances, possibly with duplicates. */
 export function addressesOf({ accounts, tokens }: ScannedTransaction): readonly string[] {
   const owners = tokens.flatMap(({ before, after }) => [before?.owner ?? [], after?.owner ?? []].flat());
   return [...accounts.map(({ address }) => address), ...owners];

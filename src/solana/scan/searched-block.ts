@@ -12,24 +12,24 @@ import { isSameHeader } from './header-quorum.ts';
 import { type BlockSource, type Search, searchBlock } from './search.ts';
 
 /**
- * The block's bytes, kept for a second search when the watch set grows. For a block too large to keep, only its
- * possible addresses are kept; if one is a new wallet, the block is fetched again.
+ * What is retained of a block for a second search after the watch set has grown: the bytes of the getBlock answer, or
+ * for an oversized block only its addresses. If one of these is a new wallet, the block is fetched again.
  */
-export type Kept =
+export type RetainedBlock =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'names'; readonly names: WatchSet };
 
 export interface SearchedBlock extends ListedBlock, Search {
-  readonly kept: Kept;
+  readonly retained: RetainedBlock;
   readonly node: string;
 }
 
-/** A block from the database, or one whose transactions nodes have listed, too. */
-export type ExpectedBlock = BlockHeader & Partial<Pick<ListedHeader, 'listed'>>;
+/** The header that a fetched block must have. The signatures are compared only if `signaturesHash` is set. */
+export type ExpectedBlock = BlockHeader & Partial<Pick<ListedHeader, 'signaturesHash'>>;
 
 /**
- * A node's block of a slot, searched. Throws NodeFault if the node returns none, an incomplete one, another than
- * `expected` or other transactions; and if `over` aborts.
+ * Fetches the block of a slot from one node and searches it for watched wallets. Throws NodeFault if the node returns
+ * no block, an incomplete block, or a block that differs from `expected`; also if `signal` is aborted.
  */
 export async function fetchBlock(
   node: SolanaNode,
@@ -37,40 +37,49 @@ export async function fetchBlock(
   commitment: 'confirmed' | 'finalized',
   watched: WatchSet,
   expected?: ExpectedBlock,
-  over?: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<SearchedBlock> {
-  const shown = await fetchBlockOrNull(node, slot, commitment, watched, expected, over);
-  if (shown === null) throw new NodeFault(node.name, `getBlock: returns no block ${slot}`);
-  return shown;
+  const block = await fetchBlockOrNull(node, slot, commitment, watched, expected, signal);
+  if (block === null)
+    throw new NodeFault(node.name, `getBlock: the answer for slot ${slot} is null: it contains no block`);
+  return block;
 }
 
-/** {@link fetchBlock}; null if the node answers null. */
+/** Like {@link fetchBlock}, but null if the node returns null. */
 export async function fetchBlockOrNull(
   node: SolanaNode,
   slot: bigint,
   commitment: 'confirmed' | 'finalized',
   watched: WatchSet,
   expected?: ExpectedBlock,
-  over?: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<SearchedBlock | null> {
   const read = (parts: AsyncIterable<Uint8Array>) =>
-    limitLongReads(node, () => searchParts(parts, slot, watched, node), over);
-  const shown = await getBlockBytes(node, slot, commitment, read, over);
-  if (shown === null) return null;
+    limitLongReads(node, () => searchParts(parts, slot, watched, node), signal);
+  const answer = await getBlockBytes(node, slot, commitment, read, signal);
+  if (answer === null) return null;
   const block =
-    'envelope' in shown ? shown : (ofBytes(shown, slot, watched, node) ?? (await read(inParts(shown))));
+    'envelope' in answer
+      ? answer
+      : (searchBytesOrNull(answer, slot, watched, node) ?? (await read(inParts(answer))));
   if (expected !== undefined && !isSameHeader(block.header, expected))
-    throw new NodeFault(node.name, `getBlock: returns another block ${slot} than ${expected.blockhash}`);
-  if (expected?.listed !== undefined && expected.listed !== block.listed)
-    throw new NodeFault(node.name, `getBlock: returns other transactions in block ${slot} than nodes list`);
-  const { header, listed, candidates, transactions, kept, size } = block;
-  return { header, listed, candidates, transactions, kept, size, node: node.name };
+    throw new NodeFault(
+      node.name,
+      `getBlock: the block of slot ${slot} is not block ${expected.blockhash}, which was requested`,
+    );
+  if (expected?.signaturesHash !== undefined && expected.signaturesHash !== block.signaturesHash)
+    throw new NodeFault(
+      node.name,
+      `getBlock: block ${slot} has other signatures than the agreed block header`,
+    );
+  const { header, signaturesHash, candidates, transactions, retained, size } = block;
+  return { header, signaturesHash, candidates, transactions, retained, size, node: node.name };
 }
 
-/** Null if the answer is very long and only a parse could decide. */
-function ofBytes(bytes: Uint8Array, slot: bigint, watched: WatchSet, node: BlockSource) {
+/** Null if the answer must be parsed but is too long for that. */
+function searchBytesOrNull(bytes: Uint8Array, slot: bigint, watched: WatchSet, node: BlockSource) {
   const scan = scanBlockBytes(bytes, watched);
   if (scan.mustParse && bytes.byteLength > MAX_PARSED_BYTES) return null;
-  const kept = { kind: 'bytes', bytes } as const;
-  return { ...searchBlock(bytes, slot, watched, node, scan), kept, size: bytes.byteLength };
+  const retained = { kind: 'bytes', bytes } as const;
+  return { ...searchBlock(bytes, slot, watched, node, scan), retained, size: bytes.byteLength };
 }

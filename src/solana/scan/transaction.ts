@@ -12,7 +12,7 @@ export interface ReadOptions {
   readonly maxTransactionVersion?: number;
 }
 
-const HIGHEST_TRANSACTION_VERSION = 1;
+const MAX_TRANSACTION_VERSION = 1;
 
 const tokenBalance = z.object({
   accountIndex: z.number().int().nonnegative(),
@@ -24,52 +24,53 @@ const tokenBalance = z.object({
 
 const addresses = z.array(address);
 const lamports = u64List.nullish();
-const tokens = z.array(tokenBalance).nullish();
+const tokenBalances = z.array(tokenBalance).nullish();
 
-const meta = z.object({
-  err: z.unknown().refine((err) => err !== undefined, 'is absent: nothing says whether it succeeded'),
+const metaFields = z.object({
+  err: z.unknown().refine((err) => err !== undefined, 'is absent: the result of the transaction is unknown'),
   status: z.record(z.string(), z.unknown()).nullish(),
   fee: u64,
   preBalances: lamports,
   postBalances: lamports,
-  preTokenBalances: tokens,
-  postTokenBalances: tokens,
+  preTokenBalances: tokenBalances,
+  postTokenBalances: tokenBalances,
   loadedAddresses: z.object({ writable: addresses, readonly: addresses }).nullish(),
 });
 
-type Meta = z.infer<typeof meta>;
+type Meta = z.infer<typeof metaFields>;
 type MetaTokenBalance = z.infer<typeof tokenBalance>;
 type ExecutionResult = 'succeeded' | 'failed';
-type Refuse = (reason: string) => NodeFault;
+type FaultFor = (reason: string) => NodeFault;
 
-const shown = z.object({
+const transactionEntry = z.object({
   transaction: transactionBody,
-  meta: meta.nullish(),
+  meta: metaFields.nullish(),
   version: z.union([z.literal('legacy'), z.number().int().nonnegative()]).optional(),
 });
 
 /**
- * A transaction of a block or a getTransaction answer, in any encoding. Throws NodeFault with its signature if the
- * node omits or corrupts anything that may contain a deposit. Examples: meta null, balances that do not match the
- * accounts, or `err` null beside a status other than `{"Ok": null}`. Throws RpcError -32015 for a version above the
- * accepted one.
+ * A transaction of a block or of a getTransaction answer, in any encoding. Throws NodeFault with the signature if a
+ * part that can contain a deposit is absent or inconsistent. Examples: meta is null, the number of balances is not the
+ * number of accounts, or `err` is null although the status is not `{"Ok": null}`. Throws RpcError -32015 if the version
+ * is above `maxTransactionVersion`.
  */
 export function readTransaction(value: unknown, options: ReadOptions = {}): ScannedTransaction {
-  const { node = 'the node', maxTransactionVersion = HIGHEST_TRANSACTION_VERSION } = options;
+  const { node = 'the node', maxTransactionVersion = MAX_TRANSACTION_VERSION } = options;
   refuseNewer(value, node, maxTransactionVersion);
-  const parsed = shown.safeParse(value);
+  const parsed = transactionEntry.safeParse(value);
   if (!parsed.success) throw faultOf(node, parsed.error, value);
-  const { transaction: body, meta: found, version = body.version ?? 'legacy' } = parsed.data;
+  const { transaction: body, meta: details, version = body.version ?? 'legacy' } = parsed.data;
   const [signature] = body.signatures;
-  const refuse: Refuse = (reason) => new NodeFault(node, `shows transaction ${signature} ${reason}`);
-  if (found === null || found === undefined) throw refuse('without meta');
-  const error = readTransactionError(found.err)?.text ?? null;
-  if (error === null && !isOk(found.status)) throw refuse('with err null beside a status that is not Ok');
-  if (error !== null && !isPlain(error)) throw refuse('with an error that the chain does not have');
+  const faultFor: FaultFor = (reason) => new NodeFault(node, `returns transaction ${signature} ${reason}`);
+  if (details === null || details === undefined) throw faultFor('without meta');
+  const error = readTransactionError(details.err)?.text ?? null;
+  if (error === null && !isOk(details.status)) throw faultFor('with err null, although its status is not Ok');
+  if (error !== null && !isPlain(error))
+    throw faultFor('with an error that is not a Solana transaction error');
   const outcome = error === null ? 'succeeded' : 'failed';
-  const accounts = balancesOf(body, found, outcome, refuse);
-  const changes = tokensOf(found, accounts, outcome, refuse);
-  return { signature, version, error, feeLamports: found.fee, accounts, tokens: changes };
+  const accounts = balancesOf(body, details, outcome, faultFor);
+  const changes = tokenChangesOf(details, accounts, outcome, faultFor);
+  return { signature, version, error, feeLamports: details.fee, accounts, tokens: changes };
 }
 
 /** Old nodes return no status. */
@@ -82,13 +83,13 @@ function balancesOf(
   body: TransactionBody,
   { preBalances, postBalances, loadedAddresses }: Meta,
   outcome: ExecutionResult,
-  refuse: Refuse,
+  faultFor: FaultFor,
 ): ScannedTransaction['accounts'] {
   const { writable, readonly } = loadedAddresses ?? { writable: [], readonly: [] };
-  const loaded = body.hasLoaded ? [] : [...writable, ...readonly];
+  const loaded = body.includesLoaded ? [] : [...writable, ...readonly];
   const accounts = [...body.accounts, ...loaded.map((key) => ({ address: key, signer: false }))];
   if (outcome === 'succeeded' && new Set(accounts.map((account) => account.address)).size < accounts.length)
-    throw refuse('with an account that is there twice');
+    throw faultFor('with an account that occurs twice');
   const [before, after] = [preBalances ?? [], postBalances ?? []];
   if (before.length === accounts.length && after.length === accounts.length)
     return accounts.map((account, index) => ({
@@ -96,35 +97,40 @@ function balancesOf(
       before: before[index] ?? 0n,
       after: after[index] ?? 0n,
     }));
-  // A transaction that was included without running may have no balances (SIMD-0290); it deposits nothing.
+  // A failed transaction that was included but not executed can lack balances (SIMD-0290). It cannot contain a deposit.
   if (outcome === 'succeeded')
-    throw refuse(`with ${before.length} and ${after.length} balances for ${accounts.length} accounts`);
+    throw faultFor(
+      `with ${before.length} balances before it and ${after.length} after it, for ${accounts.length} accounts`,
+    );
   return accounts.map((account) => ({ ...account, before: 0n, after: 0n }));
 }
 
 /**
- * Token accounts by index and mint: an account that was closed and created again for another mint counts as two. A
- * failed transaction deposits nothing, so errors in its list cannot hide a deposit.
+ * The token balance changes by account and mint: an account that was closed and created again for a different mint has
+ * two. A failed transaction cannot contain a deposit, so that faults in its lists are ignored.
  */
-function tokensOf(
+function tokenChangesOf(
   { preTokenBalances, postTokenBalances }: Meta,
   accounts: ScannedTransaction['accounts'],
   outcome: ExecutionResult,
-  refuse: Refuse,
+  faultFor: FaultFor,
 ): readonly TokenChange[] {
   const failed = outcome === 'failed';
-  if (!failed && !(preTokenBalances && postTokenBalances)) throw refuse('without token balances');
+  if (!failed && !(preTokenBalances && postTokenBalances)) throw faultFor('without token balances');
   const changes = new Map<string, TokenChange>();
   const put = (entry: MetaTokenBalance, side: 'before' | 'after'): void => {
     const { accountIndex, mint, owner = null } = entry;
     const account = accounts[accountIndex]?.address;
     if (account === undefined && failed) return;
     if (account === undefined)
-      throw refuse(`with a token balance of account ${accountIndex}, which it lacks`);
-    if (owner === null && !failed) throw refuse(`without the owner of the tokens of ${account}`);
+      throw faultFor(
+        `with a token balance of account index ${accountIndex}, although it has only ${accounts.length} accounts`,
+      );
+    if (owner === null && !failed) throw faultFor(`without the owner of token account ${account}`);
     const key = `${accountIndex} ${mint}`;
     const change = changes.get(key) ?? { account, mint, before: null, after: null };
-    if (change[side] !== null && !failed) throw refuse(`with two token balances of ${account}`);
+    if (change[side] !== null && !failed)
+      throw faultFor(`with two token balances of account ${account} for mint ${mint} on the same side`);
     changes.set(key, { ...change, [side]: holdingOf(entry) });
   };
   for (const entry of preTokenBalances ?? []) put(entry, 'before');
@@ -137,23 +143,28 @@ function holdingOf({ owner, programId, uiTokenAmount }: MetaTokenBalance): Token
   return { owner: owner ?? null, program: programId ?? null, decimals: decimals ?? null, amount };
 }
 
-const versioned = z.object({ version: z.number() });
+const versionField = z.object({ version: z.number() });
 
-/** Checked first, because a newer version may have another shape. A node that refuses it returns the same error. */
+/**
+ * Refuses a transaction version that is too new, before the fields are read: a newer version can have other fields.
+ * Throws the error that a node returns for such a version.
+ */
 function refuseNewer(value: unknown, node: string, highest: number): void {
-  const { data } = versioned.safeParse(value);
+  const { data } = versionField.safeParse(value);
   if (data === undefined || data.version <= highest) return;
   const message = `the transaction has version ${data.version}, and the highest supported version is ${highest}`;
   throw new RpcError({ code: UNSUPPORTED_VERSION, message }, node, 'getBlock');
 }
 
-const named = z.object({ transaction: z.object({ signatures: z.tuple([z.string()], z.string()) }) });
+const signatureFields = z.object({
+  transaction: z.object({ signatures: z.tuple([z.string()], z.string()) }),
+});
 
 function faultOf(node: string, error: z.ZodError, value: unknown): NodeFault {
-  const { data } = named.safeParse(value);
+  const { data } = signatureFields.safeParse(value);
   const [issue] = error.issues;
   const field = (issue?.path ?? []).map(String).join('.');
-  const name = data?.transaction.signatures[0] ?? 'without a name';
-  const reason = `shows transaction ${name} with an unreadable ${field || 'shape'}: ${issue?.message ?? ''}`;
+  const signature = data?.transaction.signatures[0] ?? '(no signature)';
+  const reason = `returns transaction ${signature} with an unreadable ${field || 'shape'}: ${issue?.message ?? ''}`;
   return new NodeFault(node, reason, { field });
 }

@@ -9,21 +9,24 @@ const BASE58_TEXT = /^[1-9A-HJ-NP-Za-km-z]+$/;
 const TOKEN_ACCOUNT_SIZE = 165;
 const ACCOUNT_TYPE_MINT = 1;
 
-/** May we pay to this? A funded wallet, an empty one, or the reason why never. */
+/** Whether an address can be paid. `empty`: a wallet address without lamports. */
 export type Destination =
-  /** `vault`: off-curve, owned by the System program, with SOL; a program signs for it, as for a multisig. */
+  /**
+   * `vault`: an off-curve account of the System program with lamports, for which a program signs, such as a multisig.
+   */
   | { readonly kind: 'wallet' | 'empty' | 'vault' }
   | { readonly kind: 'rejected'; readonly reason: StatusReason };
 
-/** `own`: the kind of the address if it is ours. `allowVaults`: default false. */
 export interface DestinationRules {
+  /** Kind of the address if it is one of our own. */
   readonly own?: WatchKind | undefined;
+  /** Default false. */
   readonly allowVaults?: boolean;
 }
 
 /**
- * Classifies a destination address and its account (null if it does not exist). Our payment to a deposit address is
- * no deposit, so no user would be credited for it.
+ * Classifies a destination by its address and its account (null if the account does not exist). A deposit address is
+ * rejected: our own payments are not credited as deposits, so its user would receive nothing.
  * Source: docs/interface.md, Withdrawal rules 3 and 4.
  */
 export function classifyDestination(
@@ -33,85 +36,97 @@ export function classifyDestination(
 ): Destination {
   const key = decodeAddress(address);
   if ('reason' in key) return { kind: 'rejected', reason: key.reason };
-  if (own !== undefined) return OWN[own];
+  if (own !== undefined) return OWN_ADDRESS_REJECTIONS[own];
   if (address === INCINERATOR)
-    return rejected('incinerator', 'whatever is paid to the incinerator is destroyed');
-  const use = account === null ? null : otherUse(account);
-  if (use !== null) return { kind: 'rejected', reason: use };
+    return rejection(
+      'incinerator',
+      'the destination is the incinerator, which destroys all funds that it receives',
+    );
+  const reason = account === null ? null : notAWalletReason(account);
+  if (reason !== null) return { kind: 'rejected', reason };
   const curve = curveClass(key.bytes);
   if (curve === 'off') return offCurve(account, allowVaults);
   if (curve === 'small')
-    return rejected('small_order', 'the address is a point of small order: no private key exists for it');
+    return rejection(
+      'small_order',
+      'the destination is an ed25519 point of small order: no private key exists for it',
+    );
   if (account === null || account.lamports === 0n) return { kind: 'empty' };
   if (account.owner !== SYSTEM_PROGRAM) {
-    return rejected(
+    return rejection(
       'not_system_owned',
-      `the account belongs to program ${account.owner}, so it is not a wallet`,
+      `the destination is owned by program ${account.owner}, so it is not a wallet`,
     );
   }
   if (account.data.length > 0)
-    return rejected('has_data', 'the account holds data, so it is not a plain wallet');
+    return rejection('has_data', 'the account of the destination has data, so it is not a wallet');
   return { kind: 'wallet' };
 }
 
 function offCurve(account: AccountInfo | null, allowVaults: boolean): Destination {
-  if (account === null) return OFF_CURVE;
+  if (account === null) return OFF_CURVE_REJECTION;
   const { owner, data, lamports } = account;
   const isVault = owner === SYSTEM_PROGRAM && data.length === 0 && lamports > 0n;
-  return allowVaults && isVault ? { kind: 'vault' } : PDA;
+  return allowVaults && isVault ? { kind: 'vault' } : PDA_REJECTION;
 }
 
 export function decodeAddress(
   address: string,
 ): { readonly bytes: Uint8Array } | { readonly reason: StatusReason } {
   if (!BASE58_TEXT.test(address)) {
-    return { reason: { code: 'not_base58', message: 'the destination is not base58 text' } };
+    return { reason: { code: 'not_base58', message: 'the destination is not valid base58' } };
   }
-  const wrong = { reason: { code: 'wrong_length', message: 'the destination does not decode to 32 bytes' } };
-  if (address.length < 32 || address.length > 44) return wrong;
+  const wrongLength = {
+    reason: { code: 'wrong_length', message: 'the destination does not decode to 32 bytes' },
+  };
+  if (address.length < 32 || address.length > 44) return wrongLength;
   const bytes = base58.decode(address);
-  return bytes.length === 32 ? { bytes } : wrong;
+  return bytes.length === 32 ? { bytes } : wrongLength;
 }
 
-const OWN = {
-  hot: rejected('own_address', 'the destination is one of our own addresses'),
-  deposit: rejected(
+const OWN_ADDRESS_REJECTIONS = {
+  hot: rejection('own_address', 'the destination is one of our own addresses'),
+  deposit: rejection(
     'deposit_address',
-    'the destination is a deposit address given out here: credit its user in your own books, a payment of ours is no deposit',
+    'the destination is one of your deposit addresses: credit its user in your own books instead, because a withdrawal to it would not be credited',
   ),
 } as const;
-const OFF_CURVE = rejected(
+const OFF_CURVE_REJECTION = rejection(
   'off_curve',
-  'the address is not an ed25519 public key: no private key exists for it',
+  'the destination is not an ed25519 public key: no private key exists for it',
 );
-const PDA = rejected('pda', 'the address belongs to a program (program derived address), not to a person');
+const PDA_REJECTION = rejection(
+  'pda',
+  'the destination is a program derived address, which belongs to a program and not to a wallet',
+);
 
-function rejected(code: string, message: string): Destination {
+function rejection(code: string, message: string): Destination {
   return { kind: 'rejected', reason: { code, message } };
 }
 
-function otherUse(account: AccountInfo): StatusReason | null {
+function notAWalletReason(account: AccountInfo): StatusReason | null {
   if (account.executable || LOADERS.has(account.owner)) {
     return { code: 'program', message: 'the destination is a program' };
   }
   if (!isTokenProgram(account.owner)) return null;
   return isMint(account.data)
-    ? { code: 'mint', message: 'the destination is the mint of a token: what is paid to it is lost' }
+    ? { code: 'mint', message: 'the destination is the mint of a token: funds paid to it are lost' }
     : {
         code: 'token_account',
-        message: 'the destination is a token account: give the address of its wallet',
+        message: 'the destination is a token account: use the address of the wallet that owns it',
       };
 }
 
-// Both token programs: a mint has 82 bytes. With extensions, the byte after the padded base gives the account type.
+// For both token programs: a mint has 82 bytes. A mint with extensions is padded to the size of a token account, and
+// the next byte is the account type.
 function isMint(data: Uint8Array): boolean {
   if (data.length < TOKEN_ACCOUNT_SIZE) return true;
   return data.length > TOKEN_ACCOUNT_SIZE && data[TOKEN_ACCOUNT_SIZE] === ACCOUNT_TYPE_MINT;
 }
 
-function curveClass(bytes: Uint8Array): 'off' | 'small' | 'good' {
+function curveClass(bytes: Uint8Array): 'off' | 'small' | 'valid' {
   try {
-    return ed25519.Point.fromBytes(bytes).isSmallOrder() ? 'small' : 'good';
+    return ed25519.Point.fromBytes(bytes).isSmallOrder() ? 'small' : 'valid';
   } catch {
     return 'off';
   }

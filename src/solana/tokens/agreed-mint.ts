@@ -6,33 +6,35 @@ import { agree, answersIn } from '../rpc/quorum.ts';
 import { type MintInfo, readMint } from './mint.ts';
 
 /**
- * A finalized mint as a quorum of the nodes returns it: it is stored, and its program decides where deposits arrive.
- * Throws DomainError AssetRejected if a quorum shows that it is not a mint, NoHealthyNode if too few agree.
+ * Reads a finalized mint. A quorum of nodes must agree, because the mint is stored and its program determines the token
+ * accounts that receive deposits. Throws DomainError AssetRejected if a quorum agrees that the account is not a usable
+ * mint, and NoHealthyNode if too few nodes agree.
  */
 export async function agreedMint(
   pool: Pick<NodePool, 'all' | 'quorum' | 'nodes'>,
   address: string,
 ): Promise<MintInfo> {
-  if (!isAddress(address)) throw rejected(address, `${address} is not base58 of 32 bytes`);
+  if (!isAddress(address))
+    throw assetRejection(address, `${address} is not an address: it must be base58 of 32 bytes`);
   const results = await pool.all(async (node) => {
     const { value } = await getMultipleAccounts(node, [address]);
-    return mintOrRefusal(address, value[0] ?? null);
+    return mintOrRejection(address, value[0] ?? null);
   });
   const agreed = agree(answersIn(results), pool.quorum, isSame);
   if (agreed === null)
     throw new DomainError(
       'NoHealthyNode',
-      `fewer than ${pool.quorum} of ${pool.nodes.length} nodes return the same mint ${address}`,
+      `fewer than ${pool.quorum} of ${pool.nodes.length} nodes agree on mint ${address}`,
     );
-  if (agreed.answer instanceof DomainError) throw rejected(address, agreed.answer.message);
+  if (agreed.answer instanceof DomainError) throw assetRejection(address, agreed.answer.message);
   return agreed.answer;
 }
 
-function rejected(address: string, reason: string): DomainError {
+function assetRejection(address: string, reason: string): DomainError {
   return new DomainError('AssetRejected', reason, { field: 'mint', address });
 }
 
-function mintOrRefusal(...account: Parameters<typeof readMint>): MintInfo | DomainError {
+function mintOrRejection(...account: Parameters<typeof readMint>): MintInfo | DomainError {
   try {
     return readMint(...account);
   } catch (error) {
@@ -41,12 +43,12 @@ function mintOrRefusal(...account: Parameters<typeof readMint>): MintInfo | Doma
   }
 }
 
-/** Compares only the stored fields: fees, hooks and pauses change, and the nodes' slots differ. */
+/** Compares only the stored fields: nodes at different slots can return different fees, hooks and pauses. */
 function isSame(one: MintInfo | DomainError, other: MintInfo | DomainError): boolean {
-  return identity(one) === identity(other);
+  return storedFields(one) === storedFields(other);
 }
 
-function identity(one: MintInfo | DomainError): string {
+function storedFields(one: MintInfo | DomainError): string {
   if (one instanceof DomainError) return one.message;
   const { program, decimals, extensions, freezeAuthority, permanentDelegate } = one;
   return JSON.stringify([program, decimals, extensions, freezeAuthority, permanentDelegate]);

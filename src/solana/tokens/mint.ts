@@ -11,45 +11,48 @@ import {
   type TransferFeeConfig,
   unpackMint,
 } from '../../shims/spl-token.ts';
-import { ACCOUNT_BYTES } from '../rpc/methods.ts';
+import { MAX_ACCOUNT_BYTES } from '../rpc/methods.ts';
 import type { AccountInfo } from '../rpc/schemas.ts';
 import { isTokenProgram, SYSTEM_PROGRAM } from '../tx/programs.ts';
 import { ataSize } from './ata.ts';
 import { extensionEntries, extensionName, unpack } from './token-extensions.ts';
 
-/** A mint with the fields that payments need. Fees are in base units. */
+/** The fields of a mint that payments need. */
 export interface MintInfo {
   readonly address: string;
   readonly program: string;
   readonly decimals: number;
-  /** Names of its Token-2022 extensions; `unknown:<type>` for types that this build does not know. */
+  /** Names of the mint's Token-2022 extensions, as {@link extensionName} returns them. */
   readonly extensions: readonly string[];
   readonly transferFee: TransferFeeConfig | null;
-  /** Can freeze any token account of the mint, including ours; null if there is none. */
+  /** Address that can freeze any token account of the mint, including ours; null if there is none. */
   readonly freezeAuthority: string | null;
-  /** Can take or burn the tokens of any holder; null if there is none. */
+  /** Address that can transfer or burn the tokens of any holder; null if there is none. */
   readonly permanentDelegate: string | null;
-  /** The program called on every transfer, or null. */
+  /** Program that Token-2022 calls in every transfer; null if there is none. */
   readonly hookProgram: string | null;
+  /** True if new token accounts are frozen until the issuer thaws them. */
   readonly defaultFrozen: boolean;
   readonly paused: boolean;
   /** Bytes of a new associated token account for this mint. */
   readonly ataSize: number;
 }
 
-/** Reads a mint. Throws DomainError AssetRejected if the account is missing, not a mint, or too large. */
+/** Reads a mint account. Throws DomainError AssetRejected if the account is missing, not a mint, or too large. */
 export function readMint(address: string, account: AccountInfo | null): MintInfo {
   if (account === null)
-    throw notAMint(
+    throw mintRejection(
       address,
-      'no finalized block shows such a mint; one that was made within the last minute is not final yet',
+      'the mint does not exist in finalized blocks: if it was created within the last minute, try again later',
     );
-  if (!isTokenProgram(account.owner)) throw notAMint(address, 'it does not belong to a token program');
-  if (account.data.length >= ACCOUNT_BYTES) throw notAMint(address, `it has ${ACCOUNT_BYTES} bytes or more`);
+  if (!isTokenProgram(account.owner))
+    throw mintRejection(address, 'the account does not belong to a token program');
+  if (account.data.length >= MAX_ACCOUNT_BYTES)
+    throw mintRejection(address, `the account is too large: it has ${MAX_ACCOUNT_BYTES} bytes or more`);
   const mint = unpack(unpackMint, address, account);
-  if (mint === null || !mint.isInitialized) throw notAMint(address, 'the account is not a mint');
+  if (mint === null || !mint.isInitialized) throw mintRejection(address, 'the account is not a mint');
   const entries = extensionEntries(mint.tlvData);
-  if (entries === null) throw notAMint(address, 'its extensions cannot be read');
+  if (entries === null) throw mintRejection(address, 'the extensions of the mint cannot be read');
   const hook = getTransferHook(mint)?.programId.toBase58() ?? SYSTEM_PROGRAM;
   return {
     address,
@@ -66,17 +69,17 @@ export function readMint(address: string, account: AccountInfo | null): MintInfo
   };
 }
 
-/** The extension may exist without a delegate. */
+/** Null also if the mint has the extension but no delegate. */
 function permanentDelegateOf(mint: Mint): string | null {
   const delegate = getPermanentDelegate(mint)?.delegate.toBase58() ?? SYSTEM_PROGRAM;
   return delegate === SYSTEM_PROGRAM ? null : delegate;
 }
 
-function notAMint(address: string, reason: string): DomainError {
+function mintRejection(address: string, reason: string): DomainError {
   return new DomainError('AssetRejected', `${address}: ${reason}`, { address });
 }
 
-/** Base units withheld when `amount` leaves a wallet in `epoch`; null if the mint has no transfer fee. */
+/** Transfer fee in base units for a transfer of `amount` in `epoch`; null if the mint has no transfer fee. */
 export function transferFee(mint: MintInfo, amount: bigint, epoch: bigint): bigint | null {
   return mint.transferFee === null ? null : calculateEpochFee(mint.transferFee, epoch, amount);
 }

@@ -15,72 +15,75 @@ export interface LatestBlockhash {
   readonly lastValidBlockHeight: BlockHeight;
 }
 
-const BLOCK_TRIES = 5;
-const BLOCK_PAUSE_MS = 100;
-const AGREED_WITHIN_MS = 2_000;
+const MAX_BLOCK_TRIES = 5;
+const BLOCK_RETRY_MS = 100;
+const AGREEMENT_TIMEOUT_MS = 2_000;
 
 /**
- * A confirmed blockhash whose block a quorum returns with its slot and height: a later proof of death depends on
- * these values. Prefers the best node's newest blockhash if other nodes know it, else the newest that a quorum knows.
+ * A confirmed blockhash. A quorum agrees on the slot and height of its block, because a later proof that the attempt is
+ * dead depends on these values. Prefers the best node's newest blockhash, else the newest one on which a quorum agrees.
  * Throws NoHealthyNode if there is none.
  */
 export async function latestBlockhash(pool: NodePool): Promise<LatestBlockhash> {
   const best = await pool.read(async (node) => {
     const latest = await readLatestBlockhash(node);
-    const { shownBy, contradicted } = await askOthers(pool, node, latest);
-    if (contradicted && shownBy < 2)
+    const { agreeingNodeCount, isContradicted } = await askOthers(pool, node, latest);
+    if (isContradicted && agreeingNodeCount < 2)
       throw new NodeFault(
         node.name,
-        `returns blockhash ${latest.blockhash}, which no other node returns there`,
+        `returns blockhash ${latest.blockhash} for slot ${latest.slot}, but no other node does`,
       );
-    return { latest, agreed: shownBy >= pool.quorum };
+    return { latest, isAgreed: agreeingNodeCount >= pool.quorum };
   });
-  return best.agreed ? best.latest : newestAgreed(pool);
+  return best.isAgreed ? best.latest : newestAgreed(pool);
 }
 
-/** For nodes that lag behind each other: the newest blockhash that any node returns and a quorum knows. */
+/** The newest blockhash that any node returns and a quorum agrees on. Needed if nodes lag behind each other. */
 async function newestAgreed(pool: NodePool): Promise<LatestBlockhash> {
-  const given: { readonly node: SolanaNode; readonly latest: LatestBlockhash }[] = [];
-  const asked = pool.all(async (node) => given.push({ node, latest: await readLatestBlockhash(node) }));
-  await Promise.race([asked, agreementTimeout()]);
-  for (const { node, latest } of given.toSorted((a, b) => (a.latest.slot < b.latest.slot ? 1 : -1)))
-    if ((await askOthers(pool, node, latest)).shownBy >= pool.quorum) return latest;
+  const found: { readonly node: SolanaNode; readonly latest: LatestBlockhash }[] = [];
+  const answers = pool.all(async (node) => found.push({ node, latest: await readLatestBlockhash(node) }));
+  await Promise.race([answers, agreementTimeout()]);
+  for (const { node, latest } of found.toSorted((a, b) => (a.latest.slot < b.latest.slot ? 1 : -1)))
+    if ((await askOthers(pool, node, latest)).agreeingNodeCount >= pool.quorum) return latest;
   throw new DomainError(
     'NoHealthyNode',
     `no blockhash is known to ${pool.quorum} of ${pool.nodes.length} nodes`,
   );
 }
 
-/** Nodes, `from` included, that return this block for its slot, and whether any returns another. Ends on a quorum. */
+/**
+ * Counts the nodes that return the blockhash's block for its slot, including `source`, until a quorum does.
+ * `isContradicted`: a node returns a different block for this slot.
+ */
 async function askOthers(
   pool: NodePool,
-  from: SolanaNode,
+  source: SolanaNode,
   { slot, blockhash, height }: LatestBlockhash,
-): Promise<{ readonly shownBy: number; readonly contradicted: boolean }> {
-  let shownBy = 1;
-  let contradicted = false;
-  if (shownBy >= pool.quorum) return { shownBy, contradicted };
+): Promise<{ readonly agreeingNodeCount: number; readonly isContradicted: boolean }> {
+  let agreeingNodeCount = 1;
+  let isContradicted = false;
+  if (agreeingNodeCount >= pool.quorum) return { agreeingNodeCount, isContradicted };
   await new Promise<void>((resolve, reject) => {
-    const asked = pool.all(async (node) => {
-      const block = node.name === from.name ? null : await findBlock(node, slot);
+    const answers = pool.all(async (node) => {
+      const block = node.name === source.name ? null : await findBlock(node, slot);
       if (block === null) return;
-      if (block.blockhash === blockhash && block.height === height) shownBy += 1;
-      else contradicted = true;
-      if (shownBy >= pool.quorum) resolve();
+      if (block.blockhash === blockhash && block.height === height) agreeingNodeCount += 1;
+      else isContradicted = true;
+      if (agreeingNodeCount >= pool.quorum) resolve();
     });
-    Promise.race([asked, agreementTimeout()]).then(() => resolve(), reject);
+    Promise.race([answers, agreementTimeout()]).then(() => resolve(), reject);
   });
-  return { shownBy, contradicted };
+  return { agreeingNodeCount, isContradicted };
 }
 
 function agreementTimeout(): Promise<void> {
-  return sleep(AGREED_WITHIN_MS, undefined, { ref: false });
+  return sleep(AGREEMENT_TIMEOUT_MS, undefined, { ref: false });
 }
 
 /**
- * A confirmed blockhash from one node, by getFees if the node lacks getLatestBlockhash. The height comes from the
- * block itself, on the same node: lastValidBlockHeight minus a constant would be a guess. Throws NodeFault if the
- * node does not return the block after a few tries, or if the two answers do not match.
+ * A confirmed blockhash from one node, which uses getFees if it lacks getLatestBlockhash. The height is read from the
+ * block, because lastValidBlockHeight minus a constant would be a guess. Throws NodeFault if the node does not return
+ * the block after a few tries, or if its answers contradict each other.
  */
 async function readLatestBlockhash(node: SolanaNode): Promise<LatestBlockhash> {
   const { context, value } = await withLegacy(
@@ -93,19 +96,28 @@ async function readLatestBlockhash(node: SolanaNode): Promise<LatestBlockhash> {
   const { slot } = context;
   const block = await findBlock(node, slot);
   if (block === null)
-    throw new NodeFault(node.name, `getBlock: returns a blockhash of slot ${slot}, but not its block`);
+    throw new NodeFault(
+      node.name,
+      `getBlock: does not return the block of slot ${slot}, whose blockhash the node returned`,
+    );
   if (block.blockhash !== blockhash)
-    throw new NodeFault(node.name, `getBlock: block ${slot} does not have blockhash ${blockhash}`);
-  const life = lastValidBlockHeight - block.height;
-  if (life < BLOCKHASH_LIFE || life > BLOCKHASH_LIFE + 1n)
-    throw new NodeFault(node.name, `lastValidBlockHeight: is ${life} above the height of block ${slot}`);
+    throw new NodeFault(
+      node.name,
+      `getBlock: returns block ${slot} with hash ${block.blockhash}, but the node returned blockhash ${blockhash} for it`,
+    );
+  const validBlocks = lastValidBlockHeight - block.height;
+  if (validBlocks < BLOCKHASH_LIFE || validBlocks > BLOCKHASH_LIFE + 1n)
+    throw new NodeFault(
+      node.name,
+      `lastValidBlockHeight: is ${validBlocks} blocks above the height of block ${slot}, not ${BLOCKHASH_LIFE}`,
+    );
   return { blockhash, slot, height: block.height, lastValidBlockHeight };
 }
 
 /**
- * Whether a node's finalized bank accepts a blockhash, by getFeeCalculatorForBlockhash if the node lacks
- * isBlockhashValid. True contradicts a finalized height above the last valid one. False proves nothing: a bank that
- * lags does not know the blockhash yet.
+ * Whether a node's finalized bank accepts a blockhash. True contradicts a finalized height above the blockhash's last
+ * valid height. False proves nothing: a bank that lags does not know the blockhash yet. Nodes that lack
+ * isBlockhashValid are asked by getFeeCalculatorForBlockhash.
  * Source: docs/interface.md, Blockhash; docs/decisions/0012-quorum.md.
  */
 export function acceptsBlockhash(node: SolanaNode, blockhash: string): Promise<boolean> {
@@ -118,24 +130,27 @@ export function acceptsBlockhash(node: SolanaNode, blockhash: string): Promise<b
 }
 
 /**
- * Lamports for the one signature of a message (base64) with a known priority fee, by getFees if the node lacks
- * getFeeForMessage. Throws NodeFault if the node does not know its blockhash.
+ * Base fee in lamports of a message (base64) with one signature, whose priority fee is `priorityFeeLamports`. Throws
+ * NodeFault if the node does not know the message's blockhash.
  */
-export async function readBaseFee(node: SolanaNode, message: string, priority: bigint): Promise<bigint> {
+export async function readBaseFee(
+  node: SolanaNode,
+  message: string,
+  priorityFeeLamports: bigint,
+): Promise<bigint> {
   return withLegacy(
     node,
     'getFeeForMessage',
     async () => {
       const { value } = await rpc.getFeeForMessage(node, message);
       if (value === null)
-        throw new NodeFault(node.name, 'getFeeForMessage: value is null for a new blockhash');
-      return value - priority;
+        throw new NodeFault(node.name, 'getFeeForMessage: returns null for a message with a new blockhash');
+      return value - priorityFeeLamports;
     },
     async () => (await rpc.getFees(node)).value.feeCalculator.lamportsPerSignature,
   );
 }
 
-/** Uses the current method, or the legacy one if this node lacks it. */
 async function withLegacy<T>(
   node: SolanaNode,
   method: string,
@@ -151,21 +166,21 @@ async function withLegacy<T>(
   }
 }
 
-type CarryingBlock = Pick<LatestBlockhash, 'blockhash' | 'height'>;
+type ConfirmedBlock = Pick<LatestBlockhash, 'blockhash' | 'height'>;
 
 /** The confirmed block of a slot; null if the node does not return it after a few tries. */
-async function findBlock(node: SolanaNode, slot: Slot): Promise<CarryingBlock | null> {
-  const asked = { commitment: 'confirmed', transactionDetails: 'none' } as const;
+async function findBlock(node: SolanaNode, slot: Slot): Promise<ConfirmedBlock | null> {
+  const options = { commitment: 'confirmed', transactionDetails: 'none' } as const;
   for (let tries = 1; ; tries += 1) {
-    const block = await rpc.getBlock(node, slot, asked).catch(notYet);
+    const block = await rpc.getBlock(node, slot, options).catch(nullIfNotYet);
     if (block !== null && block.blockHeight !== null)
       return { blockhash: block.blockhash, height: block.blockHeight };
-    if (tries === BLOCK_TRIES) return null;
-    await sleep(BLOCK_PAUSE_MS);
+    if (tries === MAX_BLOCK_TRIES) return null;
+    await sleep(BLOCK_RETRY_MS);
   }
 }
 
-function notYet(error: unknown): null {
+function nullIfNotYet(error: unknown): null {
   if (error instanceof RpcError && error.reaction === 'later') return null;
   throw error;
 }

@@ -1,8 +1,8 @@
 /**
- * Why the chain refused or failed a transaction. `text` is stable for the same error: evidence and the database keep
- * it. `instruction`: the instruction at `index` failed with `name`; `custom` is its program's own code, if any.
- * `rent`: the account at that index would be below its rent minimum. `other`: `text` is the chain's name, as
- * `BlockhashNotFound`.
+ * Error of a transaction that the chain rejected, or that failed in a block. `text` identifies the error and is
+ * stored in evidence and in the database. `instruction`: the instruction at `index` failed with error `name`;
+ * `custom` is the program's own code, if any. `rent`: the account at index `account` would be below its rent minimum.
+ * `other`: any other error of the runtime, such as `BlockhashNotFound`.
  */
 export type TransactionError =
   | {
@@ -15,7 +15,7 @@ export type TransactionError =
   | { readonly kind: 'rent'; readonly text: string; readonly account: number }
   | { readonly kind: 'other'; readonly text: string };
 
-/** A transaction error as a node sends it; null if there is none. */
+/** Reads the `err` field of a node's answer; null if the field is null or missing. */
 export function readTransactionError(err: unknown): TransactionError | null {
   if (err === null || err === undefined) return null;
   const text = typeof err === 'string' ? err : textOf(err);
@@ -39,12 +39,12 @@ function textOf(err: unknown): string {
 function instructionError(err: unknown, text: string): TransactionError | null {
   const parts = fieldOf(err, 'InstructionError');
   if (!Array.isArray(parts)) return null;
-  const [index, fault] = parts as unknown[];
+  const [index, cause] = parts as unknown[];
   if (typeof index !== 'number') return null;
-  if (typeof fault === 'string') return { kind: 'instruction', text, index, name: fault, custom: null };
-  const custom = fieldOf(fault, 'Custom');
+  if (typeof cause === 'string') return { kind: 'instruction', text, index, name: cause, custom: null };
+  const custom = fieldOf(cause, 'Custom');
   if (typeof custom === 'number') return { kind: 'instruction', text, index, name: 'Custom', custom };
-  return { kind: 'instruction', text, index, name: textOf(fault), custom: null };
+  return { kind: 'instruction', text, index, name: textOf(cause), custom: null };
 }
 
 function rentError(err: unknown, text: string): TransactionError | null {

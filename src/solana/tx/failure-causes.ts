@@ -10,80 +10,82 @@ import {
 } from './programs.ts';
 
 /**
- * What a failure means for the next try of the same payment. `short`: the payer lacks funds. `refused`: it will never
- * succeed. `passing`: it may succeed later, because an issuer, an account or a limit of ours can change. Unknown
- * causes are `passing`: composing again reads the accounts anew, and a payment that keeps failing is held for an
- * operator.
+ * Consequence of a failure for the next attempt of the same payment. `short`: the fee payer lacks funds. `refused`: no
+ * attempt can ever succeed. `passing`: a later attempt can succeed, because an issuer, an account or one of our limits
+ * can change. Unknown causes are `passing`: the next attempt reads the accounts again, and a payment that fails
+ * repeatedly is held for an operator.
  */
 export type FailureKind = 'short' | 'refused' | 'passing';
 
 interface Cause {
-  readonly means: string;
+  readonly meaning: string;
   readonly kind: FailureKind;
 }
 
 type Causes = Readonly<Record<number | string, Cause | undefined>>;
 
-const passing = (means: string): Cause => ({ means, kind: 'passing' });
-const INSUFFICIENT_FUNDS: Cause = { means: 'insufficient funds', kind: 'short' };
+const passingCause = (meaning: string): Cause => ({ meaning, kind: 'passing' });
+const INSUFFICIENT_FUNDS: Cause = { meaning: 'insufficient funds', kind: 'short' };
 
-/** Errors of a whole transaction that mean that its fee payer lacks funds. */
-const PAYER_SHORT: ReadonlySet<string> = new Set([
+/** Errors of a whole transaction whose fee payer lacks funds. */
+const FEE_PAYER_SHORT_ERRORS: ReadonlySet<string> = new Set([
   'AccountNotFound',
   'InsufficientFundsForFee',
   'InvalidAccountForFee',
 ]);
 
-/** Errors that the runtime and every program share, by name. */
+/** By name, the instruction errors of the runtime, which every program can return. */
 const INSTRUCTION_ERRORS: Causes = {
   InsufficientFunds: INSUFFICIENT_FUNDS,
-  InvalidAccountData: passing('an account is closed, or not what the program expects'),
-  UninitializedAccount: passing('an account is not initialized'),
-  IllegalOwner: passing('an account has another owner'),
-  InvalidAccountOwner: passing('an account has another owner'),
-  IncorrectProgramId: passing('an account belongs to another program'),
-  AccountNotRentExempt: passing('an account would not be rent exempt'),
-  ComputationalBudgetExceeded: passing('too few compute units'),
-  ProgramFailedToComplete: passing('the program did not complete, as with too few compute units'),
+  InvalidAccountData: passingCause('an account is closed, or its data is not what the program expects'),
+  UninitializedAccount: passingCause('an account is not initialized'),
+  IllegalOwner: passingCause('an account has a different owner'),
+  InvalidAccountOwner: passingCause('an account has a different owner'),
+  IncorrectProgramId: passingCause('an account belongs to a different program'),
+  AccountNotRentExempt: passingCause('an account would not be rent exempt'),
+  ComputationalBudgetExceeded: passingCause('the compute unit limit is too low'),
+  ProgramFailedToComplete: passingCause(
+    'the program did not complete; the compute unit limit can be too low',
+  ),
 };
 
 const SYSTEM_ERRORS: Causes = {
-  0: passing('the account is in use already'),
+  0: passingCause('the account to create already exists'),
   1: INSUFFICIENT_FUNDS,
 };
 
 /** Both token programs: Token-2022 extends the codes of the Token program. Source: spl-token-2022 `TokenError`. */
 const TOKEN_ERRORS: Causes = {
-  0: passing('an account would not be rent exempt'),
+  0: passingCause('an account would not be rent exempt'),
   1: INSUFFICIENT_FUNDS,
-  2: passing('invalid mint'),
-  3: passing('the account belongs to another mint'),
-  4: passing('the owner is another one'),
-  9: passing('the account is not initialized'),
-  14: passing('an amount overflows'),
-  17: passing('the account is frozen'),
-  18: passing('the decimals of the mint are other ones'),
-  // The epoch changed between reading the mint's fee and the transfer.
-  32: passing('the transfer fee is another one'),
-  36: passing('the receiver requires a memo'),
-  // A mint has this extension from its creation or never.
-  37: { means: 'the token is not transferable', kind: 'refused' },
-  49: passing('the receiver accepts confidential transfers only'),
-  67: passing('the mint is paused'),
+  2: passingCause('invalid mint'),
+  3: passingCause('the token account belongs to a different mint'),
+  4: passingCause('the token account has a different owner'),
+  9: passingCause('the token account is not initialized'),
+  14: passingCause('an amount overflows'),
+  17: passingCause('the token account is frozen'),
+  18: passingCause('the mint has a different number of decimals'),
+  // The epoch has changed after the mint's fee was read.
+  32: passingCause('the transfer fee has changed'),
+  36: passingCause('the receiver requires a memo'),
+  // A mint cannot gain or lose this extension after its creation.
+  37: { meaning: 'the token is not transferable', kind: 'refused' },
+  49: passingCause('the receiver accepts only confidential transfers'),
+  67: passingCause('the mint is paused'),
 };
 
-/** What a failed simulation means. `logs` are those of the simulation. */
+/** Kind of a failed simulation's error. `logs` come from that simulation. */
 export function failureKind(error: TransactionError, logs: readonly string[]): FailureKind {
   const kind = kindOf(error, innermostFailed(logs));
-  return kind === 'refused' && callsForeign(logs) ? 'passing' : kind;
+  return kind === 'refused' && ranUnknownProgram(logs) ? 'passing' : kind;
 }
 
-/** False if a transaction that failed in a block can never succeed. Its logs are not stored: see `message`. */
-export function mayPass(error: TransactionError, message: Uint8Array): boolean {
-  return kindOf(error, onlyProgramOf(error, message)) !== 'refused';
+/** False if a transaction that failed in a block can never succeed. Uses `message`, because logs are not stored. */
+export function canSucceedLater(error: TransactionError, message: Uint8Array): boolean {
+  return kindOf(error, failedProgramOf(error, message)) !== 'refused';
 }
 
-/** True if more compute units may be all that the transaction needed. */
+/** True if a higher compute unit limit can make the transaction succeed. */
 export function mayLackUnits(error: TransactionError): boolean {
   return (
     error.kind === 'instruction' &&
@@ -91,54 +93,54 @@ export function mayLackUnits(error: TransactionError): boolean {
   );
 }
 
-/** The error of a `message` as a sentence: instruction, program, meaning of its code; the chain's text last. */
+/** The error of a `message` as a sentence: instruction, program and meaning, then `error.text`. */
 export function describeFailure(error: TransactionError, message: Uint8Array): string {
   if (error.kind !== 'instruction') return `the transaction failed: ${error.text}`;
   const { index, name, custom, text } = error;
   const program = decodeMessage(message).instructions[index]?.program ?? '';
   // The ATA program returns the codes of the token program that it calls.
-  const known = causesOf(program === ATA_PROGRAM ? TOKEN_PROGRAM : program);
-  const cause = custom === null ? INSTRUCTION_ERRORS[name] : known?.[custom];
-  const meaning = cause?.means ?? (custom === null ? name : `its error ${custom}`);
+  const causes = causesOf(program === ATA_PROGRAM ? TOKEN_PROGRAM : program);
+  const cause = custom === null ? INSTRUCTION_ERRORS[name] : causes?.[custom];
+  const meaning = cause?.meaning ?? (custom === null ? name : `its custom error ${custom}`);
   return `instruction ${index + 1} (${programName(program)}) failed: ${meaning}: ${text}`;
 }
 
-/** `program`: the one that failed. Null if unknown: it may be a transfer hook, whose codes can mean anything. */
+/** `program`: the program that failed. Null if unknown: it can be a hook, whose error codes can mean anything. */
 function kindOf(error: TransactionError, program: string | null): FailureKind {
-  // The fee payer is the first account of every message of ours.
+  // Account 0 is the fee payer.
   if (error.kind === 'rent') return error.account === 0 ? 'short' : 'passing';
-  if (error.kind === 'other') return PAYER_SHORT.has(error.text) ? 'short' : 'passing';
-  const known = program === null ? { ...SYSTEM_ERRORS, ...TOKEN_ERRORS } : causesOf(program);
-  if (known === null) return 'passing';
-  const cause = error.custom === null ? INSTRUCTION_ERRORS[error.name] : known[error.custom];
+  if (error.kind === 'other') return FEE_PAYER_SHORT_ERRORS.has(error.text) ? 'short' : 'passing';
+  const causes = program === null ? { ...SYSTEM_ERRORS, ...TOKEN_ERRORS } : causesOf(program);
+  if (causes === null) return 'passing';
+  const cause = error.custom === null ? INSTRUCTION_ERRORS[error.name] : causes[error.custom];
   if (cause === undefined || (program === null && cause.kind === 'refused')) return 'passing';
   return cause.kind;
 }
 
-/** The innermost program that failed: its log line precedes those of its callers. Null if the logs lack it. */
+/** The innermost program that failed, whose log line precedes those of its callers. Null if the logs lack it. */
 function innermostFailed(logs: readonly string[]): string | null {
-  const lines = logs.map((line) => /^Program (\w+) failed/.exec(line)?.[1]);
-  return lines.find((program) => program !== undefined) ?? null;
+  const failedPrograms = logs.map((line) => /^Program (\w+) failed/.exec(line)?.[1]);
+  return failedPrograms.find((program) => program !== undefined) ?? null;
 }
 
-/** True if an unknown program ran, as a hook does. A known program that it calls says nothing about the payment. */
-function callsForeign(logs: readonly string[]): boolean {
+/** True if an unknown program ran, such as a hook: the error can then come from a call that this program made. */
+function ranUnknownProgram(logs: readonly string[]): boolean {
   return logs.some((line) => {
     const program = /^Program (\w+) invoke \[/.exec(line)?.[1];
-    return program !== undefined && !(program in NAMES) && !isTokenProgram(program);
+    return program !== undefined && !(program in PROGRAM_NAMES) && !isTokenProgram(program);
   });
 }
 
-/** Source, mint, destination and owner: a token transfer with more accounts calls a hook. */
-const TRANSFER_ACCOUNTS = 4;
+/** Source, mint, destination and owner. A token transfer with more accounts calls a hook. */
+const PLAIN_TRANSFER_ACCOUNT_COUNT = 4;
 
-/** The program of the failed instruction; null if that program may have called another. */
-function onlyProgramOf(error: TransactionError, message: Uint8Array): string | null {
+/** The program of the failed instruction; null if the error can come from a program that it called. */
+function failedProgramOf(error: TransactionError, message: Uint8Array): string | null {
   if (error.kind !== 'instruction') return null;
   const instruction = decodeMessage(message).instructions[error.index];
   if (instruction === undefined || causesOf(instruction.program) === null) return null;
   const { program, accounts } = instruction;
-  return isTokenProgram(program) && accounts.length > TRANSFER_ACCOUNTS ? null : program;
+  return isTokenProgram(program) && accounts.length > PLAIN_TRANSFER_ACCOUNT_COUNT ? null : program;
 }
 
 function causesOf(program: string): Causes | null {
@@ -148,10 +150,10 @@ function causesOf(program: string): Causes | null {
 
 function programName(program: string): string {
   if (isTokenProgram(program)) return 'token program';
-  return NAMES[program] ?? `program ${program}`;
+  return PROGRAM_NAMES[program] ?? `program ${program}`;
 }
 
-const NAMES: Readonly<Record<string, string>> = {
+const PROGRAM_NAMES: Readonly<Record<string, string>> = {
   [SYSTEM_PROGRAM]: 'System program',
   [ATA_PROGRAM]: 'associated token account program',
   [MEMO_PROGRAM]: 'memo program',

@@ -18,38 +18,43 @@ import {
 import { composeTransfer, type TransferDraft, type TransferSpec } from './transfer.ts';
 
 export interface FeeOptions extends PriceBounds {
-  /** Upper limit of the whole fee of one transaction, base and priority. */
+  /** Maximum fee of one transaction in lamports: base fee plus priority fee. */
   readonly maxFeeLamports: bigint;
-  /** How long a price request waits to share its call, in ms. Default 400. */
+  /** How long a price request waits for others that share its RPC call, in ms. Default 400. */
   readonly requestWindowMs?: number;
 }
 
 type ComputeSettings = Pick<TransferSpec, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'>;
 
-/** A composed message with its limits, and its exact whole fee in lamports, which is also its fee cap. */
+/** A composed message with its compute unit limit and price. */
 export interface FeePlan extends ComputeSettings {
   readonly message: Uint8Array;
+  /** Exact fee: base fee plus priority fee. */
   readonly feeLamports: bigint;
 }
 
 interface PlanRequest {
   readonly compose: (settings: ComputeSettings) => Uint8Array;
-  readonly limitOf: (trial: Uint8Array) => Promise<number>;
-  readonly own: readonly string[];
-  readonly last: bigint | null;
+  readonly limitOf: (trialMessage: Uint8Array) => Promise<number>;
+  readonly ownAccounts: readonly string[];
+  /** Price of the previous attempt, in micro-lamports per compute unit; null for the first attempt. */
+  readonly lastPrice: bigint | null;
   readonly salt: bigint;
 }
 
-/** The percentile of recent prices to follow, 0 to 1. */
-const PERCENTILE = 0.75;
-const ACCOUNTS_PER_REQUEST = 128;
+/** Percentile of recent prices that attempts pay, 0 to 1. */
+const PRICE_PERCENTILE = 0.75;
+const MAX_ACCOUNTS_PER_REQUEST = 128;
 const REQUEST_WINDOW_MS = 400;
-/** Key of a price request without accounts: the price over all transactions. */
-const ANY = '';
+/** Key of a price request without accounts, which returns the price over all transactions. */
+const ANY_ACCOUNT = '';
 
 export type FeeChain = LimitsChain & Pick<Chain, 'baseFee' | 'recentPrice'>;
 
-/** Unit limits by simulation, prices from recent blocks. Source: docs/interface.md, Prioritization fee rules. */
+/**
+ * Composes messages with a compute unit limit from simulation and a price from recent blocks.
+ * Source: docs/interface.md, Prioritization fee rules.
+ */
 export class FeePlanner {
   readonly #chain: FeeChain;
   readonly #options: FeeOptions;
@@ -61,75 +66,78 @@ export class FeePlanner {
     this.#options = options;
     this.#limits = new ComputeLimits(chain);
     const windowMs = options.requestWindowMs ?? REQUEST_WINDOW_MS;
-    this.#prices = new Batcher(ACCOUNTS_PER_REQUEST, windowMs, (accounts) => this.#ask(accounts));
+    this.#prices = new Batcher(MAX_ACCOUNTS_PER_REQUEST, windowMs, (accounts) => this.#ask(accounts));
   }
 
   /**
-   * ComputeSettings for an attempt. `last` is the price of the previous attempt, null for the first; `salt` makes equal
-   * transfers different messages. Throws TransferWouldFail if the chain would not accept the transfer. Throws
-   * DomainError InvalidRequest if it exceeds a packet, and FeeAboveBound if the fee limit is below the lowest price.
-   * Throws NodeFault if too few nodes agree on the simulation, or it failed for a reason that may pass.
+   * Plans an attempt of a transfer. `lastPrice`: price of the previous attempt, null for the first attempt. `salt`:
+   * varies the price, so that equal transfers have different messages. Throws TransferWouldFail if the transfer fails
+   * in simulation. Throws DomainError InvalidRequest if the transaction exceeds a packet, and FeeAboveBound if its
+   * fee exceeds `maxFeeLamports` even at the lowest price. Throws NodeFault if too few nodes agree on the simulation,
+   * or if a later try can succeed.
    */
   plan(
     draft: TransferDraft,
-    last: bigint | null,
+    lastPrice: bigint | null,
     salt: bigint,
     basis: DraftBasis = NO_BASIS,
   ): Promise<FeePlan> {
     const compose = (settings: ComputeSettings) => composeTransfer({ ...draft, ...settings });
-    const limitOf = (trial: Uint8Array) => this.#limits.limitFor(draft, basis, trial);
-    return this.#plan({ compose, limitOf, own: ownAccounts(draft), last, salt });
+    const limitOf = (trialMessage: Uint8Array) => this.#limits.limitFor(draft, basis, trialMessage);
+    return this.#plan({ compose, limitOf, ownAccounts: ownAccounts(draft), lastPrice, salt });
   }
 
-  /** Limits and fee for creating or advancing a nonce account. Throws as {@link plan}. */
-  planUpkeep(draft: NonceUpkeepDraft, last: bigint | null, salt: bigint): Promise<FeePlan> {
+  /** Plans the creation or the advance of a nonce account. Throws as {@link plan}. */
+  planUpkeep(draft: NonceUpkeepDraft, lastPrice: bigint | null, salt: bigint): Promise<FeePlan> {
     const compose = (settings: ComputeSettings) => composeUpkeep({ ...draft, ...settings });
-    const limitOf = (trial: Uint8Array) => this.#limits.limitOfUpkeep(trial);
-    const own = [draft.wallet, nonceAddress(draft.wallet, draft.seed)];
-    return this.#plan({ compose, limitOf, own, last, salt });
+    const limitOf = (trialMessage: Uint8Array) => this.#limits.limitForUpkeep(trialMessage);
+    const ownAccounts = [draft.wallet, nonceAddress(draft.wallet, draft.seed)];
+    return this.#plan({ compose, limitOf, ownAccounts, lastPrice, salt });
   }
 
-  async #plan({ compose, limitOf, own, last, salt }: PlanRequest): Promise<FeePlan> {
-    const trial = compose({ computeUnitLimit: MAX_COMPUTE_UNITS, computeUnitPriceMicroLamports: 0n });
-    const foreign = decodeMessage(trial).writable.filter((account) => !own.includes(account));
-    const [recent, computeUnitLimit, base] = await Promise.all([
-      this.#recentPrice(foreign),
-      limitOf(trial),
-      this.#chain.baseFee(base64.encode(trial), 0n),
+  async #plan({ compose, limitOf, ownAccounts, lastPrice, salt }: PlanRequest): Promise<FeePlan> {
+    const trialMessage = compose({ computeUnitLimit: MAX_COMPUTE_UNITS, computeUnitPriceMicroLamports: 0n });
+    const contendedAccounts = decodeMessage(trialMessage).writable.filter(
+      (account) => !ownAccounts.includes(account),
+    );
+    const [recentPrice, computeUnitLimit, baseFee] = await Promise.all([
+      this.#recentPrice(contendedAccounts),
+      limitOf(trialMessage),
+      this.#chain.baseFee(base64.encode(trialMessage), 0n),
     ]);
-    const bounds = this.#boundsFor(computeUnitLimit, base);
-    const computeUnitPriceMicroLamports = attemptPrice(recent, last, salt, bounds);
+    const bounds = this.#boundsFor(computeUnitLimit, baseFee);
+    const computeUnitPriceMicroLamports = attemptPrice(recentPrice, lastPrice, salt, bounds);
     const settings = { computeUnitLimit, computeUnitPriceMicroLamports };
-    const feeLamports = base + priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports);
+    const feeLamports = baseFee + priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports);
     return { ...settings, message: compose(settings), feeLamports };
   }
 
-  /** The price limits, with a cap that keeps the whole fee within its limit. */
-  #boundsFor(computeUnitLimit: number, base: bigint): PriceBounds {
+  /** The price bounds, with a cap that keeps the fee within `maxFeeLamports`. */
+  #boundsFor(computeUnitLimit: number, baseFee: bigint): PriceBounds {
     const { floorMicroLamports, capMicroLamports, maxFeeLamports } = this.#options;
-    const highestPrice = maxPrice(computeUnitLimit, maxFeeLamports - base);
-    if (base <= maxFeeLamports && highestPrice >= floorMicroLamports)
+    const highestPrice = maxPrice(computeUnitLimit, maxFeeLamports - baseFee);
+    if (baseFee <= maxFeeLamports && highestPrice >= floorMicroLamports)
       return { floorMicroLamports, capMicroLamports: lowest([capMicroLamports, highestPrice]) };
-    const least = base + priorityLamports(computeUnitLimit, floorMicroLamports);
-    const message = `its fee is ${least} lamports at the lowest price, and SLUICE_MAX_FEE_LAMPORTS is ${maxFeeLamports}: raise the setting of chain workers and signer, or lower SLUICE_PRIORITY_FLOOR_MICRO_LAMPORTS`;
+    const minFee = baseFee + priorityLamports(computeUnitLimit, floorMicroLamports);
+    const message = `the fee of the transaction is at least ${minFee} lamports, but SLUICE_MAX_FEE_LAMPORTS is ${maxFeeLamports}: raise that setting of chain workers and signer, or lower SLUICE_PRIORITY_FLOOR_MICRO_LAMPORTS`;
     throw new DomainError('FeeAboveBound', message);
   }
 
-  /** The highest price over the accounts, because the transaction locks them all. */
+  /** The highest price over the accounts, because the transaction locks all of them. */
   async #recentPrice(accounts: readonly string[]): Promise<bigint> {
-    const asked = accounts.length === 0 ? [ANY] : accounts;
-    return highest([0n, ...(await Promise.all(asked.map((account) => this.#prices.get(account))))]);
+    const keys = accounts.length === 0 ? [ANY_ACCOUNT] : accounts;
+    return highest([0n, ...(await Promise.all(keys.map((account) => this.#prices.get(account))))]);
   }
 
-  // One answer is the maximum over all its accounts, so it is an upper bound for each transfer that shares the call.
-  async #ask(asked: readonly string[]): Promise<ReadonlyMap<string, bigint>> {
-    const accounts = asked.filter((account) => account !== ANY);
-    const price = await this.#chain.recentPrice(accounts, PERCENTILE);
-    return new Map(asked.map((account) => [account, price]));
+  // The answer is the maximum over all accounts of the call, so it is an upper bound for each transfer that shares it.
+  async #ask(keys: readonly string[]): Promise<ReadonlyMap<string, bigint>> {
+    const accounts = keys.filter((account) => account !== ANY_ACCOUNT);
+    const price = await this.#chain.recentPrice(accounts, PRICE_PERCENTILE);
+    return new Map(keys.map((key) => [key, price]));
   }
 }
 
-/** Accounts that only our payments lock: prices paid for them are our own. */
+/** Accounts that only our payments lock, so that prices paid for them are our own. */
 function ownAccounts({ source, token, nonceAccount }: TransferDraft): readonly string[] {
   return [
     source,

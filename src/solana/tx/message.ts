@@ -15,34 +15,36 @@ export interface DecodedInstruction {
   readonly data: Uint8Array;
 }
 
-/** A message of version legacy or 0. Null limits = the runtime's default. */
+/** A message of version legacy or 0. */
 export interface DecodedMessage {
   readonly feePayer: string;
   readonly signers: readonly string[];
   readonly writable: readonly string[];
   readonly accounts: readonly string[];
   readonly blockhash: string;
-  readonly lookupTables: number;
+  readonly lookupTableCount: number;
   readonly instructions: readonly DecodedInstruction[];
+  /** Null: the message does not set the limit, so the runtime's default applies. Also for the price. */
   readonly computeUnitLimit: number | null;
   readonly computeUnitPriceMicroLamports: bigint | null;
 }
 
-/** Identity of a message: two transactions with the same hash are one. Hex SHA-256. */
+/** Hex SHA-256 of a message. Identifies the transaction: the chain executes a message at most once. */
 export function messageHashOf(message: Uint8Array): string {
   return bytesToHex(sha256(message));
 }
 
 /**
- * Decodes a message of version legacy or 0. Throws DomainError InvalidRequest for bytes that are not exactly one such
- * message, and for a message whose instructions use an account of a lookup table.
+ * Decodes a message of version legacy or 0. Throws DomainError InvalidRequest if the bytes are not exactly one such
+ * message, or if an instruction uses an account from a lookup table.
  */
 export function decodeMessage(bytes: Uint8Array): DecodedMessage {
   const message = deserialize(bytes);
   const keys = message.staticAccountKeys.map((account) => account.toBase58());
   const keyAt = (index: number): string => {
     const address = keys[index];
-    if (address === undefined) throw unreadable('an account index points outside the message');
+    if (address === undefined)
+      throw invalidMessage('an instruction uses an account that is not in the message itself');
     return address;
   };
   const instructions = message.compiledInstructions.map((item) => ({
@@ -60,26 +62,26 @@ export function decodeMessage(bytes: Uint8Array): DecodedMessage {
     writable: keys.filter((_, index) => message.isAccountWritable(index)),
     accounts: keys,
     blockhash: message.recentBlockhash,
-    lookupTables: message.addressTableLookups.length,
+    lookupTableCount: message.addressTableLookups.length,
     instructions,
     ...computeBudget(instructions),
   };
 }
 
 /**
- * The blockhash of a message of version legacy or 0. Throws DomainError InvalidRequest for any other version, and for
- * a message with a durable nonce instead, which would never expire.
+ * The blockhash of a message of version legacy or 0. Throws DomainError InvalidRequest for other versions, and for a
+ * message with a durable nonce, which never expires.
  */
 export function blockhashOf(bytes: Uint8Array): string {
   const message = deserialize(bytes);
   const [first] = message.compiledInstructions;
   const program = first && message.staticAccountKeys[first.programIdIndex];
   if (first !== undefined && isNonceAdvance(program?.toBase58() ?? '', first.data))
-    throw unreadable('the message carries a durable nonce in place of a blockhash');
+    throw invalidMessage('the message has a durable nonce instead of a recent blockhash');
   return message.recentBlockhash;
 }
 
-/** True if a durable nonce takes the place of the blockhash: such a message does not expire. */
+/** True if the message has a durable nonce instead of a recent blockhash, so that it never expires. */
 export function hasNonceLifetime({ instructions }: Pick<DecodedMessage, 'instructions'>): boolean {
   const [first] = instructions;
   return first !== undefined && isNonceAdvance(first.program, first.data);
@@ -87,15 +89,18 @@ export function hasNonceLifetime({ instructions }: Pick<DecodedMessage, 'instruc
 
 function deserialize(bytes: Uint8Array): VersionedMessage {
   let message: VersionedMessage;
-  let canonical: Uint8Array;
+  let reserialized: Uint8Array;
   try {
     message = VersionedMessage.deserialize(bytes);
-    canonical = message.serialize();
+    reserialized = message.serialize();
   } catch (error) {
-    throw unreadable('the bytes are not a message of a supported version', error);
+    throw invalidMessage('the bytes are not a message of version legacy or 0', error);
   }
-  // Trailing bytes, or a second encoding of the same lengths, would be signed without having been read.
-  if (!Buffer.from(canonical).equals(bytes)) throw unreadable('the message is not in canonical form');
+  // A signature covers all bytes, so a message with unread bytes is refused: trailing bytes, or longer encoded lengths.
+  if (!Buffer.from(reserialized).equals(bytes))
+    throw invalidMessage(
+      'the message is not in canonical form: it has trailing bytes, or lengths in a longer encoding',
+    );
   return message;
 }
 
@@ -111,6 +116,6 @@ function computeBudget(instructions: readonly DecodedInstruction[]) {
   return { computeUnitLimit, computeUnitPriceMicroLamports };
 }
 
-function unreadable(reason: string, cause?: unknown): DomainError {
+function invalidMessage(reason: string, cause?: unknown): DomainError {
   return new DomainError('InvalidRequest', reason, {}, cause);
 }

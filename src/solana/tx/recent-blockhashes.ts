@@ -5,24 +5,24 @@ import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
 
-/** The 150 newest blockhashes of a bank, newest first. Layout: u64 count, then 32 bytes of hash, 8 of fee each. */
+/** Sysvar with a bank's 150 newest blockhashes, newest first. Layout: u64 count, then hash (32) and fee (8) of each. */
 export const RECENT_BLOCKHASHES_SYSVAR = 'SysvarRecentB1ockHashes11111111111111111111';
 const COUNT_BYTES = 8;
 const HASH_BYTES = 32;
 const ENTRY_BYTES = 40;
 
-const SHARED_MS = 4_000;
+const AGES_SHARED_MS = 4_000;
 
-/** Remaining lifetimes of blockhashes, by one node's confirmed bank. Callers share one request for four seconds. */
+/** Remaining validity of blockhashes in one node's confirmed bank. Callers share one request for four seconds. */
 export class RecentBlockhashes {
   readonly #pool: Pick<NodePool, 'read'>;
-  readonly #ages = new TtlCache<ReadonlyMap<string, number>>(SHARED_MS);
+  readonly #ages = new TtlCache<ReadonlyMap<string, number>>(AGES_SHARED_MS);
 
   constructor(pool: Pick<NodePool, 'read'>) {
     this.#pool = pool;
   }
 
-  /** Blocks after which this blockhash (base58) expires, 1 to 150; null if no node lists it, or none answers. */
+  /** Blocks until `blockhash` (base58) expires, 1 to 150; null if the node does not list it, or if no node answers. */
   async blocksLeft(blockhash: string): Promise<number | null> {
     const ages = await this.#ages.get('', () => this.#pool.read(readAges)).catch(() => null);
     const age = ages?.get(blockhash);

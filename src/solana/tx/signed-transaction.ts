@@ -1,13 +1,13 @@
 import { base58 } from '@scure/base';
 
-/** The signatures, message and accounts of a transaction's bytes. Signatures are not verified. */
+/** Parts of a transaction. The signatures are not verified. */
 export interface SignedTransaction {
-  /** 64 bytes each, in the order of `signers`; the first identifies the transaction. */
+  /** 64 bytes each, in the order of `signers`. The first signature is the transaction's id. */
   readonly signatures: readonly Uint8Array[];
   readonly message: Uint8Array;
-  /** base58, the fee payer first. */
+  /** base58 addresses, the fee payer first. */
   readonly signers: readonly string[];
-  /** The accounts in the message itself, signers first; accounts of lookup tables are not included. */
+  /** Accounts in the message itself, signers first. Excludes accounts from lookup tables. */
   readonly accounts: readonly string[];
 }
 
@@ -15,12 +15,12 @@ const SIGNATURE_BYTES = 64;
 const ADDRESS_BYTES = 32;
 const VERSION_BIT = 0x80;
 const VERSION_1 = 0x81;
-/** Version 1: prefix, header (3), config mask (4), lifetime (32), instruction count, then account count. */
+/** Offset of the account count, after prefix (1), header (3), config mask (4), lifetime (32), instruction count (1). */
 const VERSION_1_ACCOUNTS_AT = 41;
 
-/** Reads a transaction of version legacy, 0 or 1 (SIMD-0385: signatures last). Null for other bytes. */
+/** Reads a transaction of version legacy, 0 or 1 (SIMD-0385, with the signatures last). Null for other bytes. */
 export function readSigned(raw: Uint8Array): SignedTransaction | null {
-  return raw[0] === VERSION_1 ? readVersion1(raw) : readEarlier(raw);
+  return raw[0] === VERSION_1 ? readVersion1(raw) : readEarlierVersion(raw);
 }
 
 export function versionOf(message: Uint8Array): 'legacy' | number {
@@ -35,7 +35,7 @@ function readVersion1(raw: Uint8Array): SignedTransaction | null {
   return assemble(raw.subarray(end), raw.subarray(0, end), count, accounts, VERSION_1_ACCOUNTS_AT + 1);
 }
 
-function readEarlier(raw: Uint8Array): SignedTransaction | null {
+function readEarlierVersion(raw: Uint8Array): SignedTransaction | null {
   const [count, start] = shortLength(raw, 0);
   const end = start + count * SIGNATURE_BYTES;
   const message = raw.subarray(end);
@@ -47,21 +47,23 @@ function readEarlier(raw: Uint8Array): SignedTransaction | null {
 }
 
 function assemble(
-  signed: Uint8Array,
+  signatureBytes: Uint8Array,
   message: Uint8Array,
   count: number,
   accountCount: number,
   at: number,
 ): SignedTransaction | null {
-  const whole =
-    signed.length === count * SIGNATURE_BYTES && message.length >= at + accountCount * ADDRESS_BYTES;
-  if (!whole || count === 0 || count > accountCount) return null;
+  const isComplete =
+    signatureBytes.length === count * SIGNATURE_BYTES && message.length >= at + accountCount * ADDRESS_BYTES;
+  if (!isComplete || count === 0 || count > accountCount) return null;
   const piece = (bytes: Uint8Array, from: number, size: number, index: number) =>
     bytes.subarray(from + index * size, from + (index + 1) * size);
   const accounts = Array.from({ length: accountCount }, (_, index) =>
     base58.encode(piece(message, at, ADDRESS_BYTES, index)),
   );
-  const signatures = Array.from({ length: count }, (_, index) => piece(signed, 0, SIGNATURE_BYTES, index));
+  const signatures = Array.from({ length: count }, (_, index) =>
+    piece(signatureBytes, 0, SIGNATURE_BYTES, index),
+  );
   return { signatures, message, signers: accounts.slice(0, count), accounts };
 }
 

@@ -13,45 +13,49 @@ export interface Simulation {
   readonly unitsConsumed: bigint | null;
 }
 
-/** Simulations of one transaction: those that a quorum returns alike, the others, and other nodes' errors. */
+/** Simulations of one transaction. `quorumResults`: those on which a quorum agrees. `faults`: errors of other nodes. */
 export interface Simulations {
-  readonly alike: readonly Simulation[];
-  readonly others: readonly Simulation[];
+  readonly quorumResults: readonly Simulation[];
+  readonly otherResults: readonly Simulation[];
   readonly faults: readonly string[];
 }
 
-export async function simulateAlike(
+export async function simulateOnQuorum(
   pool: NodePool,
   raw: string,
   minContextSlot: bigint,
   isAlike: (one: Simulation, other: Simulation) => boolean,
 ): Promise<Simulations> {
-  const seen: Simulation[] = [];
+  const simulations: Simulation[] = [];
   const faults: string[] = [];
   const agreed = await pool.agreed(async (node) => {
     try {
-      const simulated = await simulateOn(node, raw, minContextSlot);
-      if (simulated.error === null && simulated.unitsConsumed === null)
+      const simulation = await simulateOn(node, raw, minContextSlot);
+      if (simulation.error === null && simulation.unitsConsumed === null)
         throw new NodeFault(node.name, 'simulateTransaction: unitsConsumed is missing');
-      seen.push(simulated);
-      return simulated;
+      simulations.push(simulation);
+      return simulation;
     } catch (error) {
       faults.push(`${node.name}: ${messageOf(error)}`);
       throw error;
     }
   }, isAlike);
   const agrees = ({ node }: Simulation) => agreed?.nodes.includes(node) === true;
-  return { alike: seen.filter(agrees), others: seen.filter((one) => !agrees(one)), faults };
+  return {
+    quorumResults: simulations.filter(agrees),
+    otherResults: simulations.filter((one) => !agrees(one)),
+    faults,
+  };
 }
 
-/** See `Chain.simulateAsIs`; `replaced` = with the newest blockhash of the node. */
+/** Simulates on one node. `replaceBlockhash`: with the node's newest blockhash instead of the transaction's own. */
 export async function simulateOn(
   node: SolanaNode,
   raw: string,
   minContextSlot: bigint,
-  { replaced } = { replaced: true },
+  { replaceBlockhash } = { replaceBlockhash: true },
 ): Promise<Simulation> {
-  const { context, value } = await rpc.simulateTransaction(node, raw, minContextSlot, replaced);
+  const { context, value } = await rpc.simulateTransaction(node, raw, minContextSlot, replaceBlockhash);
   return {
     node: node.name,
     slot: context.slot,

@@ -1,14 +1,14 @@
 import type { DecodedInstruction, DecodedMessage } from './message.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs.ts';
 
-/** A checked token transfer in base units; `expectedFee` is null if none is declared. */
+/** Data of a checked token transfer, in base units. `expectedFee` is null if the instruction declares no fee. */
 export interface TokenTransferData {
   readonly amount: bigint;
   readonly decimals: number;
   readonly expectedFee: bigint | null;
 }
 
-/** TransferChecked (12), or Token-2022's TransferCheckedWithFee (26, 1); null for any other instruction. */
+/** Reads TransferChecked (12) or Token-2022's TransferCheckedWithFee (26, 1). Null for any other instruction. */
 export function readTokenTransfer({ program, data }: DecodedInstruction): TokenTransferData | null {
   if (program !== TOKEN_PROGRAM && program !== TOKEN_2022_PROGRAM) return null;
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
@@ -22,8 +22,8 @@ export function readTokenTransfer({ program, data }: DecodedInstruction): TokenT
   return null;
 }
 
-/** Base units that the token program withholds at the destination; with another fee, the transfer fails. */
-export function withheldBy(message: DecodedMessage): bigint {
+/** Base units that the token program withholds at the destination. With any other fee, the transfer fails. */
+export function withheldAmount(message: DecodedMessage): bigint {
   const last = message.instructions.at(-1);
   return (last === undefined ? null : readTokenTransfer(last))?.expectedFee ?? 0n;
 }

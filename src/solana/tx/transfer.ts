@@ -22,7 +22,7 @@ export interface HookAccount {
   readonly writable: boolean;
 }
 
-/** The token side of a transfer. `expectedFee` is null for mints without a transfer fee. */
+/** The token of a transfer. `expectedFee`: transfer fee in base units; null for a mint without a transfer fee. */
 export interface TokenTransfer {
   readonly mint: string;
   readonly program: string;
@@ -32,7 +32,7 @@ export interface TokenTransfer {
   readonly hookAccounts: readonly HookAccount[];
 }
 
-/** All inputs of one transfer message. `amount` in base units leaves `source`; addresses are wallets. */
+/** All inputs of a transfer message. `source` (a wallet) pays `amount` base units to `destination`. */
 export interface TransferSpec {
   readonly asset: string;
   readonly amount: bigint;
@@ -42,27 +42,28 @@ export interface TransferSpec {
   readonly token: TokenTransfer | null;
   readonly computeUnitLimit: number;
   readonly computeUnitPriceMicroLamports: bigint;
-  /** A recent blockhash, or the value of `nonceAccount`. */
+  /** A recent blockhash, or the nonce of `nonceAccount`. */
   readonly blockhash: string;
-  /** The nonce account of `source` that gives the transaction its lifetime; if absent, the blockhash does. */
+  /** A nonce account of `source`, for a durable transaction. Absent: the transaction expires with its blockhash. */
   readonly nonceAccount?: string;
-  /** The destination may be off the curve, as a program's vault is. Default false. */
+  /** Permits a destination off the curve, such as a program's vault. Default false. */
   readonly toVault?: boolean;
 }
 
 export type TransferDraft = Omit<TransferSpec, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'>;
 
-/** Largest transaction that nodes accept: one packet. */
+/** Size of one packet, the largest transaction that nodes accept. */
 const MAX_TRANSACTION_BYTES = 1232;
+/** The count of signatures and one signature. */
 const SIGNATURE_BYTES = 65;
-/** More do not fit: each signer has a signature and a key. */
+/** More signatures do not fit into a packet, because each signer also has an address in the message. */
 const MAX_SIGNATURES = 12;
 const MAX_MESSAGE_BYTES = MAX_TRANSACTION_BYTES - SIGNATURE_BYTES;
 
 /**
- * The version-0 message of a transfer: the nonce advance if it has one, compute unit limit and price, the token account, memo,
- * transfer. Token-2022 requires the memo directly before the transfer. Throws DomainError InvalidRequest if the
- * transaction exceeds a packet.
+ * The version-0 message of a transfer. Its instructions: nonce advance, compute unit limit, compute unit price,
+ * creation of the token account, memo, transfer. Token-2022 requires the memo directly before the transfer. Throws
+ * DomainError InvalidRequest if the transaction exceeds a packet.
  */
 export function composeTransfer(spec: TransferSpec): Uint8Array {
   const message = serialized(spec);
@@ -80,7 +81,7 @@ function serialized(spec: TransferSpec): Uint8Array | null {
     const message = compiled.serialize();
     return message.length <= MAX_MESSAGE_BYTES ? message : null;
   } catch (error) {
-    // web3.js writes into a buffer of one packet and runs over its end.
+    // web3.js writes into a buffer of one packet, and throws a RangeError if the message is larger.
     if (error instanceof RangeError) return null;
     throw error;
   }
@@ -98,24 +99,24 @@ function instructionsOf(spec: TransferSpec): TransactionInstruction[] {
 }
 
 function tooLarge(spec: TransferSpec): string {
-  const all = `the transaction would be larger than ${MAX_TRANSACTION_BYTES} bytes`;
-  if (spec.memo === null) return all;
-  const room = memoRoom(spec);
-  if (room === null) return `${all}, even without its memo`;
-  return `${all}: its memo has ${Buffer.byteLength(spec.memo, 'utf8')} bytes, and at most ${room} fit`;
+  const tooLong = `the transaction would be larger than ${MAX_TRANSACTION_BYTES} bytes`;
+  if (spec.memo === null) return tooLong;
+  const maxBytes = maxMemoBytes(spec);
+  if (maxBytes === null) return `${tooLong}, even without its memo`;
+  return `${tooLong}: its memo has ${Buffer.byteLength(spec.memo, 'utf8')} bytes, but at most ${maxBytes} fit`;
 }
 
-function memoRoom(spec: TransferSpec): number | null {
+function maxMemoBytes(spec: TransferSpec): number | null {
   const shortest = serialized({ ...spec, memo: 'x' });
   if (shortest === null) return null;
-  const room = MAX_MESSAGE_BYTES - shortest.length + 1;
+  const maxBytes = MAX_MESSAGE_BYTES - shortest.length + 1;
   // From 128 bytes on, the length prefix of the memo takes two bytes.
-  return room < 128 ? room : Math.max(127, room - 1);
+  return maxBytes < 128 ? maxBytes : Math.max(127, maxBytes - 1);
 }
 
 /**
- * A complete transaction: base64 wire bytes and the base58 signature that identifies it. `signatures`: 64 bytes each,
- * at least one, in the order of the message's signers.
+ * Returns a transaction's base64 wire bytes (`raw`) and its first signature in base58. `signatures`: 64 bytes each, at
+ * least one, in the order of the message's signers. Throws DomainError InvalidRequest for other signatures.
  */
 export function assembleTransaction(
   message: Uint8Array,
@@ -129,7 +130,7 @@ export function assembleTransaction(
   )
     throw new DomainError(
       'InvalidRequest',
-      `a transaction has 1 to ${MAX_SIGNATURES} signatures of 64 bytes`,
+      `a transaction needs 1 to ${MAX_SIGNATURES} signatures of 64 bytes each`,
     );
   const raw = Buffer.concat([Uint8Array.of(signatures.length), ...signatures, message]);
   return { raw: base64.encode(raw), signature: base58.encode(first) };

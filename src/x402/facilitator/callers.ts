@@ -27,7 +27,7 @@ export function guard(app: FastifyInstance, { apiKeys, rateLimit }: FacilitatorD
   app.addHook('onRequest', async (request, reply) => {
     if (apiKeys !== null) {
       const key = BEARER.exec(request.headers.authorization ?? '')?.[1];
-      const holder = key === undefined ? null : await apiKeys.holderOf(key);
+      const holder = key === undefined ? null : await apiKeys.nameOf(key);
       if (holder === null) return unauthorized(reply);
       request.facilitatorCaller = holder;
     }

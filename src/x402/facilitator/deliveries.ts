@@ -45,8 +45,8 @@ export class SuccessDeliveries {
     // A caller with a key may have another delivery in progress.
     if (!isDelivered && key !== null) return;
     const record = isDelivered
-      ? () => obligations.served(id, 200, null)
-      : () => obligations.giveBack(id, holder);
+      ? () => obligations.markServed(id, 200, null)
+      : () => obligations.release(id, holder);
     for (let attempt = 1; ; attempt += 1)
       try {
         await record();

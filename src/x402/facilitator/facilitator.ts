@@ -25,7 +25,7 @@ export interface FacilitatorDeps extends PurchaseDeps {
   readonly feePayers: readonly string[];
   readonly tokenPolicy: TokenPolicy;
   /** Null: no API key is required. */
-  readonly apiKeys: Pick<ApiKeys, 'holderOf'> | null;
+  readonly apiKeys: Pick<ApiKeys, 'nameOf'> | null;
   /** For each API key, or for each client address without one. Null: no limit. */
   readonly rateLimit: RateLimit | null;
   /** Maximum wait of `/settle`, in ms. Default 20,000. */
@@ -121,7 +121,7 @@ export class Facilitator {
     const row = paymentRow(order, slot, { seller: 'facilitator', ...sale });
     // Another call may have settled it. Otherwise the bytes may be copied from the chain.
     const reason = 'it was on the chain before it was shown to this facilitator';
-    if (admission.kind === 'landed') return payments.listUnmatched({ ...row, reason });
+    if (admission.kind === 'landed') return payments.storeUnmatched({ ...row, reason });
     // No caller has the lease before the payment is confirmed: the next call claims the success, even if this process
     // stopped.
     const lease = { holder: randomUUID(), ms: 0 };

@@ -77,7 +77,7 @@ async function recordUnmatched(
 ): Promise<OutcomeOf<'duplicate'>> {
   const caller = { ...order.caller, identifier: null };
   const row = paymentRow(order, order.landedSlot ?? 0n, saleRow({ ...order, caller }));
-  const payment = await ledger.payments.listUnmatched({ ...row, reason });
+  const payment = await ledger.payments.storeUnmatched({ ...row, reason });
   return { kind: 'duplicate', payment, signature: order.payment.signature };
 }
 
@@ -100,7 +100,7 @@ async function buyFirst(
   const outcome = cancelled ?? (await settle(deps, order, payment, holder));
   // The next request with this payment may serve it without waiting for the lease.
   if (outcome.kind === 'settling' || outcome.kind === 'owed')
-    await deps.ledger.obligations.giveBack(payment.id, holder);
+    await deps.ledger.obligations.release(payment.id, holder);
   return outcome;
 }
 
@@ -115,7 +115,7 @@ async function callUpstream(
   if (answer.kind === 'large') answer.discard();
   const stored = answer.kind === 'none' ? null : storable(answer);
   if (stored !== null && stored.status < 400) {
-    await ledger.obligations.hold(id, stored);
+    await ledger.obligations.storeAnswer(id, stored);
     return null;
   }
   const reason =

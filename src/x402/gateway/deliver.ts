@@ -124,6 +124,6 @@ async function shortfall(
   const received = await receivedOf(chain.pool, signature, payment);
   if (received === null) return { kind: 'owed', payment, signature, reason: null };
   if (received >= BigInt(amount)) return null;
-  await ledger.obligations.short(payment.id, received, `Received ${received}, expected ${amount}`);
+  await ledger.obligations.markShort(payment.id, received, `Received ${received}, expected ${amount}`);
   return { kind: 'unmatched', payment, signature, received };
 }

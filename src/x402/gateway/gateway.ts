@@ -121,7 +121,7 @@ export function paymentStateRoute({ payments }: Pick<Ledger, 'payments'>): Fasti
   return async (app) => {
     app.get('/x402/payments/:signature', async (request, reply) => {
       const { signature = '' } = request.params as { signature?: string };
-      const payment = isSignature(signature) ? await payments.findNamed(signature) : undefined;
+      const payment = isSignature(signature) ? await payments.findByName(signature) : undefined;
       reply.header('cache-control', 'no-store').header('access-control-allow-origin', '*');
       if (payment === undefined)
         return reply.code(404).send({ error: 'there is no payment with this signature' });

@@ -56,7 +56,7 @@ function closed(reason: string): GatewayAnswer {
  */
 async function knownPayment(deps: SaleDeps, proof: Proof): Promise<PaymentRow | undefined> {
   const payment = await (proof.dialect === 'submitted'
-    ? deps.ledger.payments.findNamed(proof.signature)
+    ? deps.ledger.payments.findByName(proof.signature)
     : paymentOfWire(deps, proof.wire));
   return payment?.state === 'unmatched' && payment.received === null ? undefined : payment;
 }

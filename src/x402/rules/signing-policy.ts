@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { lowest } from '../../domain/units.ts';
-import { type Policy, readTerms, refused, type SigningRule } from '../../signing/checks.ts';
+import { type Policy, readTerms, type SigningRule, signingRefused } from '../../signing/checks.ts';
 import { checkExactMessage } from './exact.ts';
 import { BrokenRule } from './reasons.ts';
 import { readPaymentMessage } from './transaction.ts';
@@ -39,9 +39,9 @@ export const paymentPolicy: Policy = (bytes, taskTerms, signer, bounds) => {
     const { fees } = checkExactMessage(message, messageTerms, { managed: [signer], limits });
     const price = fees.computeUnitPriceMicroLamports;
     if (price > bounds.priceCapMicroLamports)
-      throw refused(`its price of a compute unit is ${price} micro-lamports`);
+      throw signingRefused(`its price of a compute unit is ${price} micro-lamports`);
   } catch (error) {
-    if (error instanceof BrokenRule) throw refused(`${error.message} (${error.reason})`);
+    if (error instanceof BrokenRule) throw signingRefused(`${error.message} (${error.reason})`);
     throw error;
   }
 };

@@ -51,7 +51,7 @@ export function readWire(wire: Uint8Array): WireTransaction {
 /** @throws BrokenRule */
 export function readPaymentMessage(bytes: Uint8Array): DecodedMessage {
   const message = decoded(bytes);
-  if (message.lookupTables > 0) undecodable('it uses an address lookup table');
+  if (message.lookupTableCount > 0) undecodable('it uses an address lookup table');
   if (new Set(message.accounts).size < message.accounts.length) undecodable('it names an account twice');
   if (!message.writable.includes(message.feePayer)) undecodable('its fee payer is not writable');
   return message;

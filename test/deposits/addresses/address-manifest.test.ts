@@ -6,7 +6,7 @@ import {
   type AddressEntry,
   type AddressManifest,
   checkManifest,
-  MANIFEST_ENTRIES,
+  MAX_MANIFEST_ENTRIES,
   type ManifestTrust,
 } from '../../../src/deposits/addresses/address-manifest.ts';
 import { DepositKeys } from '../../../src/deposits/addresses/hd-keys.ts';
@@ -103,6 +103,6 @@ test.each(["m/44'/501'/1'/0", "m/44'/501'/01'/0'", "m/44' /0'", '', 'm', "m/44'\
 
 test('a list has 1 to 10,000 entries', async () => {
   expect(await fieldAtFault(signed(() => []))).toBe('manifest.entries');
-  const many = Array<AddressEntry>(MANIFEST_ENTRIES + 1).fill(keys.entry(0));
+  const many = Array<AddressEntry>(MAX_MANIFEST_ENTRIES + 1).fill(keys.entry(0));
   expect(await fieldAtFault({ ...good, entries: many })).toBe('manifest.entries');
 });

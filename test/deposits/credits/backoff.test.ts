@@ -36,9 +36,9 @@ it('the backoff releases all items once a retry succeeds', () => {
   const backoff = new Backoff<string>(FIRST, LONGEST);
   backoff.note(['a', 'b'], new Set(['a', 'b']), 0);
   backoff.note(['new'], NONE, 1);
-  expect(backoff.known).toEqual(['a', 'b']);
+  expect(backoff.keys).toEqual(['a', 'b']);
   backoff.note(['a'], NONE, 2);
-  expect(backoff.known).toEqual([]);
+  expect(backoff.keys).toEqual([]);
 });
 
 it('the backoff counts exactly the items whose last request failed', () => {
@@ -56,7 +56,7 @@ it('the backoff counts exactly the items whose last request failed', () => {
         const left = [...expected].filter((one) => !asked.includes(one));
         expected = new Set(wasAgain && failed.length === 0 ? [] : [...left, ...failed]);
         backoff.note(asked, new Set(failed), now);
-        expect(new Set(backoff.known)).toEqual(expected);
+        expect(new Set(backoff.keys)).toEqual(expected);
         expect(new Set(backoff.due(now + LONGEST, 9))).toEqual(expected);
       }
     }),

@@ -77,7 +77,7 @@ test('the API lists a mint with its data from the chain', async () => {
   const { mint, feeMint, controls } = api.localnet;
   const freezes = {
     code: 'freeze_authority',
-    message: `its freeze authority can freeze the token account of any holder: ${controls.authority}`,
+    message: `the freeze authority of the token can freeze the token account of any holder: ${controls.authority}`,
   };
   expect((await get(mint.address)).status).toBe(404);
   expect((await put(mint.address)).body).toEqual({
@@ -99,7 +99,8 @@ test('the API lists a mint with its data from the chain', async () => {
     warnings: [
       {
         code: 'extension_transferFeeConfig',
-        message: 'the token has the extension transferFeeConfig: a part of every transfer is withheld',
+        message:
+          'the token has the extension transferFeeConfig: a part of every transfer is withheld as a fee',
       },
       freezes,
     ],

@@ -91,7 +91,7 @@ test('the API lists the result of each backfill, newest first, page by page', as
   const { db, backfills } = service.ledger;
   await db.deleteFrom('backfill').execute();
   const open = await backfills.begin({ from: 100n, to: 100n, actor: 'ops', reason: 'missed one' });
-  await backfills.note(open, 'too few nodes');
+  await backfills.recordError(open, 'too few nodes');
   const waiting = { state: 'waiting', trouble: 'too few nodes', endedAt: null };
   expect((await scan()).backfills).toMatchObject([waiting]);
   await backfills.giveUp({ from: 100n, to: 100n }, 'its run has ended');
@@ -115,8 +115,8 @@ test('the API lists the result of each backfill, newest first, page by page', as
 });
 
 test.each([
-  ['100', '106', 'to', 'to: must be at most 105, the last slot that the scan has read'],
-  ['99', '100', 'from', 'from: the stored headers begin with slot 100'],
+  ['100', '106', 'to', 'the scan has not reached slot 106: 105 is the last slot that it has read'],
+  ['99', '100', 'from', 'slots before 100 cannot be read again: the scan began there'],
 ])(
   'the API refuses a backfill of slots outside the scanned range and does not shorten it: %s to %s',
   async (from, to, field, detail) => {

@@ -46,8 +46,8 @@ describe('the address pool', () => {
     });
     expect(await openAlerts()).toEqual([]);
     expect((await importing(0, 3)).body).toMatchObject({ imported: 0, known: 3, free: 3 });
-    const { address } = api.keys.entry(0);
-    expect([...(await api.ledger.watched.among([address]))]).toEqual([[address, 'deposit']]);
+    const { address } = desk.keys.entry(0);
+    expect([...(await desk.ledger.watched.watchKindsOf([address]))]).toEqual([[address, 'deposit']]);
   });
 
   test('assigns one lasting address to each user; each assignment from a low pool updates the alert', async () => {
@@ -98,9 +98,9 @@ describe('the address pool', () => {
     const tip = BigInt(api.localnet.controls.chain.at('confirmed').slot);
     const refused = await importing(21, 1, `${tip + 1n}`);
     expect(refused).toMatchObject({ status: 409, body: { code: 'SlotsNotRecorded', field: 'since' } });
-    expect(refused.body.detail).toBe(`since: the newest slot is ${tip}`);
-    const { address } = api.keys.entry(21);
-    expect((await api.call('GET', `${ROOT}/${address}`)).status).toBe(404);
+    expect(refused.body.detail).toBe(`since is in the future: the newest slot is ${tip}`);
+    const { address } = desk.keys.entry(21);
+    expect((await desk.call('GET', `${ROOT}/${address}`)).status).toBe(404);
     expect(await importing(21, 1, `${tip}`)).toMatchObject({ status: 200, body: { imported: 1 } });
     // A confirmed block may contain an earlier payment, though it is not final yet.
     expect(tip).toBeGreaterThan(BigInt(api.localnet.controls.chain.at('finalized').slot));
@@ -115,7 +115,7 @@ describe('the address pool', () => {
     expect([status, body.code, body.detail]).toEqual([
       503,
       'Unavailable',
-      'this API knows no nodes: set SLUICE_RPC_URLS',
+      'the API has no Solana nodes: set SLUICE_RPC_URLS',
     ]);
     expect(await importThere({})).toMatchObject({ status: 200, body: { imported: 1 } });
   });
@@ -129,7 +129,7 @@ describe('a database restored from a backup', () => {
     await sql`update continuity set identity = 'the old primary'`.execute(db);
     expect(await assign('after')).toMatchObject({ status: 503, body: { code: 'RecordInDoubt' } });
     await continuity.quarantine(1n, null);
-    await continuity.heal(1n);
+    await continuity.endGap(1n);
     expect(await assign('after')).toMatchObject({ status: 409, body: { code: 'NoFreeAddress' } });
     const { address } = api.keys.entry(41);
     expect((await api.call('GET', `${ROOT}/${address}`)).body).toMatchObject({ state: 'withheld' });
@@ -233,7 +233,7 @@ describe('the warning about a deposit address', () => {
     expect(await warnings(address)).toEqual([
       {
         code: 'balance_below_minimum',
-        message: 'it holds 0 lamports, less than the 890880 that the chain requires for an account',
+        message: `${address} has 0 lamports, less than the rent-exempt minimum of 890880 lamports`,
       },
     ]);
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { keepSilenceAlarm } from '../../../src/deposits/scan/failure-alerts.ts';
+import { updateSilenceAlert } from '../../../src/deposits/scan/failure-alerts.ts';
 import { createRegistry, meterScan } from '../../../src/platform/metrics.ts';
 import { childOf, START } from '../../ledger/chain-of-blocks.ts';
 import { authorization, openService, type Service } from '../service.ts';
@@ -55,7 +55,7 @@ test('the API stores a pause with actor and reason, with or without a worker, un
 test('a scan without a report for a minute is silent, and the API raises an alert', async () => {
   const { ledger } = service;
   const alerts = async () => {
-    await keepSilenceAlarm(ledger);
+    await updateSilenceAlert(ledger);
     return (await ledger.alerts.list({ open: true, limit: 10 })).rows.map(({ kind }) => kind);
   };
   const lastReport = (seconds: number) =>
@@ -71,7 +71,7 @@ test('a scan without a report for a minute is silent, and the API raises an aler
   await lastReport(90);
   const silent = { state: 'silent', cursor, tip: null, lag: null };
   expect([await scan(), await alerts()]).toMatchObject([silent, ['scan_silent']]);
-  await ledger.scanStatus.touch(false);
+  await ledger.scanStatus.recordActivity(false);
   expect([await scan(), await alerts()]).toMatchObject([{ state: 'tail' }, []]);
 });
 
@@ -101,7 +101,7 @@ test('the API shows a gap, and closes it with actor and reason only when it equa
     to: '104',
     reason: 'archive has none',
   });
-  const detail = 'no open gap is from slot 101 to 104: the open gap is from 101 to 105';
+  const detail = 'there is no open gap from slot 101 to 104: the open gap covers slots 101 to 105';
   expect(wrong).toMatchObject({ status: 404, body: { code: 'NotFound', detail } });
   const closing = { from: '105', to: '101', reason: 'archive has none' };
   const closed = await call('POST', '/v1/scan/close-gap', closing);

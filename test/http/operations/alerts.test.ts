@@ -79,7 +79,7 @@ describe('the operations routes', () => {
 
   it('count open alerts by kind, and show 0 for a kind without alerts', async () => {
     const metrics = new Registry();
-    const show = meterAlerts(metrics, () => service.ledger.alerts.openByKind());
+    const show = meterAlerts(metrics, () => service.ledger.alerts.countOpenByKind());
     await show();
     expect(await metrics.metrics()).toContain('sluice_alerts_open{kind="node_lagging"} 1\n');
     await service.ledger.alerts.close('node_lagging', 'b');
@@ -93,10 +93,10 @@ describe('the operations routes', () => {
     expect(paused.statusCode).toBe(200);
     const pause = { cause: 'operator', reason: 'keys are being changed', actor: 'tests' };
     expect(paused.json().pauses).toMatchObject([pause]);
-    expect(await service.ledger.pauses.open()).toMatchObject([pause]);
+    expect(await service.ledger.pauses.listOpen()).toMatchObject([pause]);
     expect((await call('GET', '/v1/pause')).json().pauses).toMatchObject([pause]);
     expect((await call('POST', '/v1/resume', { reason: 'done' })).json().pauses).toMatchObject([pause]);
-    expect(await service.ledger.pauses.open()).toEqual([]);
+    expect(await service.ledger.pauses.listOpen()).toEqual([]);
     expect((await call('POST', '/v1/resume', { reason: 'again' })).json()).toEqual({ pauses: [] });
     const scope = 'kind/x402';
     expect((await call('POST', '/v1/pause', { reason: 'a flood', scope })).json().pauses).toMatchObject([
@@ -127,6 +127,6 @@ describe('the operations routes', () => {
     const bare = { method: 'POST', url: '/v1/pause', payload: { reason: 'x' } } as const;
     expect((await service.app.inject(bare)).statusCode).toBe(401);
     expect((await service.app.inject({ method: 'GET', url: '/v1/alerts' })).statusCode).toBe(401);
-    expect(await service.ledger.pauses.open()).toEqual([]);
+    expect(await service.ledger.pauses.listOpen()).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ import { settlementId } from '../../../src/domain/settlement.ts';
 import { NONCE_CREATE } from '../../../src/domain/settlement-kinds.ts';
 import { buildApp } from '../../../src/http/app.ts';
 import { requestSettlements } from '../../../src/ledger/settlements/settlement-row.ts';
-import { acceptedIn, adoptedLife } from '../../../src/solana/proof/adopted.ts';
+import { acceptingSlot, adoptedLifetime } from '../../../src/solana/proof/adopted.ts';
 import { attemptEvidence } from '../../../src/solana/proof/attempt-evidence.ts';
 import { examineNow } from '../../../src/solana/proof/examine.ts';
 import type { SignedAttempt } from '../../../src/solana/proof/investigate.ts';
@@ -68,7 +68,10 @@ test('an explanation shows for a pending attempt how far each node is from its l
   expect(explained?.evidence?.lastHeight).toBe(last);
   expect(explained?.evidence?.finalizedHeights.map(({ node }) => node)).toEqual(names());
   expect(explained?.missing).toEqual(
-    names().map((node) => ({ node, what: expect.stringContaining(`finalized blocks above ${last}: `) })),
+    names().map((node) => ({
+      node,
+      what: expect.stringContaining(`a finalized block above height ${last}: `),
+    })),
   );
 });
 
@@ -96,8 +99,10 @@ test('an explanation names the missing evidence for an expired attempt, and the 
   const [, silent = ''] = names();
   expect(attempt).toMatchObject({ verdict: 'unknown', reason: expect.stringContaining(silent) });
   const missing = attempt?.missing ?? [];
-  expect(missing.find(({ what }) => what === 'its finalized block height')?.node).toBe(silent);
-  expect(missing.find(({ what }) => what.startsWith('the status of its signature'))?.node).toBe(silent);
+  expect(missing.find(({ what }) => what === 'the finalized block height of the node')?.node).toBe(silent);
+  expect(missing.find(({ what }) => what.startsWith('a readable status of the signature'))?.node).toBe(
+    silent,
+  );
   expect(nextStep).toContain('repair the nodes');
 });
 
@@ -126,8 +131,8 @@ test('an explanation shows the dead message of a buyer as ended, with the stored
   const { ledger } = service;
   const explainIt = (): Promise<SettlementExplanation> =>
     get(`/v1/settlements/explain?id=${encodeURIComponent(id)}`);
-  const { blockhash, signature } = await fixture.attempt(newAddress(), 2_500_000n);
-  const life = await adoptedLife(fixture.pool, await acceptedIn(fixture.pool, blockhash));
+  const { blockhash, signature } = await room.attempt(newAddress(), 2_500_000n);
+  const life = await adoptedLifetime(room.pool, await acceptingSlot(room.pool, blockhash));
   await requestSettlements(ledger.db, 'x402', ['order/1']);
   await ledger.attempts.prepare(attemptRow(id, 1, { blockhash, ...life }), PLENTY);
   await ledger.attempts.storeSignature(id, 1, signature);

@@ -30,7 +30,7 @@ async function deadLetters(id: string): Promise<readonly string[]> {
   const { db, deliveries } = service.ledger;
   for (const entity of ['deposit/1', 'deposit/2']) {
     await db.transaction().execute((trx) => writeEvent(trx, { type: 'deposit.final', entity, data: {} }));
-    const key = await deliveries.nextOf({ endpoint: id, entity });
+    const key = await deliveries.nextInLine({ endpoint: id, entity });
     if (key !== null) await deliveries.giveUp(key, 'the receiver answered 500');
   }
   const { rows } = await deliveries.list({ endpoint: id, state: 'dead', limit: 9 });
@@ -134,8 +134,8 @@ describe('the routes of webhooks', () => {
       { state: 'waiting' },
     ]);
     const entity = 'deposit/2';
-    const key = await service.ledger.deliveries.nextOf({ endpoint: id, entity });
-    if (key !== null) await service.ledger.deliveries.failed(key, 'the receiver answered 503');
+    const key = await service.ledger.deliveries.nextInLine({ endpoint: id, entity });
+    if (key !== null) await service.ledger.deliveries.recordFailure(key, 'the receiver answered 503');
     expect(await standing()).toMatchObject([
       { id, waiting: 2, dead: 0, lastError: 'the receiver answered 503' },
     ]);

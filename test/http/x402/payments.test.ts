@@ -17,7 +17,7 @@ beforeAll(async () => {
   }
   await attempts.storeSignature(settled.id, 1, 'of an attempt');
   const { request: _request, answer: _answer, lease: _lease, ...row } = seen;
-  await payments.listUnmatched({ ...row, reason: 'it was on the chain before' });
+  await payments.storeUnmatched({ ...row, reason: 'it was on the chain before' });
 });
 afterAll(() => service?.close());
 

@@ -8,7 +8,7 @@ const [ANN, BEN] = [address('ann'), address('ben')];
 
 /** The messages of the open alerts, after a check. */
 async function alertsOf(pool: AddressPool): Promise<readonly string[]> {
-  await pool.look();
+  await pool.updateAlert();
   const { rows } = await use.ledger.alerts.list({ open: true, limit: 10 });
   return rows.map(({ kind, details }) => `${kind} ${String(details['free'])}`);
 }

@@ -34,7 +34,7 @@ describe('the unassigned addresses of a restored database', () => {
     await use.ledger.continuity.pulse();
     await sql`update continuity set identity = 'the old primary'`.execute(use.ledger.db);
     await use.ledger.continuity.quarantine(1n, null);
-    await use.ledger.continuity.heal(1n);
+    await use.ledger.continuity.endGap(1n);
   });
 
   it('are withheld without a write to their rows, however many they are', async () => {

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { type KyselyPlugin, QueryNode, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { nodeProgram } from '../../../devkit/localstack/program.ts';
-import { DepositAddresses, holdUnassigned } from '../../../src/ledger/deposits/deposit-addresses.ts';
+import { DepositAddresses, lockUnassigned } from '../../../src/ledger/deposits/deposit-addresses.ts';
 import { COMPILED } from '../../support/compiled.ts';
 import { address, chain, inflow, START } from '../chain-of-blocks.ts';
 import {
@@ -36,7 +36,7 @@ const slowChoice: KyselyPlugin = {
 /** A transaction that holds locks on these addresses. */
 async function holding(...addresses: readonly string[]) {
   const slow = await use.other.db.startTransaction().execute();
-  await holdUnassigned(slow, addresses).catch(async (error) => {
+  await lockUnassigned(slow, addresses).catch(async (error) => {
     await slow.rollback().execute();
     throw error;
   });
@@ -172,7 +172,7 @@ describe('a deposit address', () => {
 
   it('with a past is not assigned until its past is audited', async () => {
     await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 40n);
-    expect(await use.ledger.importAudits.due(10)).toMatchObject([
+    expect(await use.ledger.importAudits.listDue(10)).toMatchObject([
       { address: ANN, state: 'auditing', since: 40n, watchedAfter: 100n },
     ]);
     expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('NoFreeAddress');
@@ -182,9 +182,9 @@ describe('a deposit address', () => {
       await use.ledger.continuity.databaseId(),
     );
     await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 40n);
-    expect(await use.ledger.importAudits.due(10)).toEqual([]);
+    expect(await use.ledger.importAudits.listDue(10)).toEqual([]);
     await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 30n);
-    expect(await use.ledger.importAudits.due(10)).toMatchObject([{ since: 30n }]);
+    expect(await use.ledger.importAudits.listDue(10)).toMatchObject([{ since: 30n }]);
     const old = {
       header: { slot: 35n, blockhash: 'b35', time: null },
       finding: { inflows: [inflow(ANN)], outflows: [], spends: [] },
@@ -204,13 +204,13 @@ describe('a deposit address', () => {
   it('that is imported with an earlier slot before its audit ends is audited from that slot before it is assigned', async () => {
     for (const since of [40n, 30n, 35n])
       await use.ledger.addresses.import([{ address: ANN, path: 'm' }], since);
-    expect(await use.ledger.importAudits.due(10)).toMatchObject([{ since: 30n }]);
+    expect(await use.ledger.importAudits.listDue(10)).toMatchObject([{ since: 30n }]);
     await use.ledger.importAudits.markAudited(
       ANN,
       { from: 40n, to: 200n },
       await use.ledger.continuity.databaseId(),
     );
-    expect(await use.ledger.importAudits.due(10)).toMatchObject([{ since: 30n, state: 'auditing' }]);
+    expect(await use.ledger.importAudits.listDue(10)).toMatchObject([{ since: 30n, state: 'auditing' }]);
     await use.ledger.importAudits.markAudited(
       ANN,
       { from: 30n, to: 200n },
@@ -228,7 +228,7 @@ describe('a deposit address', () => {
     const entries = [ANN, BEN].map((one, index) => ({ address: one, path: `m/${index}` }));
     expect(await addresses.import(entries, 40n)).toEqual({ imported: 0, known: 2 });
     const due = async () =>
-      (await importAudits.due(10)).map(({ address, state, since }) => [address, state, since]);
+      (await importAudits.listDue(10)).map(({ address, state, since }) => [address, state, since]);
     expect(await due()).toEqual([
       [ANN, 'assigned', 40n],
       [BEN, 'used', 40n],
@@ -245,7 +245,7 @@ describe('a deposit address', () => {
     await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 40n);
     await commit(use.ledger, chain(START, [inflow(ANN)]));
     await confirmAll(use.ledger);
-    expect(await use.ledger.importAudits.due(10)).toMatchObject([{ address: ANN, state: 'used' }]);
+    expect(await use.ledger.importAudits.listDue(10)).toMatchObject([{ address: ANN, state: 'used' }]);
     await use.ledger.importAudits.markAudited(
       ANN,
       { from: 40n, to: 200n },
@@ -261,7 +261,7 @@ describe('a deposit address', () => {
     await use.ledger.watched.addHot([HOT]);
     expect(await codeOf(use.ledger.watched.addHot([BEN, ANN]))).toBe('InvalidRequest');
     expect(await codeOf(importWallets(use.ledger, BEN, HOT))).toBe('InvalidRequest');
-    expect(await use.ledger.watched.among([ANN, BEN, HOT])).toEqual(
+    expect(await use.ledger.watched.watchKindsOf([ANN, BEN, HOT])).toEqual(
       new Map([
         [ANN, 'deposit'],
         [HOT, 'hot'],

@@ -70,7 +70,7 @@ describe('the feed', () => {
 
 const aReader = fc.record({
   limit: fc.integer({ min: 1, max: 3 }),
-  lookedAt: fc.bigInt({ min: 1n, max: 5n }),
+  maxExamined: fc.bigInt({ min: 1n, max: 5n }),
   filter: fc.record(
     {
       address: fc.constantFrom(ANN, BEN),
@@ -176,10 +176,14 @@ class Reader {
 
   /** Reads one page; `between` runs during the read. Returns whether more may follow. */
   async read(between: (() => Promise<void>) | null = null): Promise<boolean> {
-    const { limit, lookedAt, filter } = this.#how;
+    const { limit, maxExamined, filter } = this.#how;
     const { db } = use.ledger;
     const reading = between === null ? db : db.withPlugin(new AfterFirst(between));
-    const { events, next } = await new DepositFeed(reading, { lookedAt }).events(this.#after, limit, filter);
+    const { events, next } = await new DepositFeed(reading, { maxExamined }).events(
+      this.#after,
+      limit,
+      filter,
+    );
     expect(events.length).toBeLessThanOrEqual(limit);
     this.seen.push(...events.map(({ sequence }) => sequence));
     const hasNext = next > this.#after;
@@ -212,7 +216,7 @@ describe('a page of the feed', () => {
     await importWallets(use.ledger, ANN);
     const seven = Array.from({ length: 7 }, (_, index) => inflow(ANN, BigInt(index + 1)));
     await commit(use.ledger, chain(START, [...seven, inflow(ANN, 8n, { asset: MINT })]));
-    const brief = new DepositFeed(use.ledger.db, { lookedAt: 3n });
+    const brief = new DepositFeed(use.ledger.db, { maxExamined: 3n });
     const look = async (after: bigint, limit: number, filter: DepositFilter) => {
       const { events, next } = await brief.events(after, limit, filter);
       return [events.map(({ sequence }) => sequence), next];

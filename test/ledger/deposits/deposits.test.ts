@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { lockFeed } from '../../../src/ledger/deposits/deposit-feed.ts';
-import { addDeposits, holdWallets } from '../../../src/ledger/deposits/deposit-writing.ts';
+import { addDeposits, lockWalletsOf } from '../../../src/ledger/deposits/deposit-writing.ts';
 import { address, chain, EMPTY_FINDING, inflow, START } from '../chain-of-blocks.ts';
 import {
   commit,
@@ -77,7 +77,7 @@ describe('a deposit', () => {
     expect(rows.map(({ kind, message }) => [kind, message])).toEqual([
       [
         'deposit_mismatch',
-        `first, second report 2 of SOL at ${ANN}, the node of the scan reported 1 of SOL at ${ANN} as internal`,
+        `nodes first, second report 2 of SOL at ${ANN}, but the node of the scan reported 1 of SOL at ${ANN} as internal`,
       ],
     ]);
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
@@ -213,7 +213,7 @@ describe('a deposit', () => {
     const slow = await use.other.db.startTransaction().execute();
     const feed = await lockFeed(slow);
     const arrivals = [{ ...inflow(ANN), slot: 101n, blockhash: 'b101', time: null }];
-    await holdWallets(feed, arrivals);
+    await lockWalletsOf(feed, arrivals);
     await addDeposits(feed, arrivals);
     const given = await use.ledger.addresses.assign('user-1');
     await slow.commit().execute();

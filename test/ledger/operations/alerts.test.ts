@@ -14,7 +14,7 @@ describe('an alert', () => {
     expect(await alerts.close('unknown_spend', subject)).toBe(true);
     expect(await alerts.close('unknown_spend', subject)).toBe(false);
     expect(await alerts.raise({ ...ALARM, subject })).toMatchObject({ count: 1 });
-    expect(await alerts.everRaised('unknown_spend', [subject, 'never'])).toEqual(new Set([subject]));
+    expect(await alerts.subjectsEverRaised('unknown_spend', [subject, 'never'])).toEqual(new Set([subject]));
   });
 
   it('is one row however many processes raise it at once', async () => {
@@ -36,8 +36,8 @@ describe('an alert', () => {
     expect((await alerts.list({ open: false, limit: 200 })).rows.some((row) => row.subject === 'n3')).toBe(
       true,
     );
-    expect((await alerts.openByKind()).get('node_lagging')).toBe(4);
-    expect((await alerts.openByKind()).get('node_silent')).toBe(0);
+    expect((await alerts.countOpenByKind()).get('node_lagging')).toBe(4);
+    expect((await alerts.countOpenByKind()).get('node_silent')).toBe(0);
     expect(await codeOf(alerts.list({ limit: 1, cursor: 'x' }))).toBe('InvalidRequest');
   });
 });
@@ -50,14 +50,14 @@ describe('an alert about a past event', () => {
     const { alerts } = use.ledger;
     const subject = newId('sig');
     const { position } = await alerts.raise({ ...MISMATCH, subject, details: { asset: 'SOL' } });
-    expect(await alerts.endSeen([position], LOOKED)).toMatchObject([
+    expect(await alerts.acknowledge([position], LOOKED)).toMatchObject([
       {
         position,
         closedAt: expect.any(Date),
         details: { asset: 'SOL', closedBy: 'ops', closedReason: 'node b is thrown out' },
       },
     ]);
-    expect(await alerts.endSeen([position], LOOKED)).toEqual([]);
+    expect(await alerts.acknowledge([position], LOOKED)).toEqual([]);
     expect(await alerts.raise({ ...MISMATCH, subject })).toMatchObject({ count: 1, details: {} });
   });
 
@@ -66,7 +66,7 @@ describe('an alert about a past event', () => {
     const [seen, unseen] = [newId('sig'), newId('sig')];
     const { position } = await alerts.raise({ ...MISMATCH, subject: seen });
     await alerts.raise({ ...MISMATCH, subject: unseen });
-    await alerts.endSeen([position, 999_999n], LOOKED);
+    await alerts.acknowledge([position, 999_999n], LOOKED);
     expect(await alerts.close('deposit_mismatch', seen)).toBe(false);
     expect(await alerts.close('deposit_mismatch', unseen)).toBe(true);
   });
@@ -77,7 +77,7 @@ describe('an alert about a past event', () => {
     const ours = await alerts.raise({ ...MISMATCH, subject });
     const other = await alerts.raise({ ...ALARM, subject });
     const positions = [ours.position, other.position];
-    await expect(alerts.endSeen(positions, LOOKED)).rejects.toMatchObject({
+    await expect(alerts.acknowledge(positions, LOOKED)).rejects.toMatchObject({
       code: 'InvalidRequest',
       message: expect.stringContaining(`${other.position} (unknown_spend)`),
     });

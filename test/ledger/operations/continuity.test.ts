@@ -26,7 +26,7 @@ describe('a database', () => {
     // Another process, which has not seen the longer log, does not overwrite its position.
     expect(await use.ledger.continuity.pulse()).not.toBeNull();
     await continuity.quarantine(1_000n, null);
-    await continuity.heal(1_000n);
+    await continuity.endGap(1_000n);
     expect(await use.ledger.continuity.pulse()).toBeNull();
   });
 
@@ -57,9 +57,9 @@ async function expectQuarantine(reason: RegExp): Promise<void> {
     kind: 'stopped',
     reason: { code: 'record_restored', message: expect.stringMatching(reason) },
   });
-  await continuity.heal(2_000n);
+  await continuity.endGap(2_000n);
   expect(await preparation(use.ledger, id)).toBe('stopped');
-  await continuity.heal(1_000n);
+  await continuity.endGap(1_000n);
   expect(await continuity.pulse()).toBeNull();
   expect(await preparation(use.ledger, id)).toBe('prepared');
 }

@@ -73,14 +73,14 @@ describe('a pause', () => {
     await use.ledger.pauses.begin(NOTE);
     await use.ledger.pauses.pauseWithAlert({ ...ALARM, subject });
     await use.ledger.pauses.pauseWithAlert({ ...ALARM, subject });
-    const open = await use.ledger.pauses.open();
+    const open = await use.ledger.pauses.listOpen();
     expect(open.map(({ cause, actor }) => [cause, actor])).toEqual([
       ['operator', 'ops'],
       ['unknown_spend', 'sluice'],
     ]);
     const ended = await resume(use.ledger);
     expect(ended.map((row) => row.cause)).toEqual(['operator', 'unknown_spend']);
-    expect(await use.ledger.pauses.open()).toEqual([]);
+    expect(await use.ledger.pauses.listOpen()).toEqual([]);
     const { rows } = await use.ledger.alerts.list({ open: true, limit: 200 });
     expect(rows.filter((row) => row.kind === 'unknown_spend')).toEqual([]);
   });
@@ -96,12 +96,12 @@ describe('a resume', () => {
     await pauses.pauseWithAlert({ ...ALARM, subject: second, message: 'came while people looked' });
     await expect(pauses.end({ ...NOTE, seen })).rejects.toMatchObject({
       code: 'AlertsUnseen',
-      message: expect.stringMatching(/missing: \d+ unknown_spend: came while people looked$/),
+      message: expect.stringMatching(/as seen: \d+ unknown_spend: came while people looked$/),
     });
-    expect((await pauses.open()).map(({ cause }) => cause)).toEqual(['operator', 'unknown_spend']);
+    expect((await pauses.listOpen()).map(({ cause }) => cause)).toEqual(['operator', 'unknown_spend']);
     await alerts.close('unknown_spend', second);
     expect(await pauses.end({ ...NOTE, seen })).toHaveLength(2);
-    expect((await alerts.openByKind()).get('unknown_spend')).toBe(0);
+    expect((await alerts.countOpenByKind()).get('unknown_spend')).toBe(0);
   });
 });
 
@@ -174,7 +174,7 @@ describe('a pause of a scope', () => {
     expect(await stopped(id)).toBe('stopped');
     expect(await use.ledger.pauses.end({ ...NOTE, scope })).toMatchObject([{ scope }]);
     expect(await stopped(id)).toBe('prepared');
-    expect(await use.ledger.pauses.open()).toMatchObject([{ scope: 'kind/x402' }]);
+    expect(await use.ledger.pauses.listOpen()).toMatchObject([{ scope: 'kind/x402' }]);
     expect(await resume(use.ledger)).toHaveLength(1);
   });
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { lockCursor } from '../../../src/ledger/scan/scan-cursor.ts';
-import { holdUnpaused, openPause } from '../../../src/ledger/scan/scan-pauses.ts';
+import { lockUnpausedCursor, openPause } from '../../../src/ledger/scan/scan-pauses.ts';
 import { address, chain, childOf, EMPTY_FINDING, inflow, START } from '../chain-of-blocks.ts';
 import {
   commit,
@@ -58,7 +58,7 @@ it('a pause keeps deposits that nodes already answered for from being confirmed 
 
 it.each([
   ['commit', lockCursor],
-  ['confirmation', holdUnpaused],
+  ['confirmation', lockUnpausedCursor],
 ])('a pause waits for the %s in progress, and no later one starts', async (_name, hold) => {
   let go = (): void => undefined;
   let began = (): void => undefined;

@@ -81,13 +81,13 @@ it('the scan status of a worker that reads ahead is a catch-up, which ends no st
   const states = async (report: ScanReport) => {
     await use.ledger.scanStatus.report(report);
     await age(2);
-    await use.ledger.scanStatus.touch(true);
+    await use.ledger.scanStatus.recordActivity(true);
     return (await use.ledger.scanStatus.read()).state;
   };
   expect(await states(TAIL)).toBe('catch-up');
   expect(await states(WAITING)).toBe('waiting');
   await age(90);
   expect(await use.ledger.scanStatus.read()).toMatchObject({ state: 'silent' });
-  await use.ledger.scanStatus.touch(false);
+  await use.ledger.scanStatus.recordActivity(false);
   expect(await use.ledger.scanStatus.read()).toMatchObject({ state: 'waiting' });
 });

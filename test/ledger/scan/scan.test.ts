@@ -148,8 +148,8 @@ describe('an address that is added while blocks are scanned', () => {
     const { scan, watched } = use.other;
     const result = await scan.commit({ expected: START, blocks, watchVersion });
     if (result !== 'watch_set_changed') return result;
-    return watched.hold(async () => {
-      const { version, wallets } = await watched.since(watchVersion);
+    return watched.holdVersion(async () => {
+      const { version, wallets } = await watched.changesSince(watchVersion);
       return scan.commit({ expected: START, blocks: await rematch(wallets), watchVersion: version });
     });
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LIVE } from '../../../src/ledger/settlements/attempt-row.ts';
+import { LIVE_STATES } from '../../../src/ledger/settlements/attempt-row.ts';
 import {
   attempt,
   codeOf,
@@ -204,7 +204,7 @@ describe('settling an attempt', () => {
 
   it('removes the attempt from the live ones', async () => {
     const id = await signed(use.ledger);
-    const isLive = async () => LIVE.includes((await use.ledger.attempts.get(id, 1)).state);
+    const isLive = async () => LIVE_STATES.includes((await use.ledger.attempts.get(id, 1)).state);
     expect(await isLive()).toBe(true);
     await use.ledger.attempts.settle(id, 1, {
       state: 'failed',

@@ -12,24 +12,24 @@ describe('the list of unsent attempts', () => {
 
   it('has those that are valid for some more blocks, are not signed, and were not refused', async () => {
     const { attempts, settlements, traffic } = use.ledger;
-    const { living } = await traffic.unsent('withdrawal', END - 1n);
+    const { living } = await traffic.countUnsent('withdrawal', END - 1n);
     await signed(use.ledger);
     const [waiting, refused] = [await reserved(use.ledger), await reserved(use.ledger)];
     for (const id of [waiting, refused]) await attempts.prepare(attempt(id), PLENTY);
-    expect(await traffic.unsent('withdrawal', END - 1n)).toEqual({ living: living + 2, overdue: 0 });
+    expect(await traffic.countUnsent('withdrawal', END - 1n)).toEqual({ living: living + 2, overdue: 0 });
     await settlements.move(refused, 'held', REASON);
-    expect(await traffic.unsent('withdrawal', END - 1n)).toEqual({ living: living + 1, overdue: 0 });
+    expect(await traffic.countUnsent('withdrawal', END - 1n)).toEqual({ living: living + 1, overdue: 0 });
   });
 
   it('keeps expired ones until the signer has signed a later one', async () => {
     const { attempts, traffic } = use.ledger;
     await signed(use.ledger);
     await attempts.prepare(attempt(await reserved(use.ledger)), PLENTY);
-    expect(await traffic.unsent('withdrawal', END)).toEqual({ living: 0, overdue: 1 });
+    expect(await traffic.countUnsent('withdrawal', END)).toEqual({ living: 0, overdue: 1 });
     const later = await signed(use.ledger);
-    expect(await traffic.unsent('withdrawal', END)).toEqual({ living: 0, overdue: 0 });
+    expect(await traffic.countUnsent('withdrawal', END)).toEqual({ living: 0, overdue: 0 });
     await attempts.settle(later, 1, DEAD);
-    expect(await traffic.unsent('withdrawal', END)).toEqual({ living: 0, overdue: 0 });
+    expect(await traffic.countUnsent('withdrawal', END)).toEqual({ living: 0, overdue: 0 });
   });
 });
 

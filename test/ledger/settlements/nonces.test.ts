@@ -115,7 +115,7 @@ describe('the creation and the advance of a nonce account', () => {
     await use.ledger.attempts.settle(id, 1, { state: 'landed', slot: 120n, proof: null });
     expect(await spend(119n)).toMatchObject({ kind: 'short' });
     expect(await spend(120n)).toMatchObject({ kind: 'prepared' });
-    expect([...(await use.ledger.walletHistory.recordOf(['sig-upkeep']))]).toEqual([
+    expect([...(await use.ledger.walletHistory.attemptsBySignature(['sig-upkeep']))]).toEqual([
       ['sig-upkeep', { settlementId: id, n: 1, state: 'landed', isAdopted: false, slot: 120n, error: null }],
     ]);
   });
@@ -139,7 +139,7 @@ describe('the creation and the advance of a nonce account', () => {
     const { address } = await freeAccount('v8');
     const ended = await carrying(address, 'v8');
     await use.ledger.attempts.prepare(ended, PLENTY);
-    await use.ledger.nonces.useUp({ address, nonce: 'v8' });
+    await use.ledger.nonces.requestAdvance({ address, nonce: 'v8' });
     const id = settlementId(NONCE_ADVANCE, advanceSubject({ address, nonce: 'v8' }));
     const { settlementId: _other, messageHash: _hash, ...life } = ended;
     const advance = attempt(id, 1, { ...life, bareAdvance: true, messageHash: 'd'.repeat(64) });

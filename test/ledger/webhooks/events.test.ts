@@ -1,7 +1,11 @@
 import { expect, it } from 'vitest';
 import { eventOfStatus } from '../../../src/domain/webhook.ts';
 import { depositId } from '../../../src/ledger/deposits/deposit-id.ts';
-import { alertNews, depositNews, withdrawalNews } from '../../../src/ledger/webhooks/events.ts';
+import {
+  alertOutboxEvent,
+  depositOutboxEvent,
+  withdrawalOutboxEvent,
+} from '../../../src/ledger/webhooks/events.ts';
 import { inflow } from '../chain-of-blocks.ts';
 
 const AT = new Date(0);
@@ -40,8 +44,8 @@ it('an event has the public fields, and no other column', () => {
     updatedAt: AT,
   };
   const events = [
-    depositNews({ sequence: 3n, kind: 'final', deposit }),
-    alertNews('alert.raised', {
+    depositOutboxEvent({ sequence: 3n, kind: 'final', deposit }),
+    alertOutboxEvent('alert.raised', {
       ...ALERT,
       ...INTERNAL,
       position: 9n,
@@ -49,7 +53,7 @@ it('an event has the public fields, and no other column', () => {
       lastSeenAt: AT,
       closedAt: null,
     }),
-    withdrawalNews(
+    withdrawalOutboxEvent(
       'withdrawal.sending',
       { ...WITHDRAWAL, ...INTERNAL, status: 'sending' } as never,
       { ...WITHDRAWAL, ...INTERNAL, signature: 'signature' } as never,

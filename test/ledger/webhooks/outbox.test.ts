@@ -170,8 +170,8 @@ describe('an alert has an event', () => {
     const alarm = { kind: 'node_lagging', subject: 'a', message: 'a lags' } as const;
     for (let again = 0; again < 2; again += 1) await alerts.raise(alarm);
     for (let again = 0; again < 2; again += 1) await alerts.close('node_lagging', 'a');
-    await alerts.keepOnly(['node_lagging'], [alarm]);
-    await alerts.keepOnly(['node_lagging'], []);
+    await alerts.syncOpen(['node_lagging'], [alarm]);
+    await alerts.syncOpen(['node_lagging'], []);
     await pauses.pauseWithAlert({ kind: 'unknown_spend', subject: 's', message: 'whose is it?' });
     await resume(use.ledger);
     const events = await eventsFor(id);

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { DeliveryKey } from '../../../src/domain/webhook.ts';
 import { writeEvent } from '../../../src/ledger/webhooks/outbox.ts';
 import { Webhooks } from '../../../src/ledger/webhooks/webhooks.ts';
-import { sealOf } from '../../../src/platform/encryption.ts';
+import { textCipherOf } from '../../../src/platform/encryption.ts';
 import { codeOf, newId, useLedger } from '../support.ts';
 
 const use = useLedger();
@@ -22,8 +22,8 @@ async function queueEvent(entity: string): Promise<void> {
     .execute((trx) => writeEvent(trx, { type: 'deposit.final', entity, data: {} }));
 }
 
-async function nextOf(endpoint: string, entity: string): Promise<DeliveryKey> {
-  const key = await use.ledger.deliveries.nextOf({ endpoint, entity });
+async function nextInLine(endpoint: string, entity: string): Promise<DeliveryKey> {
+  const key = await use.ledger.deliveries.nextInLine({ endpoint, entity });
   if (key === null) throw new Error('nothing waits');
   return key;
 }
@@ -35,7 +35,7 @@ async function isAlarmed(endpoint: string): Promise<boolean> {
 
 /** The open alerts about long waits, after a check. */
 async function behind() {
-  await use.ledger.deliveries.raiseLateAlerts();
+  await use.ledger.deliveries.updateLateAlerts();
   const { rows } = await use.ledger.alerts.list({ open: true, limit: 99 });
   return rows.filter(({ kind }) => kind === 'webhook_behind');
 }
@@ -76,14 +76,16 @@ describe('the secrets of an endpoint', () => {
 
   it('are encrypted where there is a key, and cannot be decrypted for another endpoint or with another key', async () => {
     const [key, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
-    const sealed = new Webhooks(use.ledger.db, sealOf([key]));
+    const sealed = new Webhooks(use.ledger.db, textCipherOf([key]));
     const [a, b] = [await sealed.put(url(), ['*']), await sealed.put(url(), ['*'])];
     const stored = use.ledger.db.selectFrom('webhookEndpoint').select('secret');
     expect((await stored.execute()).every(({ secret }) => secret.startsWith('sealed:'))).toBe(true);
-    const changed = new Webhooks(use.ledger.db, sealOf([other, key]));
+    const changed = new Webhooks(use.ledger.db, textCipherOf([other, key]));
     expect(await changed.secretsOf(a.row.id)).toEqual([a.secret]);
     await expect(use.ledger.webhooks.secretsOf(a.row.id)).rejects.toThrow('SLUICE_PAYLOAD_KEY is not set');
-    await expect(new Webhooks(use.ledger.db, sealOf([other])).secretsOf(a.row.id)).rejects.toThrow(/lacks/);
+    await expect(new Webhooks(use.ledger.db, textCipherOf([other])).secretsOf(a.row.id)).rejects.toThrow(
+      /lacks/,
+    );
     await sql`update webhook_endpoint set secret =
       (select secret from webhook_endpoint where id = ${b.row.id}) where id = ${a.row.id}`.execute(
       use.ledger.db,
@@ -93,7 +95,7 @@ describe('the secrets of an endpoint', () => {
 
   it('that were stored before there was a key are still read', async () => {
     const { row, secret } = await use.ledger.webhooks.put(url(), ['*']);
-    const now = new Webhooks(use.ledger.db, sealOf([Buffer.alloc(32, 1)]));
+    const now = new Webhooks(use.ledger.db, textCipherOf([Buffer.alloc(32, 1)]));
     expect(await now.secretsOf(row.id)).toEqual([secret]);
   });
 });
@@ -105,24 +107,24 @@ describe('the webhook deliveries', () => {
     const { deliveries, webhooks } = use.ledger;
     const { row } = await webhooks.put(url(), ['*']);
     for (const entity of ['deposit/a', 'deposit/b', 'deposit/a']) await queueEvent(entity);
-    const lines = await deliveries.unhanded();
+    const lines = await deliveries.pendingLines();
     expect(lines.map(({ endpoint, entity }) => [endpoint, entity])).toEqual([
       [row.id, 'deposit/a'],
       [row.id, 'deposit/b'],
     ]);
     await queueEvent('deposit/a');
-    for (const line of lines) await deliveries.markHanded(line);
-    expect(await deliveries.unhanded()).toMatchObject([{ entity: 'deposit/a' }]);
+    for (const line of lines) await deliveries.markHandedOver(line);
+    expect(await deliveries.pendingLines()).toMatchObject([{ entity: 'deposit/a' }]);
   });
 
   it('are handed over again where no workflow has tried them for a long time', async () => {
     const { deliveries, webhooks } = use.ledger;
     const { row } = await webhooks.put(url(), ['*']);
     for (const entity of ['deposit/lost', 'deposit/tried', 'deposit/tried']) await queueEvent(entity);
-    for (const line of await deliveries.unhanded()) await deliveries.markHanded(line);
+    for (const line of await deliveries.pendingLines()) await deliveries.markHandedOver(line);
     await hoursPass(3);
-    await deliveries.failed(await nextOf(row.id, 'deposit/tried'), 'the receiver answered 500');
-    expect(await deliveries.unhanded()).toMatchObject([{ entity: 'deposit/lost' }]);
+    await deliveries.recordFailure(await nextInLine(row.id, 'deposit/tried'), 'the receiver answered 500');
+    expect(await deliveries.pendingLines()).toMatchObject([{ entity: 'deposit/lost' }]);
   });
 
   it('are marked dead with an alert, in one step, and wait again when they are replayed', async () => {
@@ -130,11 +132,11 @@ describe('the webhook deliveries', () => {
     const { row } = await webhooks.put(url(), ['deposit.*']);
     for (const entity of ['deposit/x', 'deposit/y']) await queueEvent(entity);
     for (const entity of ['deposit/x', 'deposit/y']) {
-      const key = await nextOf(row.id, entity);
-      await deliveries.failed(key, 'the receiver answered 500');
+      const key = await nextInLine(row.id, entity);
+      await deliveries.recordFailure(key, 'the receiver answered 500');
       await deliveries.giveUp(key);
       await deliveries.giveUp(key, 'again');
-      await deliveries.delivered(key);
+      await deliveries.markDelivered(key);
     }
     const { rows } = await deliveries.list({ endpoint: row.id, state: 'dead', limit: 9 });
     expect(rows).toMatchObject([
@@ -146,7 +148,7 @@ describe('the webhook deliveries', () => {
     );
     expect(open).toMatchObject([{ kind: 'webhook_dead_letter', count: 2 }]);
     expect(await deliveries.replay(row.id, rows[0]?.id)).toBe(1);
-    expect(await deliveries.unhanded()).toMatchObject([{ entity: 'deposit/y' }]);
+    expect(await deliveries.pendingLines()).toMatchObject([{ entity: 'deposit/y' }]);
     expect(await isAlarmed(row.id)).toBe(true);
     expect(await deliveries.replay(row.id)).toBe(1);
     expect(await isAlarmed(row.id)).toBe(false);
@@ -164,7 +166,7 @@ describe('the webhook deliveries', () => {
     await webhooks.disable(off.row.id, 'the receiver answered 410 Gone');
     expect(await behind()).toEqual([]);
     await hoursPass(0.3);
-    await deliveries.failed(await nextOf(late.row.id, 'deposit/y'), 'connect ECONNREFUSED');
+    await deliveries.recordFailure(await nextInLine(late.row.id, 'deposit/y'), 'connect ECONNREFUSED');
     expect(await behind()).toMatchObject([{ subject: late.row.id, details: { waiting: 2, dead: 0 } }]);
     const [alert] = await behind();
     expect(alert?.message).toMatch(
@@ -174,13 +176,13 @@ describe('the webhook deliveries', () => {
     );
     expect(alert?.count).toBe(2);
     expect(other.row.disabledBecause).toBeNull();
-    const dead = await nextOf(late.row.id, 'deposit/y');
+    const dead = await nextInLine(late.row.id, 'deposit/y');
     await deliveries.giveUp(dead);
-    await deliveries.delivered(await nextOf(late.row.id, 'deposit/x'));
+    await deliveries.markDelivered(await nextInLine(late.row.id, 'deposit/x'));
     expect(await behind()).toEqual([]);
     await deliveries.replay(late.row.id);
     expect(await behind()).toMatchObject([{ subject: late.row.id, details: { waiting: 1, dead: 0 } }]);
-    await deliveries.delivered(dead);
+    await deliveries.markDelivered(dead);
     expect(await behind()).toEqual([]);
   });
 
@@ -188,7 +190,7 @@ describe('the webhook deliveries', () => {
     const { deliveries, webhooks } = use.ledger;
     const { row } = await webhooks.put(url(), ['deposit.*']);
     await queueEvent('deposit/x');
-    const key = await nextOf(row.id, 'deposit/x');
+    const key = await nextInLine(row.id, 'deposit/x');
     await deliveries.giveUp(key);
     expect(await isAlarmed(row.id)).toBe(true);
     expect(await deliveries.replay(row.id, key.event)).toBe(1);
@@ -199,7 +201,7 @@ describe('the webhook deliveries', () => {
     const { deliveries, webhooks } = use.ledger;
     const { row } = await webhooks.put(url(), ['deposit.*']);
     for (const entity of ['deposit/x', 'deposit/y']) await queueEvent(entity);
-    const [one, other] = [await nextOf(row.id, 'deposit/x'), await nextOf(row.id, 'deposit/y')];
+    const [one, other] = [await nextInLine(row.id, 'deposit/x'), await nextInLine(row.id, 'deposit/y')];
     for (let again = 0; again < 10; again += 1) {
       await deliveries.giveUp(one);
       await Promise.all([deliveries.replay(row.id, one.event), deliveries.giveUp(other)]);
@@ -213,7 +215,7 @@ describe('the webhook deliveries', () => {
     const { deliveries, webhooks } = use.ledger;
     const made = await Promise.all(Array.from({ length: 12 }, () => webhooks.put(url(), ['*'])));
     await queueEvent('deposit/both');
-    const { event } = await nextOf(made[0]?.row.id ?? '', 'deposit/both');
+    const { event } = await nextInLine(made[0]?.row.id ?? '', 'deposit/both');
     await Promise.all(
       made.flatMap(({ row: { id } }) => [deliveries.giveUp({ endpoint: id, event }), webhooks.remove(id)]),
     );
@@ -229,15 +231,15 @@ describe('the webhook deliveries', () => {
       .select((one) => one.fn.max('sequence').as('last'))
       .executeTakeFirstOrThrow();
     await queueEvent('deposit/lost');
-    const lost = await nextOf(row.id, 'deposit/lost');
+    const lost = await nextInLine(row.id, 'deposit/lost');
     await sql`delete from webhook_delivery where sequence > ${last}`.execute(db);
     await sql`delete from webhook_event where sequence > ${last}`.execute(db);
     await sql`select setval(pg_get_serial_sequence('webhook_event', 'sequence'), ${last})`.execute(db);
     await queueEvent('deposit/other');
     // The run of the lost queue is in Temporal, and does not know of the restore.
-    expect(await deliveries.due(lost)).toBeNull();
-    expect(await deliveries.failed(lost, 'the receiver answered 500')).toBeNull();
-    await deliveries.delivered(lost);
+    expect(await deliveries.findDue(lost)).toBeNull();
+    expect(await deliveries.recordFailure(lost, 'the receiver answered 500')).toBeNull();
+    await deliveries.markDelivered(lost);
     await deliveries.giveUp(lost);
     const { rows } = await deliveries.list({ endpoint: row.id, limit: 9 });
     expect(rows.map(({ entity, state, attempts }) => [entity, state, attempts])).toEqual([
@@ -250,10 +252,10 @@ describe('the webhook deliveries', () => {
     const { deliveries, webhooks } = use.ledger;
     const { row } = await webhooks.put(url(), ['*']);
     for (const entity of ['deposit/old', 'deposit/waits']) await queueEvent(entity);
-    await deliveries.delivered(await nextOf(row.id, 'deposit/old'));
-    expect(await deliveries.forget(1)).toBe(0);
+    await deliveries.markDelivered(await nextInLine(row.id, 'deposit/old'));
+    expect(await deliveries.deleteOld(1)).toBe(0);
     await hoursPass(25);
-    await deliveries.forget(1);
+    await deliveries.deleteOld(1);
     const { rows } = await deliveries.list({ endpoint: row.id, limit: 9 });
     expect(rows.map(({ entity }) => entity)).toEqual(['deposit/waits']);
   });
@@ -263,10 +265,10 @@ describe('the webhook deliveries', () => {
     const { row } = await webhooks.put(url(), ['*']);
     await queueEvent('deposit/z');
     await webhooks.disable(row.id, 'the receiver answered 410 Gone');
-    expect(await deliveries.due(await nextOf(row.id, 'deposit/z'))).toMatchObject({
+    expect(await deliveries.findDue(await nextInLine(row.id, 'deposit/z'))).toMatchObject({
       disabledBecause: 'the receiver answered 410 Gone',
     });
-    expect(await alerts.everRaised('webhook_disabled', [row.id])).toEqual(new Set([row.id]));
+    expect(await alerts.subjectsEverRaised('webhook_disabled', [row.id])).toEqual(new Set([row.id]));
     expect(await webhooks.enable(row.id)).toMatchObject({ disabledBecause: null });
     expect(await alerts.close('webhook_disabled', row.id)).toBe(false);
     await webhooks.disable(row.id, 'again');

@@ -216,7 +216,7 @@ describe('API keys', () => {
     await apiKeys.add('dev', 'first');
     await apiKeys.add('ops', 'other');
     await apiKeys.add('dev', 'second');
-    expect(await Promise.all(['first', 'second', 'other', ''].map((key) => apiKeys.holderOf(key)))).toEqual([
+    expect(await Promise.all(['first', 'second', 'other', ''].map((key) => apiKeys.nameOf(key)))).toEqual([
       null,
       'dev',
       'ops',

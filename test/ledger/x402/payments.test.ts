@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { SettlementStatus } from '../../../src/domain/settlement.ts';
-import { EVENTS } from '../../../src/ledger/ledger.ts';
+import { EVENTS_BY_KIND } from '../../../src/ledger/ledger.ts';
 import { enterStatus } from '../../../src/ledger/settlements/settlement-row.ts';
 import { Obligations } from '../../../src/ledger/x402/obligations.ts';
 import { Payments } from '../../../src/ledger/x402/payments.ts';
-import { sealOf } from '../../../src/platform/encryption.ts';
+import { textCipherOf } from '../../../src/platform/encryption.ts';
 import { ANONYMOUS, hex, newPayment } from '../new-payment.ts';
 import { attempt, PLENTY, useLedger } from '../support.ts';
 
@@ -15,7 +15,7 @@ const answer = { status: 200, headers: { 'content-type': 'text/plain' }, body: '
 /** Moves the settlement as the core does. */
 async function enter(id: string, ...statuses: readonly SettlementStatus[]): Promise<void> {
   for (const status of statuses)
-    await use.ledger.db.transaction().execute((trx) => enterStatus(trx, EVENTS, id, status));
+    await use.ledger.db.transaction().execute((trx) => enterStatus(trx, EVENTS_BY_KIND, id, status));
 }
 
 async function owed(change: Parameters<typeof newPayment>[0] = {}) {
@@ -51,7 +51,7 @@ describe('a recorded payment', () => {
     const second = newPayment({ payer: first.payer, requestHash: first.requestHash });
     expect(await use.ledger.payments.open(second)).toMatchObject({ kind: 'busy', payment: { id: first.id } });
     expect(await use.ledger.settlements.find(second.id)).toBeUndefined();
-    await use.ledger.obligations.served(first.id, 200, answer);
+    await use.ledger.obligations.markServed(first.id, 200, answer);
     expect(await use.ledger.payments.open(second)).toMatchObject({ kind: 'opened' });
   });
 
@@ -83,15 +83,15 @@ describe('a recorded payment', () => {
 
   it('that was not settled here is shown to operators, and to no upstream', async () => {
     const { request: _request, answer: _answer, lease: _lease, ...row } = newPayment();
-    await use.ledger.payments.listUnmatched({ ...row, reason: 'it was on the chain before' });
+    await use.ledger.payments.storeUnmatched({ ...row, reason: 'it was on the chain before' });
     const { rows } = await use.ledger.payments.list({ state: 'unmatched', limit: 10 });
     expect(rows.map(({ id }) => id)).toContain(row.id);
     expect(await use.ledger.obligations.take(row.id, { holder: 'me', ms: 1 })).toBeNull();
   });
 
   it('with too little finalized has an alert where it is served, and is unmatched where it is not', async () => {
-    const openAbout = async (id: string) =>
-      (await use.ledger.alerts.openAbout(id)).map(({ kind, details }) => ({ kind, details }));
+    const listOpenAbout = async (id: string) =>
+      (await use.ledger.alerts.listOpenAbout(id)).map(({ kind, details }) => ({ kind, details }));
     const landed = async (id: string, amountReceived: bigint) => {
       await use.ledger.attempts.storeSignature(id, 1, `sig-${id}`);
       await use.ledger.attempts.settle(id, 1, { state: 'landed', slot: 7n, proof: null, amountReceived });
@@ -103,11 +103,11 @@ describe('a recorded payment', () => {
       return { id, payer };
     };
     const [served, owing, whole] = [await prepared(), await prepared(), await prepared()];
-    for (const { id } of [served, whole]) await use.ledger.obligations.served(id, 200, answer);
+    for (const { id } of [served, whole]) await use.ledger.obligations.markServed(id, 200, answer);
     await landed(served.id, 999n);
     await landed(owing.id, 999n);
     await landed(whole.id, 1_000n);
-    expect(await openAbout(served.id)).toEqual([
+    expect(await listOpenAbout(served.id)).toEqual([
       {
         kind: 'payment_short',
         details: {
@@ -120,7 +120,7 @@ describe('a recorded payment', () => {
       },
     ]);
     expect([await stateOf(served.id), await stateOf(owing.id)]).toEqual(['served', 'unmatched']);
-    expect([...(await openAbout(owing.id)), ...(await openAbout(whole.id))]).toEqual([]);
+    expect([...(await listOpenAbout(owing.id)), ...(await listOpenAbout(whole.id))]).toEqual([]);
   });
 
   it('counts its possible cost by key and by buyer', async () => {
@@ -139,7 +139,7 @@ describe('an obligation', () => {
     const { obligations } = use.ledger;
     expect(await obligations.take(id, { holder: 'other', ms: 60_000 })).toBeNull();
     expect(await obligations.take(id, { holder: 'me', ms: 60_000 })).toEqual({ request, again: false });
-    await obligations.giveBack(id, 'me');
+    await obligations.release(id, 'me');
     expect(await obligations.take(id, { holder: 'other', ms: 60_000 })).toMatchObject({ again: true });
     expect(await obligations.take(id, { holder: 'me', ms: 60_000 })).toBeNull();
   });
@@ -157,8 +157,8 @@ describe('an obligation', () => {
   it('ends once, and deletes the request at its end', async () => {
     const { id } = await owed();
     const { obligations, db } = use.ledger;
-    await obligations.served(id, 200, answer);
-    await obligations.refused(id, 'late', null);
+    await obligations.markServed(id, 200, answer);
+    await obligations.markRefused(id, 'late', null);
     const stored = await db.selectFrom('payment').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
     expect(stored).toMatchObject({ state: 'served', answerStatus: 200, reason: null });
     expect(stored).toMatchObject({ request: null, leaseHolder: null, leaseUntil: null });
@@ -168,7 +168,7 @@ describe('an obligation', () => {
   it('of an upstream that refuses is refundable, with the upstream’s answer', async () => {
     const { id } = await owed();
     const refusal = { ...answer, status: 404 };
-    await use.ledger.obligations.refused(id, 'the upstream answered 404', refusal);
+    await use.ledger.obligations.markRefused(id, 'the upstream answered 404', refusal);
     expect(await use.ledger.payments.find(id)).toMatchObject({ state: 'refundable', answerStatus: 404 });
     expect(await use.ledger.obligations.answerOf(id)).toEqual(refusal);
   });
@@ -176,15 +176,18 @@ describe('an obligation', () => {
 
 describe('the stored request and response of a buyer', () => {
   it('are unreadable without the key', async () => {
-    const seal = sealOf([new Uint8Array(32).fill(7)]);
-    const [payments, obligations] = [new Payments(use.ledger.db, seal), new Obligations(use.ledger.db, seal)];
+    const cipher = textCipherOf([new Uint8Array(32).fill(7)]);
+    const [payments, obligations] = [
+      new Payments(use.ledger.db, cipher),
+      new Obligations(use.ledger.db, cipher),
+    ];
     const payment = newPayment();
     await payments.open(payment);
     await enter(payment.id, 'preparing', 'sending', 'confirmed');
     const lease = { holder: 'me', ms: 60_000 };
     await expect(use.ledger.obligations.take(payment.id, lease)).rejects.toThrow('SLUICE_PAYLOAD_KEY');
     expect(await obligations.take(payment.id, lease)).toMatchObject({ request: payment.request });
-    await obligations.served(payment.id, 200, answer);
+    await obligations.markServed(payment.id, 200, answer);
     const stored = await use.ledger.db
       .selectFrom('payment')
       .select('answer')

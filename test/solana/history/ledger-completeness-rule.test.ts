@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Slots } from '../../../src/domain/scan.ts';
-import { hasAllOf, type ShownLedger } from '../../../src/solana/history/ledger-completeness.ts';
+import { hasAllOf, type ListedBlocks } from '../../../src/solana/history/ledger-completeness.ts';
 
 interface Block {
   readonly slot: bigint;
@@ -41,7 +41,7 @@ function chainOf(steps: readonly number[]): readonly Block[] {
 }
 
 /** The answer of an honest node with these blocks; null if it lists none behind the end. */
-function shownOf(ledger: readonly Block[], { from, to }: Slots): ShownLedger | null {
+function shownOf(ledger: readonly Block[], { from, to }: Slots): ListedBlocks | null {
   const first = ledger.find(({ slot }) => slot >= from);
   const last = ledger.find(({ slot }) => slot >= to);
   if (first === undefined || last === undefined) return null;

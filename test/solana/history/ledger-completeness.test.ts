@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Localnet, startLocalnet } from '../../../devkit/localnet/localnet.ts';
 import { LedgerCompleteness } from '../../../src/solana/history/ledger-completeness.ts';
-import { areWhole } from '../../../src/solana/history/token-accounts.ts';
+import { areComplete } from '../../../src/solana/history/token-accounts.ts';
 import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
 import { type NodePool, openNodePool } from '../../../src/solana/rpc/pool.ts';
 
@@ -33,9 +33,9 @@ afterAll(async () => {
 async function holders(
   from: bigint,
   to: bigint,
-  held = new LedgerCompleteness(),
+  completeness = new LedgerCompleteness(),
 ): Promise<readonly number[]> {
-  const { holding } = await held.holdersOf(pool, { from, to });
+  const { complete: holding } = await completeness.completeNodes(pool, { from, to });
   return pool.nodes.flatMap(({ name }, place) => (holding.has(name) ? [place] : []));
 }
 
@@ -83,29 +83,29 @@ describe('the nodes with every block of a slot range', () => {
 describe('a cached completeness answer', () => {
   it('is kept for ten minutes if the blocks are there, and for one minute if not', async () => {
     let now = 0;
-    const held = new LedgerCompleteness(() => now);
+    const completeness = new LedgerCompleteness(() => now);
     localnet.controls.setFault(0, '*', { kind: 'hole', from: 5, to: 6 });
-    expect(await holders(3n, 9n, held)).toEqual([1, 2]);
+    expect(await holders(3n, 9n, completeness)).toEqual([1, 2]);
     localnet.controls.clearFaults();
     localnet.controls.setFault(1, '*', { kind: 'hole', from: 5, to: 6 });
-    expect(await holders(3n, 9n, held)).toEqual([1, 2]);
+    expect(await holders(3n, 9n, completeness)).toEqual([1, 2]);
     now = 61_000;
-    expect(await holders(3n, 9n, held)).toEqual([0, 1, 2]);
+    expect(await holders(3n, 9n, completeness)).toEqual([0, 1, 2]);
     now = 601_000;
-    expect(await holders(3n, 9n, held)).toEqual([0, 2]);
+    expect(await holders(3n, 9n, completeness)).toEqual([0, 2]);
   });
 
   it('expires on time when the clock is set back', async () => {
     const clock = { date: Date.now(), run: performance.now() };
     vi.spyOn(Date, 'now').mockImplementation(() => clock.date);
     vi.spyOn(performance, 'now').mockImplementation(() => clock.run);
-    const held = new LedgerCompleteness();
+    const completeness = new LedgerCompleteness();
     localnet.controls.setFault(1, '*', { kind: 'hole', from: 5, to: 6 });
-    expect(await holders(3n, 9n, held)).toEqual([0, 2]);
+    expect(await holders(3n, 9n, completeness)).toEqual([0, 2]);
     localnet.controls.clearFaults();
     clock.date -= 86_400_000;
     clock.run += 61_000;
-    expect(await holders(3n, 9n, held)).toEqual([0, 1, 2]);
+    expect(await holders(3n, 9n, completeness)).toEqual([0, 1, 2]);
   });
 
   it.each([
@@ -114,38 +114,38 @@ describe('a cached completeness answer', () => {
   ])('is shared by all accounts, however long a node takes that %s', async (_name, first, stepMs, most) => {
     const clock = { now: 0, asked: 0 };
     const { node, asPool } = sparseNode(first, stepMs, clock);
-    const held = new LedgerCompleteness(() => clock.now);
+    const completeness = new LedgerCompleteness(() => clock.now);
     const slots = { from: 1n, to: 100_000_000n };
-    const [one, other] = await Promise.all([1, 2].map(() => held.holdersOf(asPool, slots)));
+    const [one, other] = await Promise.all([1, 2].map(() => completeness.completeNodes(asPool, slots)));
     const walk = clock.asked;
     expect(walk).toBeLessThanOrEqual(most);
-    expect(await held.holdersOf(asPool, slots)).toEqual(one);
-    expect(one?.holding.has(node.name)).toBe(first === 0n);
+    expect(await completeness.completeNodes(asPool, slots)).toEqual(one);
+    expect(one?.complete.has(node.name)).toBe(first === 0n);
     expect([other, clock.asked]).toEqual([one, walk]);
   });
 
   it('is requested again, once for all, by callers that need a current answer', async () => {
     const clock = { now: 0, asked: 0 };
     const { asPool } = sparseNode(0n, 1, clock);
-    const held = new LedgerCompleteness(() => clock.now);
+    const completeness = new LedgerCompleteness(() => clock.now);
     const slots = { from: 1n, to: 1_000_000n };
-    await held.holdersOf(asPool, slots);
+    await completeness.completeNodes(asPool, slots);
     const walk = clock.asked;
-    const ask = () => held.holdersNow(asPool, slots);
+    const ask = () => completeness.completeNodesNow(asPool, slots);
     // The walk of the first caller may have passed the lost block before the others ask: these share the next walk.
-    await Promise.all([ask(), ask(), ask(), held.holdersOf(asPool, slots)]);
+    await Promise.all([ask(), ask(), ask(), completeness.completeNodes(asPool, slots)]);
     expect(clock.asked).toBe(3 * walk);
   });
 
   it('is empty for a node that does not answer, and the next question asks that node', async () => {
-    const held = new LedgerCompleteness();
+    const completeness = new LedgerCompleteness();
     const [first] = pool.nodes;
     localnet.controls.setFault(0, 'getBlocks', { kind: 'http', status: 503 });
-    const { holding, silent } = await held.holdersOf(pool, END);
+    const { complete: holding, silent } = await completeness.completeNodes(pool, END);
     expect([holding.size, [...silent]]).toEqual([2, [first?.name]]);
     localnet.controls.clearFaults();
     await pool.probe();
-    expect(await holders(END.from, END.to, held)).toEqual([0, 1, 2]);
+    expect(await holders(END.from, END.to, completeness)).toEqual([0, 1, 2]);
   });
 });
 
@@ -154,7 +154,7 @@ describe('accepted history lists', () => {
   const isWholeBy = (...places: number[]) => {
     const believed = [pool.nodes, pool.nodes.filter((_, place) => places.includes(place))];
     const history = { entries: [], completeNodes: believed.map((nodes) => nodes.map(({ name }) => name)) };
-    return areWhole({ pool, held: new LedgerCompleteness() }, slots, [history]);
+    return areComplete({ pool, completeness: new LedgerCompleteness() }, slots, [history]);
   };
 
   it('are complete when a quorum of the nodes of each part has the blocks at the time of reading', async () => {

@@ -65,7 +65,7 @@ describe('the block request handles an error like any other call', () => {
     ['an error without our id', () => `{"error":{"code":-32700,"message":"m"},"id":null}`, { code: -32700 }],
     ['the block of another question', () => `{"result":${block},"id":77}`, { message: /id: is 77/ }],
     ['no id', () => `{"result":${block}}`, { message: /id: / }],
-    ['no result', (id) => `{"jsonrpc":"2.0","id":${id}}`, { message: /result: is absent/ }],
+    ['no result', (id) => `{"jsonrpc":"2.0","id":${id}}`, { message: /the answer has no result/ }],
     [
       'a block cut short',
       (id) => `{"result":{"transactions":[${block},{"a":{"id":${id}}}`,
@@ -132,7 +132,7 @@ describe('a second node', () => {
     await scripted.open((asked) => resultOf(asked, asked.id === 1 ? 'null' : shown('7', 'null')));
     expect(await fetchTransaction(scripted.node, 's')).toBeNull();
     await expect(fetchTransaction(scripted.node, 's')).rejects.toThrow(
-      `${new URL(scripted.server.url).host} shows transaction ${SIGNATURE} without meta`,
+      `${new URL(scripted.server.url).host} returns transaction ${SIGNATURE} without meta`,
     );
   });
 });

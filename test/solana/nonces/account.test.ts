@@ -1,7 +1,7 @@
 import { base58 } from '@scure/base';
 import { Keypair, MessageV0, PublicKey, TransactionInstruction } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
-import { isNonceAdvance, isWrittenNonceAdvance } from '../../../src/solana/nonces/account.ts';
+import { isNonceAdvance, isNonceAdvanceText } from '../../../src/solana/nonces/account.ts';
 import { blockhashOf, decodeMessage, hasNonceLifetime } from '../../../src/solana/tx/message.ts';
 import { SYSTEM_PROGRAM } from '../../../src/solana/tx/programs.ts';
 
@@ -27,7 +27,7 @@ describe.each(DATA)('a first instruction of the System program with data %j', (d
   it(`${advances ? 'makes' : 'does not make'} a nonce the lifetime of the message, by every reader`, () => {
     const message = messageWith(data);
     expect(isNonceAdvance(SYSTEM_PROGRAM, Uint8Array.from(data))).toBe(advances);
-    expect(isWrittenNonceAdvance(SYSTEM_PROGRAM, base58.encode(Uint8Array.from(data)))).toBe(advances);
+    expect(isNonceAdvanceText(SYSTEM_PROGRAM, base58.encode(Uint8Array.from(data)))).toBe(advances);
     expect(hasNonceLifetime(decodeMessage(message))).toBe(advances);
     if (advances) expect(() => blockhashOf(message)).toThrow('durable nonce');
     else expect(blockhashOf(message)).toBe(decodeMessage(message).blockhash);
@@ -37,5 +37,5 @@ describe.each(DATA)('a first instruction of the System program with data %j', (d
 it('an instruction text that no transaction can contain is no advance, and is not decoded', () => {
   const advance = base58.encode(Uint8Array.of(4, 0, 0, 0));
   for (const text of ['', '0OIl', advance.repeat(1_000)])
-    expect(isWrittenNonceAdvance(SYSTEM_PROGRAM, text)).toBe(false);
+    expect(isNonceAdvanceText(SYSTEM_PROGRAM, text)).toBe(false);
 });

@@ -272,12 +272,16 @@ describe('an attempt with a durable nonce', () => {
       judgeNonceAttempt(ATTEMPT, deathEvidence({ statuses, ...changes }));
     expect(held({})).toMatchObject({
       kind: 'unknown',
-      reason: expect.stringMatching(/^c reports it confirmed in slot \d+, but other used up its nonce$/),
+      reason: expect.stringMatching(
+        /^c reports the transaction as confirmed in slot \d+, but other used up its nonce$/,
+      ),
     });
     for (const found of [null, use({ signature: 'sig' }), use({ shownBy: ['a'] })])
       expect(held({ use: found })).toMatchObject({
         kind: 'unknown',
-        reason: expect.stringMatching(/^c reports it confirmed .*used up, and no node reports it finalized$/),
+        reason: expect.stringMatching(
+          /^c reports the transaction as confirmed .*used up, and no node reports the transaction as finalized$/,
+        ),
       });
   });
 

@@ -139,7 +139,7 @@ describe('the block reader refuses', () => {
   const balances = (transaction: Shown) => meta(transaction)['postTokenBalances'] as Shown[];
 
   it.each<[string, RegExp, (transaction: Shown, block: Shown) => void]>([
-    ['no meta', /shows transaction \w+ without meta/, (one) => (one['meta'] = null)],
+    ['no meta', /returns transaction \w+ without meta/, (one) => (one['meta'] = null)],
     ['absent meta', /without meta/, (one) => delete one['meta']],
     ['no success status', /meta.err/, (one) => delete meta(one)['err']],
     ['no token balances', /without token balances/, (one) => (meta(one)['postTokenBalances'] = null)],
@@ -147,16 +147,12 @@ describe('the block reader refuses', () => {
     ['tokens without an owner', /without the owner/, (one) => delete balances(one)[0]?.['owner']],
     [
       'tokens without an account',
-      /of account 99/,
+      /of account index 99/,
       (one) => Object.assign(balances(one)[0] ?? {}, { accountIndex: 99 }),
     ],
     ['tokens twice', /two token balances/, (one) => balances(one).push(balances(one)[0] ?? {})],
-    [
-      'a missing balance',
-      /balances for \d+ accounts/,
-      (one) => (meta(one)['postBalances'] as number[]).pop(),
-    ],
-    ['an account twice', /account that is there twice/, (one) => keys(one).splice(1, 1, keys(one)[0] ?? {})],
+    ['a missing balance', /for \d+ accounts/, (one) => (meta(one)['postBalances'] as number[]).pop()],
+    ['an account twice', /account that occurs twice/, (one) => keys(one).splice(1, 1, keys(one)[0] ?? {})],
     [
       'a garbled signature',
       /unreadable transaction/,
@@ -178,7 +174,7 @@ describe('the block reader refuses', () => {
       (one) => Object.assign(meta(one)['preBalances'] ?? [], [-1]),
     ],
     ['a fraction', /meta.fee/, (one) => (meta(one)['fee'] = 0.5)],
-    ['no signature', /without a name/, (one) => (one['transaction'] = { signatures: [], accountKeys: [] })],
+    ['no signature', /\(no signature\)/, (one) => (one['transaction'] = { signatures: [], accountKeys: [] })],
     ['no height', /result.blockHeight/, (_one, block) => (block['blockHeight'] = null)],
     [
       'a height that is no JSON number',
@@ -202,17 +198,19 @@ describe('the block reader refuses', () => {
   it('json of a transaction with a lookup table, without its loaded addresses', async () => {
     const bytes = await answer({ transactionDetails: 'full', encoding: 'json', rewards: false });
     const text = bytes.toString().replaceAll('"loadedAddresses"', '"somethingElse"');
-    expect(() => readBlock(Buffer.from(text), slot)).toThrow(/balances for \d+ accounts/);
+    expect(() => readBlock(Buffer.from(text), slot)).toThrow(/for \d+ accounts/);
   });
 
   it('bytes that are neither text nor a transaction', async () => {
     const bytes = Buffer.from((await whole()) ?? []);
-    expect(() => readBlock(bytes.subarray(0, 500), slot)).toThrow('it is no JSON');
-    expect(() => readBlock(Buffer.concat([bytes, Buffer.from([0xff])]), slot)).toThrow('it is no JSON');
+    expect(() => readBlock(bytes.subarray(0, 500), slot)).toThrow('the answer is not JSON');
+    expect(() => readBlock(Buffer.concat([bytes, Buffer.from([0xff])]), slot)).toThrow(
+      'the answer is not JSON',
+    );
     const binary = await answer({ transactionDetails: 'full', encoding: 'base64', rewards: false });
     for (const text of ['AAAA', '!'])
       expect(() =>
         readBlock(Buffer.from(binary.toString().replace(/"[\w+/=]+","base64"/, `"${text}","base64"`)), slot),
-      ).toThrow(/shows transaction/);
+      ).toThrow(/returns transaction/);
   });
 });

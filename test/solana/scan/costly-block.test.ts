@@ -41,9 +41,9 @@ it.each<[string, (id: number) => string]>([
     const watched = new WatchSet(1);
     watched.add(OURS);
     const parse = vi.spyOn(JSON, 'parse');
-    const { kept, candidates, transactions } = await fetchBlock(node, 7n, 'finalized', watched);
+    const { retained, candidates, transactions } = await fetchBlock(node, 7n, 'finalized', watched);
     expect(Math.max(...parse.mock.calls.map(([text]) => text.length))).toBeLessThan(9 * MIB);
-    expect([kept.kind, candidates]).toEqual(['names', [OURS]]);
+    expect([retained.kind, candidates]).toEqual(['names', [OURS]]);
     expect(transactions.map(({ accounts }) => accounts.map(({ address }) => address))).toEqual([[OURS]]);
   },
 );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { searchParts } from '../../../src/solana/scan/bytes/oversized-block.ts';
 import { WatchSet } from '../../../src/solana/scan/bytes/watch-set.ts';
-import { listingOf } from '../../../src/solana/scan/listing.ts';
+import { signaturesHashOf } from '../../../src/solana/scan/listing.ts';
 import { searchBlock } from '../../../src/solana/scan/search.ts';
 import { ADDRESSES } from './block-text.ts';
 
@@ -44,9 +44,9 @@ const READERS: readonly [string, (bytes: Buffer) => Promise<ReadResult>][] = [
 ];
 
 function resultOf({
-  listed,
+  signaturesHash: listed,
   transactions,
-}: Pick<ReturnType<typeof searchBlock>, 'listed' | 'transactions'>): ReadResult {
+}: Pick<ReturnType<typeof searchBlock>, 'signaturesHash' | 'transactions'>): ReadResult {
   return [listed, transactions.map(({ signature }) => signature)];
 }
 
@@ -55,7 +55,7 @@ describe.each(READERS)('a block %s', (_name, read) => {
     read(blockOf(transactions)).catch((): ReadResult => 'refused');
 
   it('lists its transactions, each under the signature by which it is found', async () => {
-    expect(await readAll(signed(ONE), signed(OTHER))).toEqual([listingOf([ONE, OTHER]), [ONE, OTHER]]);
+    expect(await readAll(signed(ONE), signed(OTHER))).toEqual([signaturesHashOf([ONE, OTHER]), [ONE, OTHER]]);
   });
 
   it.each([

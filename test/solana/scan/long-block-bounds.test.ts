@@ -56,7 +56,7 @@ describe('the memory that a long answer can use', () => {
     const read = searchParts(parts(), 7n, new WatchSet(0), NODE, { pieceBytes: 1 });
     await expect(read).rejects.toMatchObject({
       code: 'NodeFault',
-      message: expect.stringMatching(/^node shows transaction A{89,}.{0,60}$/),
+      message: expect.stringMatching(/^node returns transaction A{89,}.{0,60}$/),
     });
     expect(said.times).toBe(0);
   });
@@ -67,9 +67,9 @@ describe('the memory that a long answer can use', () => {
     for (const address of named) watched.add(address);
     const elements = named.map((address) => short('A'.repeat(88), [address], 0)).join(',');
     const read = (findings: number) =>
-      searchParts(answerOf(elements, 1).parts(), 7n, watched, NODE, { pieceBytes: 1, findings });
+      searchParts(answerOf(elements, 1).parts(), 7n, watched, NODE, { pieceBytes: 1, maxFindings: findings });
     await expect(read(4)).resolves.toMatchObject({ candidates: named, transactions: [] });
-    await expect(read(3)).rejects.toThrow('more than 3 wallets of ours');
+    await expect(read(3)).rejects.toThrow('more than 3 watched wallets');
   });
 
   it('holds no overlong error', async () => {
@@ -98,14 +98,14 @@ describe('the memory that a long answer can use', () => {
     const watched = new WatchSet(wallets.length);
     for (const wallet of wallets) watched.add(wallet);
     const { parts } = answerOf(short('A'.repeat(88), wallets), 10);
-    const read = (findings: number) => searchParts(parts(), 7n, watched, NODE, { findings });
+    const read = (findings: number) => searchParts(parts(), 7n, watched, NODE, { maxFindings: findings });
     expect((await read(30)).transactions).toHaveLength(10);
     const again = answerOf(short('A'.repeat(88), wallets), 1_000);
-    const more = searchParts(again.parts(), 7n, watched, NODE, { findings: 29, pieceBytes: 1 });
+    const more = searchParts(again.parts(), 7n, watched, NODE, { maxFindings: 29, pieceBytes: 1 });
     await expect(more).rejects.toMatchObject({ code: 'NodeFault' });
     expect(again.said.times).toBeLessThan(20);
     const named = searchParts(answerOf(short('A'.repeat(88), wallets), 1).parts(), 7n, watched, NODE, {
-      findings: 2,
+      maxFindings: 2,
     });
     await expect(named).rejects.toMatchObject({ code: 'NodeFault' });
   });
@@ -123,9 +123,11 @@ describe('the memory that a long answer can use', () => {
   it('names no more addresses than a block can name', async () => {
     const wallets = ADDRESSES.slice(0, 3);
     const read = (names: number) =>
-      searchParts(answerOf(short('A'.repeat(88), wallets), 10).parts(), 7n, new WatchSet(0), NODE, { names });
-    const { kept } = await read(3);
-    expect([...wallets, 'no address'].filter((text) => kept.names.has(text))).toEqual(wallets);
+      searchParts(answerOf(short('A'.repeat(88), wallets), 10).parts(), 7n, new WatchSet(0), NODE, {
+        maxAddresses: names,
+      });
+    const { retained } = await read(3);
+    expect([...wallets, 'no address'].filter((text) => retained.names.has(text))).toEqual(wallets);
     await expect(read(2)).rejects.toMatchObject({ code: 'NodeFault' });
   });
 

@@ -182,7 +182,7 @@ describe('the check reports a difference, and fails,', () => {
       { ...facts({}), 'blocks/gone.json': { ...known, form: 'result' } },
     );
     expect(report.files.map(({ file, differences }) => [file, differences.join('\n')])).toEqual([
-      ['blocks/one.json', `not read: the file shows transaction ${GIFT} without meta`],
+      ['blocks/one.json', `not read: the file returns transaction ${GIFT} without meta`],
       ['blocks/gone.json', expect.stringContaining('not read: ENOENT')],
       ['blocks/new.json', 'is not in facts.json'],
     ]);

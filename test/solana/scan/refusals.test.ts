@@ -50,7 +50,7 @@ describe.each(READERS)('%s', (_name, read) => {
     expect(await refusal(textOf(block))).toBe('read');
     for (const { transaction } of block.result.transactions)
       transaction.accountKeys = transaction.accountKeys?.filter(({ source }) => source !== 'lookupTable');
-    expect(await refusal(textOf(block))).toMatch(/with 6 and 6 balances for 4 accounts$/);
+    expect(await refusal(textOf(block))).toMatch(/with 6 balances before it and 6 after it, for 4 accounts$/);
   });
 
   /** A change of the one transaction of a block that can be read. */

@@ -74,7 +74,7 @@ describe('the block reader accepts', () => {
     'no transaction with err null beside the status %j, because its success is unknown',
     (status) => {
       const read = () => readBlock(one({ ...none, err: null, status }), 7n);
-      expect(read).toThrow(/with err null beside a status that is not Ok/);
+      expect(read).toThrow(/with err null, although its status is not Ok/);
       expect(read).toThrow(expect.objectContaining({ code: 'NodeFault' }));
     },
   );

@@ -104,7 +104,7 @@ test('nodes without agreement are named with the fields that differ', async () =
   );
   await expect(reading).rejects.toMatchObject({
     code: 'NodeFault',
-    message: `nodes disagree about ${address} (side.lamports: ${node0} null, ${node1} 7, ${node2} ${lamports}); the payment waits until 2 agree`,
+    message: `RPC nodes disagree about the accounts ${address} (side.lamports: ${node0} null, ${node1} 7, ${node2} ${lamports}); 2 nodes must agree before the payment can continue`,
   });
 });
 

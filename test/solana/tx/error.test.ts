@@ -39,7 +39,7 @@ const message = composeTransfer({
 
 it.each([
   ['{"InstructionError":[2,{"Custom":1}]}', 'instruction 3 (System program) failed: insufficient funds'],
-  ['{"InstructionError":[2,{"Custom":77}]}', 'its error 77'],
+  ['{"InstructionError":[2,{"Custom":77}]}', 'its custom error 77'],
   ['{"InstructionError":[0,"InvalidAccountData"]}', 'instruction 1 (compute budget program) failed'],
   ['AccountNotFound', 'the transaction failed: AccountNotFound'],
 ])('the chain error %s is described in plain text', (error, sentence) => {

@@ -173,7 +173,7 @@ describe('the price on a chain', () => {
     localnet.controls.produceSlots(2);
     await expect(fees.plan(draft, null, 0n)).rejects.toMatchObject({
       code: 'NodeFault',
-      message: expect.stringContaining('is being made by another transaction'),
+      message: expect.stringContaining('is being created by another transaction'),
     });
     const first = await fees.plan(await tokenDraft(newAddress()), null, 0n);
     expect(first.computeUnitLimit).toBeGreaterThan(15_000);

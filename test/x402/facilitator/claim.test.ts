@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { EVENTS } from '../../../src/ledger/ledger.ts';
+import { EVENTS_BY_KIND } from '../../../src/ledger/ledger.ts';
 import { enterStatus } from '../../../src/ledger/settlements/settlement-row.ts';
 import { newPayment } from '../../ledger/new-payment.ts';
 import { useLedger } from '../../ledger/support.ts';
@@ -14,7 +14,7 @@ async function owed(): Promise<string> {
   const { id, ...rest } = newPayment({ seller: 'facilitator', request: null, lease });
   await use.ledger.payments.open({ ...rest, id });
   for (const status of ['preparing', 'sending', 'confirmed'] as const)
-    await use.ledger.db.transaction().execute((trx) => enterStatus(trx, EVENTS, id, status));
+    await use.ledger.db.transaction().execute((trx) => enterStatus(trx, EVENTS_BY_KIND, id, status));
   return id;
 }
 
@@ -36,16 +36,16 @@ describe('the claim of a successful payment', () => {
   it('is taken once its result is delivered', async () => {
     const id = await owed();
     await claim(id, 'a');
-    await use.ledger.obligations.served(id, 200, null);
+    await use.ledger.obligations.markServed(id, 200, null);
     for (const holder of ['a', 'b']) expect(await claim(id, holder)).toBe(false);
   });
 
   it('is free again when it is released, or its lease has ended', async () => {
     const id = await owed();
     await claim(id, 'a');
-    await use.ledger.obligations.giveBack(id, 'b');
+    await use.ledger.obligations.release(id, 'b');
     expect(await claim(id, 'b')).toBe(false);
-    await use.ledger.obligations.giveBack(id, 'a');
+    await use.ledger.obligations.release(id, 'a');
     expect(await claim(id, 'b')).toBe(true);
     await endLease(id);
     expect(await claim(id, 'c')).toBe(true);
@@ -56,7 +56,7 @@ describe('the claim of a successful payment', () => {
     expect(await claim(id, 'a', 'k1')).toBe(true);
     expect(await claim(id, 'b', 'k1')).toBe(true);
     expect(await claim(id, 'c', 'k2')).toBe(false);
-    await use.ledger.obligations.served(id, 200, null);
+    await use.ledger.obligations.markServed(id, 200, null);
     expect(await claim(id, 'd', 'k1')).toBe(true);
     expect(await claim(id, 'e', 'k2')).toBe(false);
     expect(await claim(id, 'f')).toBe(false);
@@ -67,7 +67,7 @@ describe('the claim of a successful payment', () => {
     await claim(id, 'a', 'k1');
     await endLease(id);
     expect(await claim(id, 'b', 'k2')).toBe(true);
-    await use.ledger.obligations.served(id, 200, null);
+    await use.ledger.obligations.markServed(id, 200, null);
     expect(await claim(id, 'a', 'k1')).toBe(false);
     expect(await claim(id, 'b', 'k2')).toBe(true);
   });
@@ -76,7 +76,7 @@ describe('the claim of a successful payment', () => {
     const unpaid = newPayment({ seller: 'facilitator', request: null });
     await use.ledger.payments.open(unpaid);
     for (const id of [unpaid.id, 'x402/none']) expect(await claim(id, 'a', 'k1')).toBe(false);
-    await use.ledger.obligations.served(unpaid.id, 200, null);
+    await use.ledger.obligations.markServed(unpaid.id, 200, null);
     expect(await claim(unpaid.id, 'a', 'k1')).toBe(false);
   });
 });

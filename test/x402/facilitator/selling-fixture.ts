@@ -17,7 +17,7 @@ import type { Ledger } from '../../../src/ledger/ledger.ts';
 import { feePayerKeys } from '../../../src/platform/roles/signer.ts';
 import { createLanding } from '../../../src/settlement/land.ts';
 import { type Signer } from '../../../src/signing/signer.ts';
-import { SharedLives } from '../../../src/solana/proof/adopted.ts';
+import { AdoptedLifetimes } from '../../../src/solana/proof/adopted.ts';
 import { LandingWatcher } from '../../../src/solana/proof/landing.ts';
 import { getTransaction } from '../../../src/solana/rpc/methods.ts';
 import { deriveAta } from '../../../src/solana/tokens/ata.ts';
@@ -222,9 +222,9 @@ export class SellingFixture {
   #activities() {
     const { chain, pool } = this.fixture;
     const feePayers = this.feePayers.map(({ address }) => address);
-    const kind = x402Kind({ ledger: this.#ledger, chain, lives: new SharedLives(pool), feePayers });
+    const kind = x402Kind({ ledger: this.#ledger, chain, lives: new AdoptedLifetimes(pool), feePayers });
     const watcher = new LandingWatcher(chain, PACE);
-    const deps = { ledger: this.#ledger, chain, kinds: { [X402]: kind }, watcher, restMs: 50 };
+    const deps = { ledger: this.#ledger, chain, kinds: { [X402]: kind }, watcher, recheckMs: 50 };
     const bounds = { priceCapMicroLamports: 5_000_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
     const keys = feePayerKeys(this.feePayers);
     const signer = createSignerActivities({ keys, bounds, rules: { [X402]: paymentRule } });

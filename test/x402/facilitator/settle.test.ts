@@ -156,7 +156,7 @@ describe('the success of a payment', () => {
   it('can be claimed again when the process has stopped between claim and delivery', async () => {
     const transaction = await use.selling.transaction();
     const id = idOf(transaction);
-    vi.spyOn(use.ledger.obligations, 'served').mockResolvedValue(undefined);
+    vi.spyOn(use.ledger.obligations, 'markServed').mockResolvedValue(undefined);
     expect(isSuccess(await settle(use.selling.version2(transaction)))).toBe(true);
     vi.restoreAllMocks();
     const brief = await facilitatorServer(use.selling.deps({ settleWithinMs: 300 }));

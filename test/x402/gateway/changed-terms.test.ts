@@ -121,7 +121,7 @@ describe.each(CHANGES)('after a change of the terms to another %s', (_what, chan
       expect([again.status, await textOf(again)]).toEqual([200, `answer to ${target}`]);
     }, PATIENT);
     const { transaction } = settlementOf(first);
-    expect(await shop.ledger.payments.findNamed(String(transaction))).toMatchObject({ state: 'served' });
+    expect(await shop.ledger.payments.findByName(String(transaction))).toMatchObject({ state: 'served' });
   });
 
   it.each(FORMS)('a payment that the upstream refused gets the same answer again, as %s', async (form) => {
@@ -166,7 +166,7 @@ describe('a transaction that its buyer has submitted', () => {
     const response = await fetchUntilSettled(url, headers);
     expect([response.status, await textOf(response)]).toEqual([200, `answer to ${target}`]);
     const { transaction } = settlementOf(response);
-    const sold = await shop.ledger.payments.findNamed(String(transaction));
+    const sold = await shop.ledger.payments.findByName(String(transaction));
     expect(sold?.terms.amount).toBe('1000');
   });
 
@@ -188,7 +188,7 @@ describe('a transaction that its buyer has submitted', () => {
       ]);
       await expectNoTerms(response);
     }
-    expect(await shop.ledger.payments.findNamed(shown.signature)).toMatchObject({
+    expect(await shop.ledger.payments.findByName(shown.signature)).toMatchObject({
       state: 'unmatched',
       reason: 'it was shown after its quote had expired',
       payer: buyer.address,

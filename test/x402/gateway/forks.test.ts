@@ -69,7 +69,7 @@ async function takeBack({ signature }: Shown): Promise<void> {
 
 /** The messages of the open alerts of a payment. */
 async function alertsOf({ payment: { id } }: Shown): Promise<readonly string[]> {
-  const alerts = await standing.shop.ledger.alerts.openAbout(id);
+  const alerts = await standing.shop.ledger.alerts.listOpenAbout(id);
   return alerts.filter(({ kind }) => kind === 'confirmed_taken_back').map(({ message }) => message);
 }
 
@@ -104,7 +104,7 @@ describe('a payment that a fork reverts before it is served', () => {
 
       await takeBack(shown);
       await standing.reaches(payment.id, 'settling');
-      await alerted(shown, 'its bytes are sent again');
+      await alerted(shown, 'its transaction is sent again');
       isBroken = false;
       expect(await expectPending(await fetch(url, { headers }))).toBe(signature);
       expect(shop.asked).toHaveLength(1);
@@ -162,7 +162,7 @@ describe('a payment that a fork reverts after it was served', () => {
       await takeBack(shown);
       await alerted(
         shown,
-        'after it was confirmed, and its purchase may have been served; its bytes are sent again',
+        'after it was confirmed, and its purchase may have been served; its transaction is sent again',
       );
       const meanwhile = await fetch(url, { headers });
       expect([meanwhile.status, await meanwhile.text()]).toEqual([200, 'answer 1']);
@@ -187,7 +187,7 @@ describe('a payment that a fork reverts after it was served', () => {
       const { response, payment, headers } = shown;
       expect([response.status, payment.state]).toEqual([200, 'served']);
       await takeBack(shown);
-      await alerted(shown, 'its bytes are sent again');
+      await alerted(shown, 'its transaction is sent again');
       standing.expireBlockhashes();
       await alerted(shown, 'it is proved dead');
       expect(await shop.ledger.payments.get(payment.id)).toMatchObject({ state: 'served' });

@@ -41,7 +41,7 @@ it.each(['expired', 'valid'])(
     await shop.opened('/weather');
     const response = await showPayment(url, buyer, late, shown);
     const body = await response.text();
-    expect.soft(await shop.ledger.payments.findNamed(shown.signature)).toMatchObject({ state: 'unmatched' });
+    expect.soft(await shop.ledger.payments.findByName(shown.signature)).toMatchObject({ state: 'unmatched' });
     expect.soft([response.status, response.headers.get('payment-required')]).toEqual([402, null]);
     expect.soft(body).not.toContain('accepts');
   },

@@ -32,7 +32,7 @@ async function customer(): Promise<Customer> {
 }
 
 async function stateOf(response: Response): Promise<string | undefined> {
-  return (await shop.ledger.payments.findNamed(String(settlementOf(response).transaction)))?.state;
+  return (await shop.ledger.payments.findByName(String(settlementOf(response).transaction)))?.state;
 }
 
 describe('a single payment', () => {
@@ -158,7 +158,7 @@ describe('a paid request', () => {
   it('gets its answer at the same address while it is owed, and for two minutes after it was served', async () => {
     const headers = await (await customer()).pays(url);
     const { transaction } = settlementOf(await fetch(url, { headers }));
-    const { id = '' } = (await shop.ledger.payments.findNamed(String(transaction))) ?? {};
+    const { id = '' } = (await shop.ledger.payments.findByName(String(transaction))) ?? {};
     const ago = (seconds: number) => sql<Date>`now() - ${seconds} * interval '1 second'`;
     const age = async (servedAt: number) =>
       shop.ledger.db
@@ -259,7 +259,7 @@ describe('a payment that its buyer has submitted', () => {
     const two = await submitTransfer(quote, buyer, { version: 0 });
     expect((await showPayment(url, buyer, quote, one)).status).toBe(200);
     expect((await showPayment(url, buyer, quote, two)).status).toBe(402);
-    expect(await shop.ledger.payments.findNamed(two.signature)).toMatchObject({ state: 'unmatched' });
+    expect(await shop.ledger.payments.findByName(two.signature)).toMatchObject({ state: 'unmatched' });
   });
 
   it('buys nothing for another client that copies it from the chain', async () => {
@@ -274,7 +274,7 @@ describe('a payment that its buyer has submitted', () => {
     }, 20_000);
     const copy = await showPayment(url, buyer, quote, { serializedTransaction: wire });
     expect([copy.status, shop.asked.length]).toEqual([402, 0]);
-    expect(await shop.ledger.payments.findNamed(signature)).toMatchObject({ state: 'unmatched' });
+    expect(await shop.ledger.payments.findByName(signature)).toMatchObject({ state: 'unmatched' });
   });
 });
 

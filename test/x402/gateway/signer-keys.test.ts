@@ -18,7 +18,7 @@ it('a payment is signed by the workers of the signer, and buys its request once'
   expect(responses.map(({ status }) => status)).toEqual([200, 200]);
   expect(shop.asked).toHaveLength(1);
   const [signature] = responses.map((response) => String(settlementOf(response)['transaction']));
-  const payment = await shop.ledger.payments.findNamed(signature ?? '');
+  const payment = await shop.ledger.payments.findByName(signature ?? '');
   expect(payment).toMatchObject({ state: 'served', payer: customer.address, feePayer: shop.feePayer });
   expect(await shop.ledger.attempts.of(payment?.id ?? '')).toHaveLength(1);
 });

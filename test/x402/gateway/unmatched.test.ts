@@ -67,7 +67,7 @@ describe('a transaction that its buyer has submitted for a quote, and that break
       (own) => [own],
     );
     expect([response.status, body]).toMatchObject([402, { error: 'Received 999, expected 1000' }]);
-    expect(await shop.ledger.payments.findNamed(signature)).toMatchObject({
+    expect(await shop.ledger.payments.findByName(signature)).toMatchObject({
       state: 'unmatched',
       payer,
       dialect: 'submitted',
@@ -88,7 +88,7 @@ describe('a transaction that its buyer has submitted for a quote, and that break
     );
     expect(memos.body).toMatchObject({ error: 'Payment verification failed' });
     for (const { signature } of [parts, memos])
-      expect(await shop.ledger.payments.findNamed(signature)).toMatchObject({
+      expect(await shop.ledger.payments.findByName(signature)).toMatchObject({
         state: 'unmatched',
         reason: expect.stringContaining('1000 of 1000 base units arrived: '),
       });
@@ -105,7 +105,7 @@ describe('a transaction that its buyer has submitted for a quote, and that break
     );
     for (const { signature, response } of [foreign, empty]) {
       expect(response.status).toBe(402);
-      expect(await shop.ledger.payments.findNamed(signature)).toBeUndefined();
+      expect(await shop.ledger.payments.findByName(signature)).toBeUndefined();
     }
   });
 });

@@ -1,23 +1,25 @@
 import { BASE58_DIGITS } from '../../../domain/address.ts';
-import { SHORTEST_ADDRESS } from './fingerprint.ts';
+import { MIN_ADDRESS_LENGTH } from './fingerprint.ts';
 
 const QUOTE = 0x22;
 const LOW_HALF = 0xffff;
 
-/** The kind of a pair of bytes: each kind is a bit of its own, all other pairs are 0. */
+/** Kinds of a pair of bytes, one bit for each kind. Any other pair has kind 0. */
 const DIGITS = 1;
 const DIGIT_THEN_QUOTE = 2;
 const QUOTE_FIRST = 4;
-/** Indexed by two bytes as a 16-bit number, first byte lowest. Node answers touch about 7 of its 64 KiB. */
-const PAIRS = pairs();
+/**
+ * The kind of each pair, indexed by the pair as a little-endian 16-bit number. Node answers use about 7 of its 64 KiB.
+ */
+const PAIR_KINDS = pairKinds();
 
 /**
- * The closing quote of the address whose text begins at `at`, 32 to 44 base58 digits; -1 if the text is not an
- * address. Use it only inside a block, where more bytes follow: throws RangeError if the data ends within 45 bytes.
+ * The position of the closing quote after an address of 32 to 44 base58 digits that begins at `at`; -1 if the text is
+ * not an address. Throws RangeError if the data ends within 45 bytes, so that it can be used only inside a block.
  */
 export function addressEnd(view: DataView, at: number): number {
-  // Nearly all addresses have 43 or 44 digits. Unrolled, because a loop takes twice the time.
-  const first =
+  // Nearly all addresses have 43 or 44 digits. The loop is unrolled, because a loop takes twice the time.
+  const digitsMask =
     digitsAt(view, at) &
     digitsAt(view, at + 4) &
     digitsAt(view, at + 8) &
@@ -28,33 +30,33 @@ export function addressEnd(view: DataView, at: number): number {
     digitsAt(view, at + 28) &
     digitsAt(view, at + 32) &
     digitsAt(view, at + 36);
-  const word = view.getInt32(at + 40, true);
-  if ((first & (PAIRS[word & LOW_HALF] as number)) !== DIGITS) return endOfShort(view, at);
-  const pair = PAIRS[word >>> 16] as number;
+  const lastWord = view.getInt32(at + 40, true);
+  if ((digitsMask & (PAIR_KINDS[lastWord & LOW_HALF] as number)) !== DIGITS) return shortAddressEnd(view, at);
+  const pair = PAIR_KINDS[lastWord >>> 16] as number;
   if (pair === DIGITS) return view.getUint8(at + 44) === QUOTE ? at + 44 : -1;
   if (pair === DIGIT_THEN_QUOTE) return at + 43;
   return pair === QUOTE_FIRST ? at + 42 : -1;
 }
 
-function endOfShort(view: DataView, at: number): number {
+function shortAddressEnd(view: DataView, at: number): number {
   let next = at;
-  while (pairAt(view, next) === DIGITS) next += 2;
-  const pair = pairAt(view, next);
+  while (pairKindAt(view, next) === DIGITS) next += 2;
+  const pair = pairKindAt(view, next);
   const end = pair === DIGIT_THEN_QUOTE ? next + 1 : next;
-  return pair !== 0 && end - at >= SHORTEST_ADDRESS ? end : -1;
+  return pair !== 0 && end - at >= MIN_ADDRESS_LENGTH ? end : -1;
 }
 
 /** {@link DIGITS} if all four bytes are digits. */
 function digitsAt(view: DataView, at: number): number {
   const word = view.getInt32(at, true);
-  return (PAIRS[word & LOW_HALF] as number) & (PAIRS[word >>> 16] as number);
+  return (PAIR_KINDS[word & LOW_HALF] as number) & (PAIR_KINDS[word >>> 16] as number);
 }
 
-function pairAt(view: DataView, at: number): number {
-  return PAIRS[view.getUint16(at, true)] as number;
+function pairKindAt(view: DataView, at: number): number {
+  return PAIR_KINDS[view.getUint16(at, true)] as number;
 }
 
-function pairs(): Uint8Array {
+function pairKinds(): Uint8Array {
   const table = new Uint8Array(2 ** 16);
   const digits = Buffer.from(BASE58_DIGITS);
   for (const first of digits) {

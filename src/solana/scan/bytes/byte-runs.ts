@@ -3,13 +3,15 @@ const FOUR = 4;
 const BYTE_BITS = 8;
 
 /**
- * True if `length` bytes at `one` equal those at `other`; `length` is at least 1. Eight bytes are compared at once as a
- * number: equal numbers have equal bytes, except for zeros, which JSON does not contain. A NaN is never equal, but
- * UTF-8 never produces one; the bytes are then read the slow way. The last step overlaps the previous one. May throw
- * RangeError near the end of the text.
+ * True if the `length` bytes (at least 1) at `one` equal those at `other`. Can throw RangeError near the end of the
+ * text.
+ *
+ * Eight bytes are compared at once as one float64, and the last eight can overlap the ones before. Only 0 and -0 are
+ * equal numbers with different bytes, and JSON has no zero bytes. NaN, which UTF-8 text cannot form, would only cause a
+ * false difference.
  */
-export function areSame(view: DataView, one: number, other: number, length: number): boolean {
-  if (length < EIGHT) return areSameFew(view, one, other, length);
+export function areBytesEqual(view: DataView, one: number, other: number, length: number): boolean {
+  if (length < EIGHT) return areFewBytesEqual(view, one, other, length);
   const last = length - EIGHT;
   for (let at = 0; at < last; at += EIGHT) {
     if (view.getFloat64(one + at, true) !== view.getFloat64(other + at, true)) return false;
@@ -17,7 +19,7 @@ export function areSame(view: DataView, one: number, other: number, length: numb
   return view.getFloat64(one + last, true) === view.getFloat64(other + last, true);
 }
 
-function areSameFew(view: DataView, one: number, other: number, length: number): boolean {
+function areFewBytesEqual(view: DataView, one: number, other: number, length: number): boolean {
   const first = view.getInt32(one, true) ^ view.getInt32(other, true);
   // The shift drops the bytes after the run.
   if (length < FOUR) return first << (BYTE_BITS * (FOUR - length)) === 0;

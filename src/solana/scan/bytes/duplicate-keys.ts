@@ -1,4 +1,4 @@
-/** The objects of a JSON value that are read, by key path. An array stands for each of its elements. */
+/** The objects of a JSON value whose fields are read, nested by key. Arrays have no entry of their own. */
 export interface ReadObjects {
   readonly [name: string]: ReadObjects;
 }
@@ -6,8 +6,8 @@ export interface ReadObjects {
 const KEY: ReadObjects = {};
 const TOKEN_BALANCE: ReadObjects = { uiTokenAmount: {} };
 
-/** For an entry of a block's `transactions`, or for a single transaction. */
-export const READ_IN_TRANSACTION: ReadObjects = {
+/** The objects that are read in an entry of a block's `transactions`. */
+export const TRANSACTION_OBJECTS: ReadObjects = {
   transaction: { accountKeys: KEY, message: { accountKeys: KEY, header: {} } },
   meta: {
     status: {},
@@ -17,61 +17,63 @@ export const READ_IN_TRANSACTION: ReadObjects = {
   },
 };
 
-export const READ_IN_ANSWER: ReadObjects = { result: { transactions: READ_IN_TRANSACTION } };
+export const ANSWER_OBJECTS: ReadObjects = { result: { transactions: TRANSACTION_OBJECTS } };
 
 interface Level {
-  /** Null in an array. */
-  readonly names: Set<string> | null;
-  readonly read: ReadObjects;
-  /** How the next value is read; undefined if it is not read. */
+  /** Keys of the object so far; null for an array. */
+  readonly keys: Set<string> | null;
+  readonly readObjects: ReadObjects;
+  /** The objects that are read in the next value; undefined if the value is not read. */
   next: ReadObjects | undefined;
 }
 
 const QUOTE = '"';
 const BACKSLASH = '\\';
-const MARKS = /["[\]{}]/g;
+const DELIMITERS = /["[\]{}]/g;
 const COLON = /\s*:/y;
 
 /**
  * The first key that occurs twice in one object of the JSON `text`, with escapes decoded; null if there is none.
- * Objects that are not read are ignored, because their duplicates change nothing. `JSON.parse` silently takes the
- * last one.
+ * `JSON.parse` silently uses the last value of such a key. Objects that are not in `readObjects` are ignored.
  */
-export function doubleNameIn(text: string, read: ReadObjects): string | null {
-  const levels: Level[] = [{ names: null, read, next: read }];
-  let unread = 0;
-  const marks = new RegExp(MARKS);
-  for (let found = marks.exec(text); found !== null; found = marks.exec(text)) {
+export function duplicateKeyIn(text: string, readObjects: ReadObjects): string | null {
+  const levels: Level[] = [{ keys: null, readObjects, next: readObjects }];
+  let unreadDepth = 0;
+  const delimiters = new RegExp(DELIMITERS);
+  for (let found = delimiters.exec(text); found !== null; found = delimiters.exec(text)) {
     const level = levels.at(-1);
-    const [mark] = found;
+    const [delimiter] = found;
     if (level === undefined) break;
-    if (mark === QUOTE) {
-      const end = textEnd(text, marks.lastIndex);
-      marks.lastIndex = end;
+    if (delimiter === QUOTE) {
+      const end = textEnd(text, delimiters.lastIndex);
+      delimiters.lastIndex = end;
       COLON.lastIndex = end;
-      if (unread > 0 || level.names === null || !COLON.test(text)) continue;
-      const name = nameOf(text.slice(found.index, end));
-      if (level.names.has(name)) return name;
-      level.names.add(name);
-      level.next = Object.hasOwn(level.read, name) ? level.read[name] : undefined;
-    } else if (mark === ']' || mark === '}') {
-      if (unread > 0) unread -= 1;
+      if (unreadDepth > 0 || level.keys === null || !COLON.test(text)) continue;
+      const key = keyOf(text.slice(found.index, end));
+      if (level.keys.has(key)) return key;
+      level.keys.add(key);
+      level.next = Object.hasOwn(level.readObjects, key) ? level.readObjects[key] : undefined;
+    } else if (delimiter === ']' || delimiter === '}') {
+      if (unreadDepth > 0) unreadDepth -= 1;
       else levels.pop();
-    } else if (unread > 0 || level.next === undefined || (mark === '[' && level.names === null)) unread += 1;
-    else levels.push(levelOf(mark === '[', level.next));
+    } else if (unreadDepth > 0 || level.next === undefined || (delimiter === '[' && level.keys === null))
+      unreadDepth += 1;
+    else levels.push(levelOf(delimiter === '[', level.next));
   }
   return null;
 }
 
-function levelOf(isArray: boolean, read: ReadObjects): Level {
-  return isArray ? { names: null, read, next: read } : { names: new Set(), read, next: undefined };
+function levelOf(isArray: boolean, readObjects: ReadObjects): Level {
+  return isArray
+    ? { keys: null, readObjects, next: readObjects }
+    : { keys: new Set(), readObjects, next: undefined };
 }
 
-function nameOf(quoted: string): string {
+function keyOf(quoted: string): string {
   return quoted.includes(BACKSLASH) ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
 }
 
-/** The position after the closing quote of the text that begins at `from`. */
+/** The position after the closing quote of the string whose text begins at `from`. */
 function textEnd(text: string, from: number): number {
   for (let end = text.indexOf(QUOTE, from); end >= 0; end = text.indexOf(QUOTE, end + 1)) {
     let before = end;

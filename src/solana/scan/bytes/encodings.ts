@@ -6,28 +6,34 @@ import { readSigned, versionOf } from '../../tx/signed-transaction.ts';
 
 export interface TransactionBody {
   readonly signatures: readonly [string, ...string[]];
-  /** In the order of the balances; see `hasLoaded`. */
+  /** Account keys in the order of the balances in `meta`; see `includesLoaded`. */
   readonly accounts: readonly { readonly address: string; readonly signer: boolean }[];
-  /** Whether accounts of lookup tables are included. If not, `meta.loadedAddresses` follow, writable ones first. */
-  readonly hasLoaded: boolean;
-  /** The version in the bytes; null if the encoding has it in a separate `version` field. */
+  /**
+   * True if `accounts` includes the addresses from lookup tables. If false, the balances of `meta.loadedAddresses`
+   * follow, writable addresses first.
+   */
+  readonly includesLoaded: boolean;
+  /** Transaction version in the signed bytes; null in encodings that have a separate `version` field. */
   readonly version: 'legacy' | number | null;
 }
 
-/** An address as nodes return it; only the form is checked. Text of this form that is no address has no account. */
+/**
+ * An address as nodes return it. Only its length and alphabet are checked: no account can exist for other text of this
+ * form.
+ */
 export const address = z.string().regex(ADDRESS_TEXT);
 const signatures = z.tuple([z.string().regex(SIGNATURE_TEXT)], z.string());
-const describedKey = z.object({ pubkey: address, signer: z.boolean() });
+const keyObject = z.object({ pubkey: address, signer: z.boolean() });
 
-const accountsOnly = z
-  .object({ signatures, accountKeys: z.array(describedKey) })
-  .transform(({ signatures: names, accountKeys }) => described(names, accountKeys));
+const accountsTransaction = z
+  .object({ signatures, accountKeys: z.array(keyObject) })
+  .transform(({ signatures: names, accountKeys }) => bodyOf(names, accountKeys));
 
-const parsed = z
-  .object({ signatures, message: z.object({ accountKeys: z.array(describedKey) }) })
-  .transform(({ signatures: names, message }) => described(names, message.accountKeys));
+const parsedTransaction = z
+  .object({ signatures, message: z.object({ accountKeys: z.array(keyObject) }) })
+  .transform(({ signatures: names, message }) => bodyOf(names, message.accountKeys));
 
-const plain = z
+const jsonTransaction = z
   .object({
     signatures,
     message: z.object({
@@ -42,30 +48,35 @@ const plain = z
         address: key,
         signer: index < header.numRequiredSignatures,
       })),
-      hasLoaded: false,
+      includesLoaded: false,
       version: null,
     }),
   );
 
 /** Encodings `base64` and `base58`: the signed bytes of the transaction. */
-const binary = z
+const binaryTransaction = z
   .union([z.tuple([z.string(), z.literal('base64')]), z.tuple([z.string(), z.literal('base58')])])
   .transform(([text, encoding], context): TransactionBody => {
     const body = readBytes(text, encoding === 'base64' ? base64 : base58);
     if (body !== null) return body;
-    context.addIssue({ code: 'custom', message: 'is no transaction that we can read' });
+    context.addIssue({ code: 'custom', message: 'is not the signed bytes of a known transaction version' });
     return z.NEVER;
   });
 
-/** The `transaction` of a block's entry, or of getTransaction, in any encoding. */
-export const transactionBody: z.ZodType<TransactionBody> = z.union([accountsOnly, parsed, plain, binary]);
+/** The field `transaction` of a block's entry or of a getTransaction result, in any encoding. */
+export const transactionBody: z.ZodType<TransactionBody> = z.union([
+  accountsTransaction,
+  parsedTransaction,
+  jsonTransaction,
+  binaryTransaction,
+]);
 
-function described(
+function bodyOf(
   names: readonly [string, ...string[]],
-  keys: readonly z.infer<typeof describedKey>[],
+  keys: readonly z.infer<typeof keyObject>[],
 ): TransactionBody {
   const accounts = keys.map(({ pubkey, signer }) => ({ address: pubkey, signer }));
-  return { signatures: names, accounts, hasLoaded: true, version: null };
+  return { signatures: names, accounts, includesLoaded: true, version: null };
 }
 
 function readBytes(text: string, coder: { decode(text: string): Uint8Array }): TransactionBody | null {
@@ -77,7 +88,7 @@ function readBytes(text: string, coder: { decode(text: string): Uint8Array }): T
   return {
     signatures: [first, ...others],
     accounts: accounts.map((key, index) => ({ address: key, signer: index < signers.length })),
-    hasLoaded: false,
+    includesLoaded: false,
     version: versionOf(message),
   };
 }

@@ -2,48 +2,50 @@ import { lowestMark, quoteMarksOf, WORD_BYTES } from './u32.ts';
 
 const QUOTE = 0x22;
 const SPACE = 0x20;
-/** Digits, signs, commas, colons and white space are below it; brackets and the letters of literals above. */
+/**
+ * Digits, signs, commas, colons and white space are below this byte; brackets and the letters of literals are above.
+ */
 const FIRST_LETTER = 0x40;
 /** The only bit in which `{` and `[` differ, and `}` and `]`. */
-const SQUARE = 0x20;
-const OPEN = 0x7b;
-const CLOSE = 0x7d;
-const OPEN_SQUARE = 0x5b;
-const CLOSE_SQUARE = 0x5d;
+const BRACKET_BIT = 0x20;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const PLUS = 0x2b;
 const COLON = 0x3a;
 
-/** If none of these bits is set in a word, each of its bytes is ASCII and below {@link FIRST_LETTER}. */
-const FIRST_LETTERS = 0xc0c0c0c0 | 0;
-const FIRST_LETTER_EACH = 0x40404040;
+/** The bits that are 0 in every byte of a word if each byte is below {@link FIRST_LETTER}. */
+const NOT_BELOW_FIRST_LETTER = 0xc0c0c0c0 | 0;
+const FIRST_LETTER_WORD = 0x40404040;
 const COMMAS = 0x2c2c2c2c;
 
-/** The text has an unexpected form, so that no result is possible without a parse. */
+/** The bytes have an unexpected form, so that only a parse can read them. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable';
 }
 
-/** Bytes from `start` up to, and without, `end`. */
+/** Bytes from `start` (inclusive) to `end` (exclusive). */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** Receives the range of a string's text. */
+/** Receives the byte range of a string without its quotes. */
 export type OnText = (start: number, end: number) => void;
 
 /** Reads a member's value and returns the position after it. */
-export type VisitMember = (value: number, name: string) => number;
+export type VisitMember = (value: number, key: string) => number;
 
 /**
- * Walks JSON in place, without creating values. Only for text without a backslash: then each quote begins or ends a
- * string. Positions count bytes; each method takes the position of its input and returns the one after it. Accepts
- * all JSON, and some invalid text. Throws {@link Unreadable}, and RangeError if the text ends too soon.
+ * Reads JSON in place, without creating values. The text must not contain a backslash, so that each quote begins or
+ * ends a string. Positions count bytes: each method takes the position of a value and returns the position after it.
+ * Some invalid JSON is accepted. Methods throw {@link Unreadable}, and RangeError if the text ends too soon.
  */
 export class JsonBytes {
   readonly view: DataView;
-  count = 0;
+  elementCount = 0;
   readonly #lastWord: number;
 
   constructor(view: DataView) {
@@ -51,34 +53,34 @@ export class JsonBytes {
     this.#lastWord = view.byteLength - WORD_BYTES;
   }
 
-  /** Visits the members of an object. Throws Unreadable for a duplicate key, because its meaning is ambiguous. */
+  /** Calls `visit` for each member of an object. Throws Unreadable for a duplicate key. */
   object(at: number, visit: VisitMember): number {
     const view = this.view;
-    const next = spaces(view, past(view, at, OPEN));
-    return view.getUint8(next) === CLOSE ? next + 1 : this.#members(next, visit, new Set());
+    const next = spaces(view, expectByte(view, at, OPEN_BRACE));
+    return view.getUint8(next) === CLOSE_BRACE ? next + 1 : this.#members(next, visit, new Set());
   }
 
-  /** {@link object} for the rest of an object after a member's value; `names` are the keys so far. */
-  furtherMembers(at: number, visit: VisitMember, names: Set<string>): number {
+  /** Like {@link object}, for the rest of an object from the end of a member's value. `keys`: the keys before it. */
+  remainingMembers(at: number, visit: VisitMember, keys: Set<string>): number {
     const view = this.view;
     const next = spaces(view, at);
-    if (view.getUint8(next) === CLOSE) return next + 1;
-    return this.#members(spaces(view, past(view, next, COMMA)), visit, names);
+    if (view.getUint8(next) === CLOSE_BRACE) return next + 1;
+    return this.#members(spaces(view, expectByte(view, next, COMMA)), visit, keys);
   }
 
-  /** Visits the elements of an array: `visit` reads one and returns the position after it. */
+  /** Calls `visit` for each element of an array. `visit` reads the element and returns the position after it. */
   array(at: number, visit: (element: number) => number): number {
     const view = this.view;
-    let next = spaces(view, past(view, at, OPEN_SQUARE));
-    if (view.getUint8(next) === CLOSE_SQUARE) return next + 1;
+    let next = spaces(view, expectByte(view, at, OPEN_BRACKET));
+    if (view.getUint8(next) === CLOSE_BRACKET) return next + 1;
     for (;;) {
       next = spaces(view, visit(next));
-      if (view.getUint8(next) === CLOSE_SQUARE) return next + 1;
-      next = spaces(view, past(view, next, COMMA));
+      if (view.getUint8(next) === CLOSE_BRACKET) return next + 1;
+      next = spaces(view, expectByte(view, next, COMMA));
     }
   }
 
-  /** Skips a value of any kind, and calls `onText` for each string in it, keys included. */
+  /** Skips a value of any kind. Calls `onText` for each string in it, including keys. */
   value(at: number, onText?: OnText): number {
     const view = this.view;
     let depth = 0;
@@ -94,9 +96,9 @@ export class JsonBytes {
         if (depth === 0) return this.scalarEnd(next);
         next += 1;
       } else {
-        const bracket = byte | SQUARE;
-        if (bracket === OPEN) depth += 1;
-        else if (bracket === CLOSE) {
+        const bracket = byte | BRACKET_BIT;
+        if (bracket === OPEN_BRACE) depth += 1;
+        else if (bracket === CLOSE_BRACE) {
           depth -= 1;
           if (depth <= 0) return next + 1;
         } else if (depth === 0) return this.scalarEnd(next);
@@ -105,16 +107,16 @@ export class JsonBytes {
     }
   }
 
-  /** Skips an array and counts its elements (see {@link count}); fastest for numbers. */
+  /** Skips an array and sets {@link elementCount}. It is fastest for an array of numbers. */
   numbers(at: number): number {
     const view = this.view;
     const lastWord = this.#lastWord;
-    const first = past(view, at, OPEN_SQUARE);
+    const first = expectByte(view, at, OPEN_BRACKET);
     let commas = 0;
     let next = first;
     for (; next <= lastWord; next += WORD_BYTES) {
       const word = view.getInt32(next, true);
-      if ((word & FIRST_LETTERS) !== 0 || quoteMarksOf(word) !== 0) break;
+      if ((word & NOT_BELOW_FIRST_LETTER) !== 0 || quoteMarksOf(word) !== 0) break;
       commas += commasIn(word);
     }
     for (let byte = view.getUint8(next); byte < FIRST_LETTER && byte !== QUOTE; byte = view.getUint8(next)) {
@@ -122,7 +124,7 @@ export class JsonBytes {
       next += 1;
     }
     if (!this.is(next, ']')) return this.#elements(at);
-    this.count = commas > 0 || spaces(view, first) < next ? commas + 1 : 0;
+    this.elementCount = commas > 0 || spaces(view, first) < next ? commas + 1 : 0;
     return next + 1;
   }
 
@@ -141,7 +143,7 @@ export class JsonBytes {
   scalarEnd(at: number): number {
     let next = at;
     while (!isAfterScalar(this.view.getUint8(next))) next += 1;
-    if (next === at) throw new Unreadable(`no value at byte ${at}`);
+    if (next === at) throw new Unreadable(`byte ${at} does not begin a value`);
     return next;
   }
 
@@ -153,7 +155,7 @@ export class JsonBytes {
     return this.view.getUint8(at) === character.charCodeAt(0);
   }
 
-  reads(start: number, end: number, text: string): boolean {
+  isText(start: number, end: number, text: string): boolean {
     if (end - start !== text.length) return false;
     for (let index = 0; index < text.length; index += 1) {
       if (this.view.getUint8(start + index) !== text.charCodeAt(index)) return false;
@@ -172,55 +174,55 @@ export class JsonBytes {
       count += 1;
       return this.value(element);
     });
-    this.count = count;
+    this.elementCount = count;
     return end;
   }
 
-  #members(at: number, visit: VisitMember, names: Set<string>): number {
+  #members(at: number, visit: VisitMember, keys: Set<string>): number {
     const view = this.view;
     let next = at;
     for (;;) {
-      const start = past(view, next, QUOTE);
+      const start = expectByte(view, next, QUOTE);
       const end = this.textEnd(start);
-      const name = this.text(start, end);
-      if (names.has(name)) throw new Unreadable(`the name at byte ${start} is there twice`);
-      names.add(name);
-      const value = spaces(view, past(view, spaces(view, end + 1), COLON));
-      next = spaces(view, visit(value, name));
-      if (view.getUint8(next) === CLOSE) return next + 1;
-      next = spaces(view, past(view, next, COMMA));
+      const key = this.text(start, end);
+      if (keys.has(key)) throw new Unreadable(`the name at byte ${start} is there twice`);
+      keys.add(key);
+      const value = spaces(view, expectByte(view, spaces(view, end + 1), COLON));
+      next = spaces(view, visit(value, key));
+      if (view.getUint8(next) === CLOSE_BRACE) return next + 1;
+      next = spaces(view, expectByte(view, next, COMMA));
     }
   }
 }
 
-/** The number of commas in `word`; each byte must be below {@link FIRST_LETTER}. */
+/** The number of commas in the four bytes of `word`; each byte must be below {@link FIRST_LETTER}. */
 function commasIn(word: number): number {
-  const marks = (FIRST_LETTER_EACH - (word ^ COMMAS)) & FIRST_LETTER_EACH;
+  const marks = (FIRST_LETTER_WORD - (word ^ COMMAS)) & FIRST_LETTER_WORD;
   return Math.imul(marks >>> 6, 0x01010101) >>> 24;
 }
 
 function spaces(view: DataView, at: number): number {
   let next = at;
-  while (isBlank(view.getUint8(next))) next += 1;
+  while (isWhiteSpace(view.getUint8(next))) next += 1;
   return next;
 }
 
-function past(view: DataView, at: number, byte: number): number {
+function expectByte(view: DataView, at: number, byte: number): number {
   if (view.getUint8(at) === byte) return at + 1;
-  throw new Unreadable(`no ${String.fromCharCode(byte)} at byte ${at}`);
+  throw new Unreadable(`byte ${at} is not ${String.fromCharCode(byte)}`);
 }
 
-/** White space: no other byte in JSON is as low. */
-export function isBlank(byte: number): boolean {
+/** True for white space: in JSON, all other bytes are above the space. */
+export function isWhiteSpace(byte: number): boolean {
   return byte <= SPACE;
 }
 
-/** Whether a value that begins with `byte` is a number, null, true or false. */
+/** True if a value that begins with `byte` is a number, null, true or false. */
 export function isScalarStart(byte: number): boolean {
-  return !isBlank(byte) && byte !== QUOTE && (byte | SQUARE) !== OPEN;
+  return !isWhiteSpace(byte) && byte !== QUOTE && (byte | BRACKET_BIT) !== OPEN_BRACE;
 }
 
-/** White space, `,`, `]` or `}`: in JSON, nothing else follows a number or literal. */
+/** True for white space, `,`, `]` and `}`, the only bytes that can follow a number or literal in JSON. */
 function isAfterScalar(byte: number): boolean {
-  return (byte <= COMMA && byte !== PLUS) || (byte | SQUARE) === CLOSE;
+  return (byte <= COMMA && byte !== PLUS) || (byte | BRACKET_BIT) === CLOSE_BRACE;
 }

@@ -4,43 +4,46 @@ import { NodeFault } from '../../rpc/errors.ts';
 import type { StreamedAnswer } from '../../rpc/node.ts';
 import { RateLimiter, RateLimitTimeout } from '../../rpc/rate-limiter.ts';
 import { withAbort } from '../../rpc/with-abort.ts';
-import { END } from '../listing.ts';
+import { LINE_FEED } from '../listing.ts';
 import { relevantChanges } from '../relevant-changes.ts';
 import { type BlockSource, type Search, type SearchMatches, searchAnswer } from '../search.ts';
 import { Unreadable } from './json-bytes.ts';
 import { splitBlock } from './splitter.ts';
 import { WatchSet } from './watch-set.ts';
 
-export interface LongBlock extends Search, StreamedAnswer {
-  readonly kept: { readonly kind: 'names'; readonly names: WatchSet };
-  /** Approximate bytes kept of it, without the search result. */
+export interface OversizedBlock extends Search, StreamedAnswer {
+  readonly retained: { readonly kind: 'names'; readonly names: WatchSet };
+  /** Approximate bytes that are retained, without the search result. */
   readonly size: number;
 }
 
-export interface LongBounds {
+export interface BlockLimits {
   readonly pieceBytes: number;
-  /** A block has at most 100 million compute units (SIMD-0286); signature and write lock cost a transaction 1,020. */
-  readonly transactions: number;
   /**
-   * Accounts and token balances of ours that change or sign, and wallets of ours that are named. A changed account
-   * costs 300 compute units; an account named for the first time costs an entry in a lookup table.
+   * A block has at most 100 million compute units (SIMD-0286), and a transaction costs at least 1,020: one signature
+   * and one write lock.
    */
-  readonly findings: number;
-  /** Different addresses. A block full of lookup tables names at most 2.5 million. */
-  readonly names: number;
+  readonly maxTransactions: number;
+  /**
+   * Separate limits of the same size: relevant accounts and token balances (see {@link relevantChanges}), and watched
+   * wallets that the block names. A changed account costs 300 compute units.
+   */
+  readonly maxFindings: number;
+  /** Distinct addresses. With lookup tables, a block can name at most 2.5 million. */
+  readonly maxAddresses: number;
 }
 
-const BOUNDS: LongBounds = {
+const BLOCK_LIMITS: BlockLimits = {
   pieceBytes: 4 * 1_024 * 1_024,
-  transactions: 2 ** 17,
-  findings: 2 ** 20,
-  names: 2 ** 24,
+  maxTransactions: 2 ** 17,
+  maxFindings: 2 ** 20,
+  maxAddresses: 2 ** 24,
 };
 
 /**
- * Searches a getBlock answer while it arrives, piece by piece, by the rules of `searchBlock`. Transactions keep only
- * what concerns our wallets (see {@link relevantChanges}); otherwise many transactions that name a wallet could fill the
- * memory. Throws NodeFault for an answer that is not a block, incomplete, or larger than a block can be; and as
+ * Searches a getBlock answer while it is received, piece by piece, with the result of `searchBlock`. Transactions are
+ * reduced to their {@link relevantChanges}, so that many transactions with watched wallets cannot exhaust the memory.
+ * Throws NodeFault for an answer that is not a block, is incomplete, or exceeds a limit of a block; otherwise as
  * `searchBlock` and `parts` do.
  */
 export async function searchParts(
@@ -48,106 +51,108 @@ export async function searchParts(
   slot: bigint,
   watched: WatchSet,
   node: BlockSource,
-  narrower: Partial<LongBounds> = {},
-): Promise<LongBlock> {
-  const bounds = { ...BOUNDS, ...narrower };
-  const names = new WatchSet(0);
-  const findings = new Findings(bounds);
+  overrides: Partial<BlockLimits> = {},
+): Promise<OversizedBlock> {
+  const limits = { ...BLOCK_LIMITS, ...overrides };
+  const addresses = new WatchSet(0);
+  const findings = new Findings(limits);
   const search = (bytes: Buffer) => {
-    const { header, found: piece } = searchAnswer(bytes, slot, watched, node, names);
-    findings.add(piece);
-    if (names.size > bounds.names) throw new Unreadable(`it names more than ${bounds.names} addresses`);
+    const { header, matches } = searchAnswer(bytes, slot, watched, node, addresses);
+    findings.add(matches);
+    if (addresses.size > limits.maxAddresses)
+      throw new Unreadable(`the block names more than ${limits.maxAddresses} addresses`);
     return header;
   };
   try {
-    for await (const part of splitBlock(parts, bounds.pieceBytes)) {
+    for await (const part of splitBlock(parts, limits.pieceBytes)) {
       if ('transactions' in part) search(part.transactions);
       else {
         const header = search(part.envelope);
-        const size = part.envelope.length + names.byteLength;
+        const size = part.envelope.length + addresses.byteLength;
         return {
           header,
-          ...findings.search(),
+          ...findings.result(),
           envelope: part.envelope,
           size,
-          kept: { kind: 'names', names },
+          retained: { kind: 'names', names: addresses },
         };
       }
     }
-    throw new Unreadable('the block has no envelope');
+    throw new Unreadable('the answer ends before the end of the block');
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     throw new NodeFault(node.name, `getBlock: block ${slot}: ${error.message}`, { method: 'getBlock' });
   }
 }
 
-/** The results of all pieces so far, limited to what a block can contain. */
+/** Collects the results of the pieces. Throws Unreadable if they exceed a limit of a block. */
 class Findings {
-  readonly #bounds: LongBounds;
-  readonly #listed = createHash('sha256');
-  #size = 0;
+  readonly #limits: BlockLimits;
+  readonly #signaturesHash = createHash('sha256');
+  #transactionCount = 0;
   readonly #candidates = new Set<string>();
   readonly #transactions: ScannedTransaction[] = [];
-  #changes = 0;
+  #findingCount = 0;
 
-  constructor(bounds: LongBounds) {
-    this.#bounds = bounds;
+  constructor(limits: BlockLimits) {
+    this.#limits = limits;
   }
 
-  add({ list, candidates, transactions }: SearchMatches): void {
-    this.#listed.update(list);
-    for (const byte of list) if (byte === END) this.#size += 1;
-    if (this.#size > this.#bounds.transactions)
-      throw new Unreadable(`it has more than ${this.#bounds.transactions} transactions`);
+  add({ signatureList: list, candidates, transactions }: SearchMatches): void {
+    this.#signaturesHash.update(list);
+    for (const byte of list) if (byte === LINE_FEED) this.#transactionCount += 1;
+    if (this.#transactionCount > this.#limits.maxTransactions)
+      throw new Unreadable(`the block has more than ${this.#limits.maxTransactions} transactions`);
     const ours = new Set(candidates);
     for (const address of ours) this.#candidates.add(address);
     for (const transaction of transactions)
-      this.#keep(relevantChanges(transaction, (address) => ours.has(address)));
-    if (Math.max(this.#changes, this.#candidates.size) > this.#bounds.findings)
+      this.#addTransaction(relevantChanges(transaction, (address) => ours.has(address)));
+    if (Math.max(this.#findingCount, this.#candidates.size) > this.#limits.maxFindings)
       throw new Unreadable(
-        `it contains more than ${this.#bounds.findings} wallets of ours, or changes of them`,
+        `the block names more than ${this.#limits.maxFindings} watched wallets, or changes more than that many of their balances`,
       );
   }
 
-  search(): Omit<Search, 'header'> {
+  result(): Omit<Search, 'header'> {
     return {
-      listed: this.#listed.digest('base64'),
+      signaturesHash: this.#signaturesHash.digest('base64'),
       candidates: [...this.#candidates],
       transactions: this.#transactions,
     };
   }
 
-  #keep(relevant: ScannedTransaction | null): void {
+  #addTransaction(relevant: ScannedTransaction | null): void {
     if (relevant === null) return;
     this.#transactions.push(relevant);
-    this.#changes += relevant.accounts.length + relevant.tokens.length;
+    this.#findingCount += relevant.accounts.length + relevant.tokens.length;
   }
 }
 
-/** Long answers read concurrently, per process and per node: one that never ends must not block the others. */
-const [AT_ONCE, OF_A_NODE] = [2, 1];
-const PATIENCE_MS = 60_000;
+/** Long answers that are read concurrently, per process and per node: an endless answer must not block other nodes. */
+const [MAX_CONCURRENT_READS, MAX_READS_PER_NODE] = [2, 1];
+const MAX_WAIT_MS = 60_000;
 
-const all = limiterFor(AT_ONCE);
-const byNode = new WeakMap<BlockSource, RateLimiter>();
+const processLimiter = limiterFor(MAX_CONCURRENT_READS);
+const nodeLimiters = new WeakMap<BlockSource, RateLimiter>();
 
 /**
- * Reads a long answer of a node when fewer than the limit are read. Throws errors of `read`. Throws NodeFault after a
- * minute of waiting, or once `over` aborts; that fault does not count against the node.
+ * Runs `read` as soon as fewer long answers than the limits are being read, and throws its errors. Throws NodeFault if
+ * `read` has not begun after one minute, or when `signal` is aborted; this fault does not count against the node.
  */
 export async function limitLongReads<T>(
   node: BlockSource,
   read: () => Promise<T>,
-  over?: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<T> {
-  const own = byNode.get(node) ?? limiterFor(OF_A_NODE);
-  byNode.set(node, own);
-  const pass = (signal: AbortSignal) => own.pass(signal, () => all.pass(signal, read));
+  const nodeLimiter = nodeLimiters.get(node) ?? limiterFor(MAX_READS_PER_NODE);
+  nodeLimiters.set(node, nodeLimiter);
+  const pass = (signal: AbortSignal) => nodeLimiter.pass(signal, () => processLimiter.pass(signal, read));
   try {
-    return await withAbort(pass, AbortSignal.timeout(PATIENCE_MS), over);
+    return await withAbort(pass, AbortSignal.timeout(MAX_WAIT_MS), signal);
   } catch (error) {
     if (!(error instanceof RateLimitTimeout)) throw error;
-    const reason = 'getBlock: too many long blocks are read at once';
+    const reason =
+      'getBlock: the answer was not read, because too many long answers are being read at the same time';
     throw new NodeFault(node.name, reason, { method: 'getBlock', asked: false, cause: error });
   }
 }

@@ -1,34 +1,37 @@
 import { addressEnd } from './base58-text.ts';
-import { areSame } from './byte-runs.ts';
+import { areBytesEqual } from './byte-runs.ts';
 import { isScalarStart, type JsonBytes, type OnText } from './json-bytes.ts';
 import { quoteAfter, scalarEndAfter } from './u32.ts';
 
-/** A key with its colon, a text, or another scalar, in JSON without a backslash. */
+/** A key with its colon, a string, or another scalar, in JSON without a backslash. */
 const TOKENS = /"[^"]*"\s*:|"([^"]*)"|[^\s,:[\]{}"]+/g;
 
-/** What follows the bytes that are equal in every value of a shape. */
-const END = 0;
+/** Kinds of what follows a run: the bytes between two scalars, which are equal in every value of a shape. */
+const END_OF_VALUE = 0;
 const OTHER_SCALAR = 1;
 const TEXT = 2;
 const ADDRESS = 3;
 const WALLET = 4;
 
-/** Learning a shape costs more than walking a value: a node whose values all differ must not cause one per value. */
+/** Limit on learned shapes, because learning is slower than reading: every value of a node could have a new shape. */
 const MAX_SHAPES = 16;
 
-/** Receives the range of an address's text. */
+/** Receives the byte range of an address without its quotes. */
 export type OnAddress = (start: number, end: number, isWallet: boolean) => void;
 
-/** Reads a value of any shape and returns the position after it. Reports the same texts for all values of a shape. */
+/**
+ * Reads a value of any shape and returns the position after it. It must report the same fields for all values of a
+ * shape.
+ */
 type ShapeReader = (at: number, onAddress: OnAddress) => number;
 
-/** Reads JSON values that mostly have one shape, as the account keys and token balances of a block do. */
-export class AlikeReader {
+/** Reads JSON values that mostly have one shape, such as the account keys and token balances of a block. */
+export class RepeatedShapeReader {
   readonly #view: DataView;
   readonly #walk: ShapeReader;
   readonly #onWallet: OnText;
   #shape: Shape | null = null;
-  #learned = 0;
+  #learnedCount = 0;
 
   constructor(json: JsonBytes, walk: ShapeReader, onWallet: OnText) {
     this.#view = json.view;
@@ -36,24 +39,27 @@ export class AlikeReader {
     this.#onWallet = onWallet;
   }
 
-  /** Reads the value at `at`, reports its wallets at least once, and returns the end. Throws errors of `walk`. */
+  /**
+   * Reads the value at `at` and returns the position after it. Reports each wallet at least once. Throws as `walk`
+   * does.
+   */
   read(at: number): number {
-    const next = this.#repeated(at);
+    const next = this.#readRepeated(at);
     if (next >= 0) return next;
     const addresses = new Map<number, boolean>();
     const end = this.#walk(at, (from, to, isWallet) => {
       addresses.set(from, isWallet);
       if (isWallet) this.#onWallet(from, to);
     });
-    if (this.#learned < MAX_SHAPES) {
+    if (this.#learnedCount < MAX_SHAPES) {
       this.#shape = new Shape(this.#view, at, end, addresses);
-      this.#learned += 1;
+      this.#learnedCount += 1;
     }
     return end;
   }
 
-  /** -1 if the value has another shape, or the text ends so soon after it that only a walk can decide. */
-  #repeated(at: number): number {
+  /** The position after the value; -1 if the value has a different shape or is too close to the end of the text. */
+  #readRepeated(at: number): number {
     try {
       return this.#shape?.read(this.#view, at, this.#onWallet) ?? -1;
     } catch (error) {
@@ -63,70 +69,73 @@ export class AlikeReader {
   }
 }
 
-/** The position of each address in an example, and whether it may be a wallet. */
-type AddressesAt = ReadonlyMap<number, boolean>;
+/** The positions of the addresses in an example. The value is true if the address can be a wallet. */
+type AddressStarts = ReadonlyMap<number, boolean>;
 
 /**
- * A JSON value without its scalars, learned from one example. If the bytes between the scalars are equal, so are
- * keys, order and nesting. Comparing bytes takes half the time of walking them.
+ * The bytes between the scalars of a JSON value, learned from one example. If these bytes are equal, so are keys, order
+ * and nesting, and comparing them takes half the time of reading them.
  */
 class Shape {
-  /** Position and length of each run of bytes between scalars, in the example. */
+  /** Pairs of numbers: position and length of each run in the example. */
   readonly #runs: Int32Array;
-  readonly #follows: Uint8Array;
-  /** The run after the last address. `#rest`: where the bytes from there on are in the last value of this shape. */
+  readonly #scalarKinds: Uint8Array;
+  /**
+   * Index of the run after the last address. `#restStart` and `#restLength` are the bytes from there to the end of the
+   * value that was read last: often the next value ends with the same bytes.
+   */
   readonly #lastRun: number;
-  #rest = 0;
+  #restStart = 0;
   #restLength = 0;
 
-  /** The example is the value from `start` to `end`. */
-  constructor(view: DataView, start: number, end: number, addresses: AddressesAt) {
+  /** Learns the shape of the value from `start` to `end`. */
+  constructor(view: DataView, start: number, end: number, addresses: AddressStarts) {
     const runs: number[] = [];
-    const follows: number[] = [];
+    const kinds: number[] = [];
     let from = start;
     const text = Buffer.from(view.buffer, view.byteOffset + start, end - start).toString('latin1');
     for (const { 0: token, 1: content, index } of text.matchAll(TOKENS)) {
       if (token.endsWith(':')) continue;
       const at = start + index + (content === undefined ? 0 : 1);
       runs.push(from, at - from);
-      follows.push(kindOf(content, addresses.get(at)));
+      kinds.push(kindOf(content, addresses.get(at)));
       from = at + (content ?? token).length;
     }
     this.#runs = Int32Array.from([...runs, from, end - from]);
-    this.#follows = Uint8Array.from([...follows, END]);
-    this.#lastRun = 1 + follows.findLastIndex((kind) => kind >= ADDRESS);
+    this.#scalarKinds = Uint8Array.from([...kinds, END_OF_VALUE]);
+    this.#lastRun = 1 + kinds.findLastIndex((kind) => kind >= ADDRESS);
   }
 
   /**
-   * The position after the value at `at`, or -1 if it has another shape or an invalid address. `onWallet` receives
-   * each text that may be a wallet, even some of a value that results in -1. May throw RangeError if the text ends
-   * inside the value, or within 8 bytes after it.
+   * The position after the value at `at`; -1 if it has a different shape or an invalid address. `onWallet` receives
+   * each possible wallet, also those of a value that results in -1. Can throw RangeError if the text ends inside the
+   * value or within 8 bytes after it.
    */
   read(view: DataView, at: number, onWallet: OnText): number {
     const runs = this.#runs;
     let next = at;
-    let rest = at;
+    let restStart = at;
     for (let run = 0; ; run += 1) {
       if (run === this.#lastRun) {
-        if (this.#restLength > 0 && areSame(view, this.#rest, next, this.#restLength))
+        if (this.#restLength > 0 && areBytesEqual(view, this.#restStart, next, this.#restLength))
           return next + this.#restLength;
-        rest = next;
+        restStart = next;
       }
       const length = runs[2 * run + 1] as number;
-      if (!areSame(view, runs[2 * run] as number, next, length)) return -1;
+      if (!areBytesEqual(view, runs[2 * run] as number, next, length)) return -1;
       next += length;
-      const follows = this.#follows[run] as number;
-      if (follows === END) {
-        this.#rest = rest;
-        this.#restLength = next - rest;
+      const kind = this.#scalarKinds[run] as number;
+      if (kind === END_OF_VALUE) {
+        this.#restStart = restStart;
+        this.#restLength = next - restStart;
         return next;
       }
-      if (follows >= ADDRESS) {
+      if (kind >= ADDRESS) {
         const end = addressEnd(view, next);
         if (end < 0) return -1;
-        if (follows === WALLET) onWallet(next, end);
+        if (kind === WALLET) onWallet(next, end);
         next = end;
-      } else if (follows === TEXT) next = quoteAfter(view, next);
+      } else if (kind === TEXT) next = quoteAfter(view, next);
       else if (isScalarStart(view.getUint8(next))) next = scalarEndAfter(view, next);
       else return -1;
     }

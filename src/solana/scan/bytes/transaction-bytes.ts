@@ -1,50 +1,54 @@
 import { type JsonBytes, type OnText, Unreadable } from './json-bytes.ts';
-import { walkKey, walkLoaded, walkTokenBalance } from './named-addresses.ts';
-import { Members, type ReadValue } from './object-keys.ts';
-import { AlikeReader } from './shape.ts';
+import { walkAccountKey, walkLoadedAddresses, walkTokenBalance } from './named-addresses.ts';
+import { MembersReader, type ReadValue } from './object-keys.ts';
+import { RepeatedShapeReader } from './shape.ts';
 
-/** Versions with a known shape, as JSON. */
-const VERSIONS = ['"legacy"', '0', '1'];
-/** The status of a successful transaction, as nodes write it. */
-const OK = '{"Ok":null}';
+/** The JSON text of the transaction versions whose fields are known. */
+const KNOWN_VERSIONS = ['"legacy"', '0', '1'];
+/** The JSON text that nodes return as the status of a successful transaction. */
+const OK_STATUS = '{"Ok":null}';
 
-interface Seen {
+interface TransactionFacts {
   hasSignatures: boolean;
   hasMessage: boolean;
-  /** Keys as objects; keys from lookup tables are included. */
-  described: number;
-  /** Keys as strings; keys from lookup tables follow in `meta.loadedAddresses`. */
-  bare: number;
-  loaded: number | null;
-  lamportsBefore: number;
-  lamportsAfter: number;
-  tokenLists: number;
-  err: 'absent' | 'null' | 'shown';
+  /** Number of account keys that are objects, including those from lookup tables. */
+  keyObjectCount: number;
+  /** Number of account keys that are strings. The keys from lookup tables are in `meta.loadedAddresses`. */
+  keyStringCount: number;
+  loadedCount: number | null;
+  preBalanceCount: number;
+  postBalanceCount: number;
+  tokenListCount: number;
+  err: 'absent' | 'null' | 'present';
   isStatusOk: boolean;
 }
 
-/** Reads entries of a block's `transactions` for wallets in plain text: account keys and owners of token balances. */
+/** Finds the wallets in entries of a block's `transactions`: account keys and owners of token balances. */
 export class TransactionBytes {
   readonly #json: JsonBytes;
   readonly #onWallet: OnText;
-  #seen = nothingSeen();
-  readonly #keys: AlikeReader;
-  readonly #tokenBalances: AlikeReader;
-  readonly #members: Members;
+  #facts = noFacts();
+  readonly #keys: RepeatedShapeReader;
+  readonly #tokenBalances: RepeatedShapeReader;
+  readonly #members: MembersReader;
 
-  /** `onWallet` receives each text that may be a wallet, and possibly others; `onSignature` each signature. */
+  /** `onWallet` receives every possible wallet, some of them twice. `onSignature` receives each signature. */
   constructor(json: JsonBytes, onWallet: OnText, onSignature: OnText) {
     const value: ReadValue = (at) => json.value(at);
     this.#json = json;
     this.#onWallet = onWallet;
-    this.#keys = new AlikeReader(json, (at, onAddress) => walkKey(json, at, onAddress), onWallet);
-    this.#tokenBalances = new AlikeReader(
+    this.#keys = new RepeatedShapeReader(
+      json,
+      (at, onAddress) => walkAccountKey(json, at, onAddress),
+      onWallet,
+    );
+    this.#tokenBalances = new RepeatedShapeReader(
       json,
       (at, onAddress) => walkTokenBalance(json, at, onAddress),
       onWallet,
     );
     const [meta, body] = [this.#metaMembers(value), this.#bodyMembers(value, onSignature)];
-    this.#members = new Members(
+    this.#members = new MembersReader(
       json,
       {
         meta: (at) => meta.read(at),
@@ -56,33 +60,33 @@ export class TransactionBytes {
   }
 
   /**
-   * Reads the transaction at `at` and returns the position after it. Throws Unreadable if only a parse can judge it:
-   * a wallet is not in plain text (see {@link lackOf}), a key is duplicated, or an address is invalid. The same holds
-   * for a version that may name wallets elsewhere.
+   * Reads the transaction at `at` and returns the position after it. Throws Unreadable if it must be parsed: a wallet
+   * might not be in plain text (see {@link defectOf}), a key is duplicated, an address is invalid, or the version is
+   * unknown, so that wallets could be in other fields.
    */
   transaction(at: number): number {
-    this.#seen = nothingSeen();
+    this.#facts = noFacts();
     const next = this.#members.read(at);
-    const lack = lackOf(this.#seen);
-    if (lack === null) return next;
-    throw new Unreadable(`the transaction at byte ${at} ${lack}`);
+    const defect = defectOf(this.#facts);
+    if (defect === null) return next;
+    throw new Unreadable(`the transaction at byte ${at} ${defect}`);
   }
 
-  #metaMembers(value: ReadValue): Members {
+  #metaMembers(value: ReadValue): MembersReader {
     const json = this.#json;
-    return new Members(
+    return new MembersReader(
       json,
       {
         err: (at) => this.#err(at),
         status: (at) => this.#status(at),
         preBalances: (at) => {
           const next = json.numbers(at);
-          this.#seen.lamportsBefore = json.count;
+          this.#facts.preBalanceCount = json.elementCount;
           return next;
         },
         postBalances: (at) => {
           const next = json.numbers(at);
-          this.#seen.lamportsAfter = json.count;
+          this.#facts.postBalanceCount = json.elementCount;
           return next;
         },
         preTokenBalances: (at) => this.#tokens(at),
@@ -93,22 +97,22 @@ export class TransactionBytes {
     );
   }
 
-  /** `accountKeys` are here (transactionDetails `accounts`) or in the message (`full`); base64 is not an object. */
-  #bodyMembers(value: ReadValue, onSignature: OnText): Members {
+  /** `accountKeys` are in `transaction` with transactionDetails `accounts`, and in its message with `full`. */
+  #bodyMembers(value: ReadValue, onSignature: OnText): MembersReader {
     const json = this.#json;
     const accountKeys: ReadValue = (at) => json.array(at, this.#accountKey);
     const header: ReadValue = (at) => json.object(at, value);
-    const message = new Members(json, { accountKeys, header }, value);
-    return new Members(
+    const message = new MembersReader(json, { accountKeys, header }, value);
+    return new MembersReader(
       json,
       {
         accountKeys,
         message: (at) => {
-          this.#seen.hasMessage = true;
+          this.#facts.hasMessage = true;
           return message.read(at);
         },
         signatures: (at) => {
-          this.#seen.hasSignatures = true;
+          this.#facts.hasSignatures = true;
           return json.value(at, onSignature);
         },
       },
@@ -118,62 +122,62 @@ export class TransactionBytes {
 
   #version(at: number): number {
     const next = this.#json.value(at);
-    if (VERSIONS.some((known) => this.#json.reads(at, next, known))) return next;
+    if (KNOWN_VERSIONS.some((known) => this.#json.isText(at, next, known))) return next;
     throw new Unreadable(`the version at byte ${at} is unknown`);
   }
 
   #err(at: number): number {
     const next = this.#json.value(at);
-    this.#seen.err = this.#json.reads(at, next, 'null') ? 'null' : 'shown';
+    this.#facts.err = this.#json.isText(at, next, 'null') ? 'null' : 'present';
     return next;
   }
 
   #status(at: number): number {
     const json = this.#json;
-    if (json.reads(at, at + OK.length, OK)) return at + OK.length;
+    if (json.isText(at, at + OK_STATUS.length, OK_STATUS)) return at + OK_STATUS.length;
     let others = 0;
     let isOk = false;
     const next = json.object(at, (value, name) => {
       const end = json.value(value);
-      if (name === 'Ok' && json.reads(value, end, 'null')) isOk = true;
+      if (name === 'Ok' && json.isText(value, end, 'null')) isOk = true;
       else others += 1;
       return end;
     });
-    this.#seen.isStatusOk = isOk && others === 0;
+    this.#facts.isStatusOk = isOk && others === 0;
     return next;
   }
 
   #tokens(at: number): number {
-    this.#seen.tokenLists += 1;
+    this.#facts.tokenListCount += 1;
     return this.#json.array(at, this.#tokenBalance);
   }
 
   #loaded(at: number): number {
     if (!this.#json.is(at, '{')) return this.#json.value(at);
-    const { next, count } = walkLoaded(this.#json, at, this.#onWallet);
-    this.#seen.loaded = count;
+    const { next, count } = walkLoadedAddresses(this.#json, at, this.#onWallet);
+    this.#facts.loadedCount = count;
     return next;
   }
 
   readonly #accountKey = (at: number): number => {
-    if (this.#json.is(at, '{')) this.#seen.described += 1;
-    else this.#seen.bare += 1;
+    if (this.#json.is(at, '{')) this.#facts.keyObjectCount += 1;
+    else this.#facts.keyStringCount += 1;
     return this.#keys.read(at);
   };
 
   readonly #tokenBalance = (at: number): number => this.#tokenBalances.read(at);
 }
 
-function nothingSeen(): Seen {
+function noFacts(): TransactionFacts {
   return {
     hasSignatures: false,
     hasMessage: false,
-    described: 0,
-    bare: 0,
-    loaded: null,
-    lamportsBefore: 0,
-    lamportsAfter: 0,
-    tokenLists: 0,
+    keyObjectCount: 0,
+    keyStringCount: 0,
+    loadedCount: null,
+    preBalanceCount: 0,
+    postBalanceCount: 0,
+    tokenListCount: 0,
     err: 'absent',
     // Old nodes return no status.
     isStatusOk: true,
@@ -181,19 +185,19 @@ function nothingSeen(): Seen {
 }
 
 /**
- * Why a transaction may have unseen wallets, or an unclear outcome; null if neither applies. A failed transaction may
- * have no balances (SIMD-0290); it deposits nothing.
+ * The reason why a transaction might name wallets that were not found, or why its result is unclear; null if there is
+ * none. A failed transaction can lack balances (SIMD-0290), and cannot contain a deposit.
  */
-function lackOf(seen: Seen): string | null {
-  const { described, bare, loaded, lamportsBefore, lamportsAfter, err } = seen;
-  if (!seen.hasSignatures) return 'has no signatures';
-  if (seen.tokenLists < 2) return 'lacks token balances';
-  if (err === 'absent' || (err === 'null' && !seen.isStatusOk)) return 'does not show whether it succeeded';
-  const isBare = bare > 0;
-  if (isBare === described > 0 || (isBare && (loaded === null || !seen.hasMessage)))
+function defectOf(facts: TransactionFacts): string | null {
+  const { keyObjectCount, keyStringCount, loadedCount, preBalanceCount, postBalanceCount, err } = facts;
+  if (!facts.hasSignatures) return 'has no signatures';
+  if (facts.tokenListCount < 2) return 'lacks a list of token balances';
+  if (err === 'absent' || (err === 'null' && !facts.isStatusOk)) return 'does not show whether it succeeded';
+  const hasKeyStrings = keyStringCount > 0;
+  if (hasKeyStrings === keyObjectCount > 0 || (hasKeyStrings && (loadedCount === null || !facts.hasMessage)))
     return 'does not name all of its accounts';
-  const accounts = described + bare + (isBare ? (loaded ?? 0) : 0);
-  if (err === 'null' && (lamportsBefore !== accounts || lamportsAfter !== accounts))
-    return `has ${lamportsBefore} and ${lamportsAfter} balances for ${accounts} accounts`;
+  const accounts = keyObjectCount + keyStringCount + (hasKeyStrings ? (loadedCount ?? 0) : 0);
+  if (err === 'null' && (preBalanceCount !== accounts || postBalanceCount !== accounts))
+    return `has ${preBalanceCount} balances before it and ${postBalanceCount} after it, for ${accounts} accounts`;
   return null;
 }

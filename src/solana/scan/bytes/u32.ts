@@ -1,4 +1,4 @@
-/** Four bytes of text as a 32-bit number, lowest first. The loops below use a literal: an export is slower. */
+/** Bytes of a word: a little-endian 32-bit number. The loops below use the literal 4, because an export is slower. */
 export const WORD_BYTES = 4;
 
 const LOWEST_BITS = 0x01010101;
@@ -6,11 +6,11 @@ const HIGHEST_BITS = 0x80808080 | 0;
 
 const QUOTES = 0x22222222;
 const COMMAS = 0x2c2c2c2c;
-/** With {@link EITHER_CASE}, a word of `]` is one of `}`. */
+/** Four `}`. A word of `]` becomes this word when {@link EITHER_CASE} is set. */
 const CLOSES = 0x7d7d7d7d;
 const EITHER_CASE = 0x20202020;
 
-/** Not 0 if `word` contains a quote; {@link lowestMark} gives the first one. Marks above the lowest may be false. */
+/** Not 0 if `word` contains a quote; {@link lowestMark} returns its index. Marks above the lowest mark can be false. */
 export function quoteMarksOf(word: number): number {
   return marksOf(word ^ QUOTES);
 }
@@ -20,9 +20,9 @@ export function lowestMark(marks: number): number {
 }
 
 /**
- * The first quote at or after `at`, like `JsonBytes.textEnd`, but without a check for the end of the text. Use it
- * only inside a block, where more bytes follow. Throws RangeError if there is none, and possibly if the text ends
- * within three bytes after it.
+ * The position of the first quote at or after `at`, like `JsonBytes.textEnd`, but without a check for the end of the
+ * text. Throws RangeError if there is no quote, and possibly if the text ends within three bytes after it. Use it only
+ * inside a block.
  */
 export function quoteAfter(view: DataView, at: number): number {
   let next = at;
@@ -34,8 +34,8 @@ export function quoteAfter(view: DataView, at: number): number {
 }
 
 /**
- * The first `,`, `]` or `}` at or after `at`: the end of a scalar without white space after it (`JsonBytes.scalarEnd`
- * handles that). Use it as {@link quoteAfter}; throws as that does.
+ * The position of the first `,`, `]` or `}` at or after `at`, which ends a scalar without white space after it
+ * (`JsonBytes.scalarEnd` accepts white space). Throws as {@link quoteAfter} does.
  */
 export function scalarEndAfter(view: DataView, at: number): number {
   let next = at;
@@ -47,7 +47,7 @@ export function scalarEndAfter(view: DataView, at: number): number {
   }
 }
 
-/** Marks of the bytes of `word` that are 0. */
+/** Sets the highest bit of each byte of `word` that is 0. Marks above the lowest mark can be false. */
 function marksOf(word: number): number {
   return (word - LOWEST_BITS) & ~word & HIGHEST_BITS;
 }

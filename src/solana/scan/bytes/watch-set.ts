@@ -2,218 +2,238 @@ import { ADDRESS_TEXT } from '../../../domain/address.ts';
 import { Fingerprint, hasAddressLength } from './fingerprint.ts';
 import type { ByteRange } from './json-bytes.ts';
 
-/** A wallet's position implies its segment: so 32 stored bits represent a 44-bit fingerprint. */
+/** The segment of a wallet is determined by 12 more bits of its hash, so that 32 stored bits represent 44. */
 const SEGMENT_BITS = 12;
-const SEGMENTS = 2 ** SEGMENT_BITS;
-const SMALLEST_SEGMENT = 8;
-const HIGHEST_LOAD = 3 / 4;
+const SEGMENT_COUNT = 2 ** SEGMENT_BITS;
+const MIN_SEGMENT_LENGTH = 8;
+const MAX_LOAD = 3 / 4;
 
-/** Sieve bits per place of the table; several places share one word of the sieve. */
-const SIEVE_BITS = 4;
+/** Bits of the sieve for each place of the table. Eight places share one 32-bit word of the sieve. */
+const SIEVE_BITS_PER_PLACE = 4;
 const WORD_BITS = 32;
-const PLACES_OF_A_WORD = WORD_BITS / SIEVE_BITS;
+const PLACES_PER_WORD = WORD_BITS / SIEVE_BITS_PER_PLACE;
 
 const EMPTY = 0;
 
-const LOOKUPS_AT_ONCE = 512;
+const LOOKUPS_PER_BATCH = 512;
 
 /**
- * All watched wallets, or all addresses in an oversized block, each as a fingerprint of its base58 text in one flat
- * hash table. A sieve in front of the table fits into the processor cache and rejects most other addresses. Together
- * they take 6 to 12 bytes a wallet. No member is ever missed. At 10 million wallets, about one in 2 million lookups of other addresses is a false
- * positive. Each set has its own random keys ({@link Fingerprint}), so an address made to match one succeeds with
- * 2^-28 at most. PostgreSQL decides every hit.
+ * A set of addresses, each stored as a fingerprint of its base58 text in one flat hash table. A sieve (a Bloom filter)
+ * in front of the table fits into the processor cache and rejects most other addresses. Together they take 6 to 12
+ * bytes for each address.
+ *
+ * Lookups have no false negatives. At 10 million addresses, about one in 2 million lookups of other addresses is a
+ * false positive, so that each match must be looked up in PostgreSQL. Each set has its own random keys ({@link
+ * Fingerprint}): an address that was made to match succeeds with a probability of at most 2^-28.
  */
 export class WatchSet {
   readonly #fingerprint = new Fingerprint();
   /**
-   * Segments of equal length, a power of two; a wallet is at the place of its fingerprint in its segment, or soon
-   * after.
+   * Segments of equal length, a power of two. An address is at the first place in its segment, from the place that its
+   * fingerprint selects, that was empty (linear probing).
    */
-  #slots: Int32Array;
-  #stride: number;
-  /** Two bits of one word per wallet, selected by segment and fingerprint. */
+  #table: Int32Array;
+  #segmentLength: number;
+  /** For each address two bits of one 32-bit word; segment and fingerprint select the word. */
   #sieve: Int32Array;
-  readonly #counts = new Uint32Array(SEGMENTS);
+  readonly #counts = new Uint32Array(SEGMENT_COUNT);
   #size = 0;
 
-  /** `expected`: the number of wallets to be added soon; more can be added at any time. */
-  constructor(expected: number) {
-    this.#stride = strideFor(expected / SEGMENTS);
-    this.#slots = new Int32Array(SEGMENTS * this.#stride);
-    this.#sieve = sieveFor(this.#slots);
+  /** `expectedCount`: number of addresses for which memory is reserved. The set grows if more are added. */
+  constructor(expectedCount: number) {
+    this.#segmentLength = segmentLengthFor(expectedCount / SEGMENT_COUNT);
+    this.#table = new Int32Array(SEGMENT_COUNT * this.#segmentLength);
+    this.#sieve = sieveFor(this.#table);
   }
 
-  /** The number of different wallets; two with the same fingerprint count once. */
+  /** Number of addresses. Two addresses with the same fingerprint count once. */
   get size(): number {
     return this.#size;
   }
 
   get byteLength(): number {
-    return this.#slots.byteLength + this.#sieve.byteLength;
+    return this.#table.byteLength + this.#sieve.byteLength;
   }
 
-  /** Adds `address`. Throws RangeError for text that is not an address, because no scan would ever find it. */
+  /** Adds `address`. Throws RangeError for text that is not an address, because no scan would find it. */
   add(address: string): void {
-    if (!ADDRESS_TEXT.test(address)) throw new RangeError(`${JSON.stringify(address)} is no address`);
-    this.#add(this.#fingerprint.ofText(address));
+    if (!ADDRESS_TEXT.test(address)) throw new RangeError(`${JSON.stringify(address)} is not an address`);
+    this.#add(this.#fingerprint.hashText(address));
   }
 
-  /** {@link add} for the text in `view` from `start` to `end`; ignores text without the length of an address. */
+  /**
+   * Like {@link add}, for the bytes from `start` to `end`. Ignores text that does not have the length of an address.
+   */
   addBytes(view: DataView, start: number, end: number): void {
-    if (hasAddressLength(start, end)) this.#add(this.take(view, start, end));
+    if (hasAddressLength(start, end)) this.#add(this.hash(view, start, end));
   }
 
-  /** True for every member, and for almost no other text. */
+  /** True for every address in the set, and rarely for another address. */
   has(address: string): boolean {
-    return ADDRESS_TEXT.test(address) && this.#hasHash(this.#fingerprint.ofText(address));
+    return ADDRESS_TEXT.test(address) && this.#hasHash(this.#fingerprint.hashText(address));
   }
 
   hasBytes(view: DataView, start: number, end: number): boolean {
-    return hasAddressLength(start, end) && this.#hasHash(this.take(view, start, end));
+    return hasAddressLength(start, end) && this.#hasHash(this.hash(view, start, end));
   }
 
-  /** Hashes 32 to 44 bytes for {@link sift} and {@link holds}; {@link spread} is valid until the next call. */
-  take(view: DataView, start: number, end: number): number {
-    return this.#fingerprint.take(view, start, end);
+  /**
+   * Hashes 32 to 44 bytes for {@link passesSieve} and {@link tableHas}; {@link segmentBits} is valid until the next
+   * call.
+   */
+  hash(view: DataView, start: number, end: number): number {
+    return this.#fingerprint.hash(view, start, end);
   }
 
-  get spread(): number {
-    return this.#fingerprint.spread;
+  get segmentBits(): number {
+    return this.#fingerprint.segmentBits;
   }
 
-  /** 1 if a member may have this hash, else 0. Without branches, so that memory is read for many hashes at once. */
-  sift(spread: number, print: number): number {
-    const mesh = this.#sieve[this.#meshOf(segmentOf(spread), print)] as number;
-    return (mesh >>> firstBit(print)) & (mesh >>> secondBit(print)) & 1;
+  /**
+   * 1 if the sieve accepts the hash, else 0. It has no branches, so that the processor reads many words in parallel.
+   */
+  passesSieve(segmentBits: number, fingerprint: number): number {
+    const sieveWord = this.#sieve[this.#sieveIndexOf(segmentOf(segmentBits), fingerprint)] as number;
+    return (sieveWord >>> firstBit(fingerprint)) & (sieveWord >>> secondBit(fingerprint)) & 1;
   }
 
-  holds(spread: number, print: number): boolean {
-    return this.#slots[this.#slotOf(segmentOf(spread), print)] === print;
+  tableHas(segmentBits: number, fingerprint: number): boolean {
+    return this.#table[this.#placeOf(segmentOf(segmentBits), fingerprint)] === fingerprint;
   }
 
-  #add(print: number): void {
-    const segment = segmentOf(this.#fingerprint.spread);
-    if (!this.#put(segment, print)) return;
+  #add(fingerprint: number): void {
+    const segment = segmentOf(this.#fingerprint.segmentBits);
+    if (!this.#put(segment, fingerprint)) return;
     this.#size += 1;
     const count = (this.#counts[segment] ?? 0) + 1;
     this.#counts[segment] = count;
-    if (count > this.#stride * HIGHEST_LOAD) this.#grow();
+    if (count > this.#segmentLength * MAX_LOAD) this.#grow();
   }
 
-  #hasHash(print: number): boolean {
-    return this.sift(this.spread, print) === 1 && this.holds(this.spread, print);
+  #hasHash(fingerprint: number): boolean {
+    return (
+      this.passesSieve(this.segmentBits, fingerprint) === 1 && this.tableHas(this.segmentBits, fingerprint)
+    );
   }
 
-  #put(segment: number, print: number): boolean {
-    const slot = this.#slotOf(segment, print);
-    const isNew = this.#slots[slot] === EMPTY;
-    this.#slots[slot] = print;
-    const mesh = this.#meshOf(segment, print);
-    this.#sieve[mesh] = (this.#sieve[mesh] as number) | (1 << firstBit(print)) | (1 << secondBit(print));
+  #put(segment: number, fingerprint: number): boolean {
+    const place = this.#placeOf(segment, fingerprint);
+    const isNew = this.#table[place] === EMPTY;
+    this.#table[place] = fingerprint;
+    const sieveIndex = this.#sieveIndexOf(segment, fingerprint);
+    this.#sieve[sieveIndex] =
+      (this.#sieve[sieveIndex] as number) | (1 << firstBit(fingerprint)) | (1 << secondBit(fingerprint));
     return isNew;
   }
 
-  /** The word of the sieve, from bits of the print that do not select its place in the table. */
-  #meshOf(segment: number, print: number): number {
-    const meshes = this.#stride / PLACES_OF_A_WORD;
-    return segment * meshes + ((print >>> 8) & (meshes - 1));
+  /** Index of the sieve word for a fingerprint. Its bits do not also select the place in the table. */
+  #sieveIndexOf(segment: number, fingerprint: number): number {
+    const wordsPerSegment = this.#segmentLength / PLACES_PER_WORD;
+    return segment * wordsPerSegment + ((fingerprint >>> 8) & (wordsPerSegment - 1));
   }
 
-  /** The place of `print`, or the empty place for it. A segment is never full. */
-  #slotOf(segment: number, print: number): number {
-    const slots = this.#slots;
-    const mask = this.#stride - 1;
-    const base = segment * this.#stride;
-    let place = print & mask;
+  /**
+   * Index of `fingerprint` in the table, or of the empty place for it. The loop ends, because a segment is never full.
+   */
+  #placeOf(segment: number, fingerprint: number): number {
+    const table = this.#table;
+    const mask = this.#segmentLength - 1;
+    const base = segment * this.#segmentLength;
+    let place = fingerprint & mask;
     for (;;) {
-      const found = slots[base + place];
-      if (found === EMPTY || found === print) return base + place;
+      const stored = table[base + place];
+      if (stored === EMPTY || stored === fingerprint) return base + place;
       place = (place + 1) & mask;
     }
   }
 
   #grow(): void {
-    const [slots, stride] = [this.#slots, this.#stride];
-    this.#stride = stride * 2;
-    this.#slots = new Int32Array(SEGMENTS * this.#stride);
-    this.#sieve = sieveFor(this.#slots);
-    for (let at = 0; at < slots.length; at += 1) {
-      const print = slots[at] ?? EMPTY;
-      if (print !== EMPTY) this.#put(Math.floor(at / stride), print);
+    const [oldTable, oldLength] = [this.#table, this.#segmentLength];
+    this.#segmentLength = oldLength * 2;
+    this.#table = new Int32Array(SEGMENT_COUNT * this.#segmentLength);
+    this.#sieve = sieveFor(this.#table);
+    for (let at = 0; at < oldTable.length; at += 1) {
+      const fingerprint = oldTable[at] ?? EMPTY;
+      if (fingerprint !== EMPTY) this.#put(Math.floor(at / oldLength), fingerprint);
     }
   }
 }
 
-/** Batches lookups in a watch set: hundreds of memory reads at once take little more time than one. */
+/** Looks up addresses in batches, because hundreds of parallel memory reads take little more time than one. */
 export class Lookups {
   readonly #watched: WatchSet;
   readonly #view: DataView;
-  readonly #prints = new Int32Array(LOOKUPS_AT_ONCE);
-  readonly #spreads = new Int32Array(LOOKUPS_AT_ONCE);
-  readonly #sifted = new Uint8Array(LOOKUPS_AT_ONCE);
-  readonly #starts = new Int32Array(LOOKUPS_AT_ONCE);
-  readonly #ends = new Int32Array(LOOKUPS_AT_ONCE);
-  readonly #found: ByteRange[] = [];
-  #waiting = 0;
+  readonly #fingerprints = new Int32Array(LOOKUPS_PER_BATCH);
+  readonly #segmentBits = new Int32Array(LOOKUPS_PER_BATCH);
+  readonly #sieveResults = new Uint8Array(LOOKUPS_PER_BATCH);
+  readonly #starts = new Int32Array(LOOKUPS_PER_BATCH);
+  readonly #ends = new Int32Array(LOOKUPS_PER_BATCH);
+  readonly #matches: ByteRange[] = [];
+  #pendingCount = 0;
 
   constructor(watched: WatchSet, view: DataView) {
     this.#watched = watched;
     this.#view = view;
   }
 
-  ask(start: number, end: number): void {
+  add(start: number, end: number): void {
     if (!hasAddressLength(start, end)) return;
-    const index = this.#waiting;
-    this.#prints[index] = this.#watched.take(this.#view, start, end);
-    this.#spreads[index] = this.#watched.spread;
+    const index = this.#pendingCount;
+    this.#fingerprints[index] = this.#watched.hash(this.#view, start, end);
+    this.#segmentBits[index] = this.#watched.segmentBits;
     this.#starts[index] = start;
     this.#ends[index] = end;
-    this.#waiting = index + 1;
-    if (this.#waiting === LOOKUPS_AT_ONCE) this.#settle();
+    this.#pendingCount = index + 1;
+    if (this.#pendingCount === LOOKUPS_PER_BATCH) this.#lookUpPending();
   }
 
-  /** The ranges of found wallets, in the order of {@link ask}. */
-  found(): readonly ByteRange[] {
-    this.#settle();
-    return this.#found;
+  /** The byte ranges of the addresses that are in the watch set, in the order in which they were added. */
+  matches(): readonly ByteRange[] {
+    this.#lookUpPending();
+    return this.#matches;
   }
 
-  #settle(): void {
+  #lookUpPending(): void {
     const watched = this.#watched;
-    const prints = this.#prints;
-    const spreads = this.#spreads;
-    const sifted = this.#sifted;
-    for (let index = 0; index < this.#waiting; index += 1) {
-      sifted[index] = watched.sift(spreads[index] as number, prints[index] as number);
+    const fingerprints = this.#fingerprints;
+    const segmentBits = this.#segmentBits;
+    const sieveResults = this.#sieveResults;
+    for (let index = 0; index < this.#pendingCount; index += 1) {
+      sieveResults[index] = watched.passesSieve(segmentBits[index] as number, fingerprints[index] as number);
     }
-    for (let index = 0; index < this.#waiting; index += 1) {
-      if (sifted[index] === 1 && watched.holds(spreads[index] as number, prints[index] as number)) {
-        this.#found.push({ start: this.#starts[index] as number, end: this.#ends[index] as number });
+    for (let index = 0; index < this.#pendingCount; index += 1) {
+      if (
+        sieveResults[index] === 1 &&
+        watched.tableHas(segmentBits[index] as number, fingerprints[index] as number)
+      ) {
+        this.#matches.push({ start: this.#starts[index] as number, end: this.#ends[index] as number });
       }
     }
-    this.#waiting = 0;
+    this.#pendingCount = 0;
   }
 }
 
-function sieveFor(slots: Int32Array): Int32Array {
-  return new Int32Array(slots.length / PLACES_OF_A_WORD);
+function sieveFor(table: Int32Array): Int32Array {
+  return new Int32Array(table.length / PLACES_PER_WORD);
 }
 
-function firstBit(print: number): number {
-  return print >>> 27;
+function firstBit(fingerprint: number): number {
+  return fingerprint >>> 27;
 }
 
-function secondBit(print: number): number {
-  return (print >>> 22) & 31;
+function secondBit(fingerprint: number): number {
+  return (fingerprint >>> 22) & 31;
 }
 
-function segmentOf(spread: number): number {
-  return spread >>> (32 - SEGMENT_BITS);
+function segmentOf(segmentBits: number): number {
+  return segmentBits >>> (32 - SEGMENT_BITS);
 }
 
-/** The smallest power of two for `count` wallets, plus a few more by chance, without growing. */
-function strideFor(count: number): number {
-  const likely = count + 4 * Math.sqrt(count);
-  return Math.max(SMALLEST_SEGMENT, 2 ** Math.ceil(Math.log2(likely / HIGHEST_LOAD)));
+/**
+ * The smallest power of two for a segment with `count` addresses on average. Four standard deviations are added, so
+ * that hardly any segment has to grow.
+ */
+function segmentLengthFor(count: number): number {
+  const likelyCount = count + 4 * Math.sqrt(count);
+  return Math.max(MIN_SEGMENT_LENGTH, 2 ** Math.ceil(Math.log2(likelyCount / MAX_LOAD)));
 }

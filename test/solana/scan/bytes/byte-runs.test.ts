@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { areSame } from '../../../../src/solana/scan/bytes/byte-runs.ts';
+import { areBytesEqual } from '../../../../src/solana/scan/bytes/byte-runs.ts';
 
 /** What a text of a node may have, some bytes oftener; 0x7f, a control character, and what precedes it may make a NaN. */
 const byte = fc.oneof(
@@ -21,11 +21,11 @@ test('two byte runs are the same, and not when one byte differs', () => {
         const text = Buffer.concat([run, before, run, Buffer.alloc(8, 'x')]);
         const view = new DataView(text.buffer, text.byteOffset, text.length);
         const copy = run.length + before.length;
-        expect(areSame(view, 0, copy, run.length)).toBe(true);
+        expect(areBytesEqual(view, 0, copy, run.length)).toBe(true);
         for (let at = copy; at < copy + run.length; at += 1) {
           const original = view.getUint8(at);
           view.setUint8(at, different);
-          expect(areSame(view, 0, copy, run.length)).toBe(original === different);
+          expect(areBytesEqual(view, 0, copy, run.length)).toBe(original === different);
           view.setUint8(at, original);
         }
       },
@@ -35,5 +35,5 @@ test('two byte runs are the same, and not when one byte differs', () => {
 
 test('a byte run that encodes a NaN equals no run, so the caller must walk the bytes', () => {
   const run = Uint8Array.from(Buffer.from('aaaaaa\xf4\x7f', 'latin1'));
-  expect(areSame(new DataView(run.buffer), 0, 0, run.length)).toBe(false);
+  expect(areBytesEqual(new DataView(run.buffer), 0, 0, run.length)).toBe(false);
 });

@@ -9,8 +9,8 @@ const WORDS = WALLET.length / WORD_BYTES;
 const viewOf = (text: string) => new DataView(new TextEncoder().encode(text).buffer);
 
 function hashOf(fingerprint: Fingerprint, view: DataView): string {
-  const print = fingerprint.take(view, 0, view.byteLength);
-  return `${print} ${fingerprint.spread}`;
+  const print = fingerprint.hash(view, 0, view.byteLength);
+  return `${print} ${fingerprint.segmentBits}`;
 }
 
 test('texts that differ in one byte have two hashes, at any byte of a word', () => {

@@ -2,7 +2,7 @@ import { base58 } from '@scure/base';
 import { describe, expect, test } from 'vitest';
 import { scanBlockBytes } from '../../../../src/solana/scan/bytes/match-bytes.ts';
 import { WatchSet } from '../../../../src/solana/scan/bytes/watch-set.ts';
-import { hashOf, listingOf, listOf } from '../../../../src/solana/scan/listing.ts';
+import { hashOfList, signatureListOf, signaturesHashOf } from '../../../../src/solana/scan/listing.ts';
 
 const [OURS, STRANGER, HASH, PARENT] = [1, 2, 3, 4].map((byte) =>
   base58.encode(new Uint8Array(32).fill(byte)),
@@ -69,7 +69,7 @@ describe('a block', () => {
         height: 9n,
         time: 1_700_000_000n,
       },
-      list: listOf([signature('x')]),
+      signatureList: signatureListOf([signature('x')]),
       candidates: [],
       hitTransactions: [],
     });
@@ -82,13 +82,13 @@ describe('a block', () => {
     };
     const listed = (...names: readonly (readonly string[])[]): string => {
       const { seen } = scan(names.map((signatures) => named(...signatures)));
-      return seen.mustParse ? 'must parse' : hashOf(seen.list);
+      return seen.mustParse ? 'must parse' : hashOfList(seen.signatureList);
     };
     const [a, b, z] = ['a', 'b', 'z'].map(signature) as [string, string, string];
-    expect(listed([a, z], [b])).toBe(listingOf([a, b]));
-    expect(listed()).toBe(listingOf([]));
+    expect(listed([a, z], [b])).toBe(signaturesHashOf([a, b]));
+    expect(listed()).toBe(signaturesHashOf([]));
     const others = [listed([a]), listed([b], [a]), listed([a], [b], [z]), listed([], [a], [b])];
-    expect(others).not.toContain(listingOf([a, b]));
+    expect(others).not.toContain(signaturesHashOf([a, b]));
     expect(new Set(others).size).toBe(others.length);
   });
 

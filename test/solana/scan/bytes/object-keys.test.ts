@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { JsonBytes } from '../../../../src/solana/scan/bytes/json-bytes.ts';
-import { Members } from '../../../../src/solana/scan/bytes/object-keys.ts';
+import { MembersReader } from '../../../../src/solana/scan/bytes/object-keys.ts';
 import { drawFrom, type JsonObject, write } from '../block-text.ts';
 
 const KEYS = ['a', 'aa', 'ab', 'preBalances', 'postBalances', 'preTokenBalances'];
@@ -30,7 +30,7 @@ test('the object reader picks the reader of a value by its key, whatever came be
         return end;
       };
       const readers = Object.fromEntries(ASKED.map((key) => [key, reader(key)]));
-      const members = new Members(json, readers, reader('other'));
+      const members = new MembersReader(json, readers, reader('other'));
       let at = 0;
       for (const text of written) {
         read.length = 0;

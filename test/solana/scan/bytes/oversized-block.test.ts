@@ -41,11 +41,11 @@ describe('a block that is read in pieces', () => {
         const held = searchBlock(bytes, 7n, watched, NODE);
         const long = await read(bytes, draw, 1 + draw(2_000), draw(4_000));
         expect(long.header).toEqual(held.header);
-        expect(long.listed).toBe(held.listed);
+        expect(long.signaturesHash).toBe(held.signaturesHash);
         expect(long.candidates.toSorted()).toEqual(held.candidates.toSorted());
         expect(findingOf(long, known)).toEqual(findingOf(held, known));
         const named = readBlock(bytes, 7n).transactions.flatMap(addressesOf);
-        expect(named.filter((address) => !long.kept.names.has(address))).toEqual([]);
+        expect(named.filter((address) => !long.retained.names.has(address))).toEqual([]);
       }),
       { numRuns: 300 },
     );

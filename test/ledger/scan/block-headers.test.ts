@@ -8,7 +8,7 @@ const use = useDepositLedgers();
 const OPS = { actor: 'ops', reason: 'to see' };
 /** Slots 101 to 120, the cursor on the last. */
 const BLOCKS = chain(START, ...Array.from({ length: 20 }, () => []));
-const keptSlots = 5n;
+const retainedSlots = 5n;
 const auditSlots = 18n;
 
 async function lowest(): Promise<bigint | undefined> {
@@ -16,16 +16,16 @@ async function lowest(): Promise<bigint | undefined> {
 }
 
 async function prune(): Promise<bigint | undefined> {
-  await use.other.keptBlocks.prune({ keptSlots, auditSlots });
+  await use.other.blockHeaders.prune({ retainedSlots, auditSlots });
   return lowest();
 }
 
 it('headers below the bound are pruned in batches, the oldest first', async () => {
   await commit(use.ledger, BLOCKS);
-  expect(await use.ledger.keptBlocks.prune()).toBe(0);
-  expect(await use.ledger.keptBlocks.prune({ keptSlots, atMost: 3 })).toBe(3);
+  expect(await use.ledger.blockHeaders.prune()).toBe(0);
+  expect(await use.ledger.blockHeaders.prune({ retainedSlots, maxDeleted: 3 })).toBe(3);
   expect(await lowest()).toBe(103n);
-  expect(await use.ledger.keptBlocks.prune({ keptSlots })).toBe(12);
+  expect(await use.ledger.blockHeaders.prune({ retainedSlots })).toBe(12);
   expect(await lowest()).toBe(115n);
   expect(await use.ledger.scan.cursor()).toMatchObject({ slot: 120n });
 });
@@ -70,7 +70,7 @@ it('pruning keeps each header that the audit of an assigned address needs', asyn
   await importWallets(use.ledger, address('ann'));
   await use.ledger.addresses.assign('user');
   await use.ledger.addresses.import([{ address: address('ann'), path: 'm/0' }], 104n);
-  expect(await use.ledger.importAudits.due(2)).toMatchObject([{ state: 'assigned', since: 104n }]);
+  expect(await use.ledger.importAudits.listDue(2)).toMatchObject([{ state: 'assigned', since: 104n }]);
   expect(await prune()).toBe(104n);
 });
 
@@ -89,7 +89,7 @@ it('pruning keeps each header that a rescan reads, and a rescan of pruned header
   await use.ledger.backfills.end(begun, { blocks: 0, unread: [], read: [] });
   expect(await prune()).toBe(115n);
   await expect(use.ledger.backfills.begin({ ...range, ...OPS })).rejects.toThrow(
-    'from: the headers up to slot 114 are deleted; the stored headers begin with slot 115',
+    'slots before 115 cannot be read again: the block headers up to slot 114 are deleted',
   );
   await use.ledger.backfills.begin({ from: 115n, to: 120n, ...OPS });
 });
@@ -103,5 +103,5 @@ it('a rescan whose run has ended is given up, with the error of its last attempt
   await use.ledger.backfills.giveUp(RANGE, 'cancelled');
   await use.ledger.backfills.giveUp(RANGE, 'again');
   expect(await newest()).toMatchObject({ trouble: 'cancelled', endedAt: expect.any(Date) });
-  expect(await use.ledger.backfills.open(10)).toEqual([]);
+  expect(await use.ledger.backfills.listOpen(10)).toEqual([]);
 });

@@ -100,7 +100,7 @@ async function runStack(
     const facts = devFacts(stack, { deposits, webhooksToPrivate });
     removeDevFile = writeDevFile(facts, DEV_FILE);
     output.result(facts, describe(facts));
-    await Promise.all([untilAborted(signal), supervise(processesOf(stack), timed(say), signal)]);
+    await Promise.all([untilAborted(signal), supervise(processesOf(stack), withTimestamp(say), signal)]);
   } finally {
     removeDevFile();
     await stack.close();

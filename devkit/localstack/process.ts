@@ -70,9 +70,9 @@ export class ManagedProcess {
     signal?.throwIfAborted();
     if (this.#child === undefined) this.#spawn();
     try {
-      const interruption = async (over: AbortSignal) => {
-        await untilAborted(over);
-        throw over.reason;
+      const throwIfAborted = async (abortSignal: AbortSignal) => {
+        await untilAborted(abortSignal);
+        throw abortSignal.reason;
       };
       await Promise.race([this.#waitReady(), ...(signal === undefined ? [] : [throwIfAborted(signal)])]);
     } catch (error) {

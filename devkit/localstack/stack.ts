@@ -115,7 +115,7 @@ async function registerApiKey(databaseUrl: string, key: string): Promise<string>
   try {
     const known = await ledger.apiKeys.nameOf(key);
     if (known !== null) return known;
-    const name = nameOfKey(key);
+    const name = apiKeyNameOf(key);
     await ledger.apiKeys.add(name, key);
     return name;
   } finally {

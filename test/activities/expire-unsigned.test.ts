@@ -113,8 +113,8 @@ describe('an attempt that the signer refused', () => {
   it('is examined even when a full batch of older attempts cannot be proved dead', async () => {
     const odd = [await refusedAttempt({ message: 'AQID' }), await refusedAttempt({ message: 'AQIE' })];
     const { id } = await refusedAttempt();
-    room.localnet.controls.produceSlots(170);
-    const rounds = createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, maxRowsPerRound: 2 });
+    fixture.localnet.controls.produceSlots(170);
+    const rounds = createUnsignedExpiry({ ledger: use.ledger, chain: fixture.chain, maxRowsPerRound: 2 });
     expect([await rounds.expireUnsigned(), await rounds.expireUnsigned()]).toEqual([0, 1]);
     expect(await statesOf(id)).toEqual(['preparing', 'dead']);
     // The oldest attempts are examined again.

@@ -17,8 +17,8 @@ describe('a value that one node reports about itself', () => {
     nodes.liar.edit = (asked, _params, answer) => (asked === method ? { ...answer, result } : answer);
     for (let rounds = 0; rounds < 3; rounds += 1) await nodes.pool.probe();
     nodes.pool.distrust(nodes.pool.nodes[0]?.name ?? '', 'showed a transaction that a quorum denies');
-    await reportNodeAlerts(room.ledger, nodes.pool);
-    const { rows } = await room.ledger.alerts.list({ open: true, limit: 10 });
+    await reportNodeAlerts(fixture.ledger, nodes.pool);
+    const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 10 });
     expect(rows.map(({ kind }) => kind)).toContain('node_false_word');
   });
 });

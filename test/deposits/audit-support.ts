@@ -21,10 +21,10 @@ export function auditIn(fixture: ScanFixture, order: AuditOrder, pool = fixture.
 
 /** A page of the reconciliation: all wallets where they are no more than `pageSize`. */
 export function reconcileIn(
-  room: ScanFixture,
+  fixture: ScanFixture,
   changes: { readonly isScanning?: boolean; readonly pageSize?: number } = {},
 ): Promise<ReconciledPage> {
-  const activities = createReconciliation({ ...room.deps(), maxWaitMs: 0, ...changes });
+  const activities = createReconciliation({ ...fixture.deps(), maxWaitMs: 0, ...changes });
   return runActivity(() => activities.reconcilePage());
 }
 

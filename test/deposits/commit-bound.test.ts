@@ -17,7 +17,7 @@ const ALL = PAYMENTS.reduce((sum, count) => sum + count, 0);
 
 /** A process that commits no more than {@link MOST} payments at once; `brought`: the payments of each commit. */
 function worker() {
-  const deps = room.deps(room.pool, { maxMentions: MOST });
+  const deps = fixture.deps(fixture.pool, { maxMentions: MOST });
   const match = vi.spyOn(deps.matcher, 'match');
   const brought = async (): Promise<readonly number[]> => {
     const matches = await Promise.all(

@@ -24,7 +24,7 @@ async function askedInTurn(): Promise<number> {
     stop.abort();
     return answer;
   };
-  const scan = createDepositScan({ ...room.deps(nodes.pool), shutdownSignal: stop.signal });
+  const scan = createDepositScan({ ...fixture.deps(nodes.pool), shutdownSignal: stop.signal });
   await runActivity(() => scan.scanTail({ seconds: 600 }));
   return asked;
 }
@@ -87,7 +87,7 @@ it('a scan that is to stop waits for no block, and reports its last known state'
     };
   const urls = await Promise.all(proxies.map((proxy) => proxy.start()));
   const pool = await openNodePool(urls, { timeoutMs: 600_000 });
-  const scan = createDepositScan({ ...room.deps(pool), shutdownSignal: stop.signal });
+  const scan = createDepositScan({ ...fixture.deps(pool), shutdownSignal: stop.signal });
   const status = await runActivity(() => scan.scanTail({ seconds: 600 }));
   expect(status).not.toHaveProperty('reason');
   expect(pool.report().map(({ errorRate }) => errorRate)).toEqual([0, 0, 0]);

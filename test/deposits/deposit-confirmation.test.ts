@@ -61,9 +61,9 @@ describe('the confirmation of a deposit', () => {
 
   it('raises an alert after a long wait, and closes the alert when the deposit is confirmed', async () => {
     const wallet = await pendingDeposit(3_000_000n);
-    const [deposit] = await room.depositsOf(wallet);
-    room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
-    const confirmer = new DepositConfirmer({ ...room.deps(), alertAfterMs: -1 });
+    const [deposit] = await fixture.depositsOf(wallet);
+    fixture.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
+    const confirmer = new DepositConfirmer({ ...fixture.deps(), alertAfterMs: -1 });
     for (let looks = 0; looks < 3; looks += 1) await confirmer.confirm();
     const alert = { kind: 'deposit_unconfirmed', subject: deposit && depositId(deposit), count: 1 };
     const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 100 });
@@ -115,7 +115,7 @@ describe('the confirmation of a deposit', () => {
     expect(await openAlerts()).toContainEqual({ kind: 'deposit_missed', subject });
     const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 9 });
     const seen = rows.filter((row) => row.subject === subject).map(({ position }) => position);
-    await room.ledger.alerts.acknowledge(seen, { actor: 'ops', reason: 'node a is thrown out' });
+    await fixture.ledger.alerts.acknowledge(seen, { actor: 'ops', reason: 'node a is thrown out' });
   });
 
   it('compares the transaction alone, and ignores changes of the asset terms', async () => {
@@ -211,11 +211,11 @@ describe('a turn of the scan', () => {
   });
 
   it('prunes headers behind the cursor', async () => {
-    room.finalize(9);
-    await room.scanAll(room.scanner());
-    const cursor = (await room.ledger.scan.cursor())?.slot ?? 0n;
-    const kept = () => room.ledger.scan.headersBetween(0n, cursor);
-    await scanUntil({ ...room.deps(), retainedSlots: 4n }, async () => (await kept()).length <= 5);
+    fixture.finalize(9);
+    await fixture.scanAll(fixture.scanner());
+    const cursor = (await fixture.ledger.scan.cursor())?.slot ?? 0n;
+    const kept = () => fixture.ledger.scan.headersBetween(0n, cursor);
+    await scanUntil({ ...fixture.deps(), retainedSlots: 4n }, async () => (await kept()).length <= 5);
     expect((await kept()).map(({ slot }) => cursor - slot)).toEqual([4n, 3n, 2n, 1n, 0n]);
   });
 

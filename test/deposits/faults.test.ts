@@ -132,7 +132,7 @@ describe('incomplete nodes', () => {
     const last = await fixture.scanAll(scanner);
     expect(last.cursor.slot).toBeGreaterThan(step.cursor.slot);
     expect(await amountsOf(wallet)).toEqual([9_000_000n]);
-    expect(await room.ledger.backfills.listDue(1)).toMatchObject([{ toSlot: BigInt(to) }]);
+    expect(await fixture.ledger.backfills.listDue(1)).toMatchObject([{ toSlot: BigInt(to) }]);
   });
 });
 

@@ -43,8 +43,8 @@ async function closedGap(): Promise<Slots & { readonly wallet: string }> {
 }
 
 /** Runs the due rescan. */
-async function readDue(pool: NodePool = room.pool): Promise<RescanResult> {
-  const [row, ...others] = await room.ledger.backfills.listDue(10);
+async function readDue(pool: NodePool = fixture.pool): Promise<RescanResult> {
+  const [row, ...others] = await fixture.ledger.backfills.listDue(10);
   if (row === undefined || others.length > 0) throw new Error('one rescan is due');
   const { fromSlot: from, toSlot: to, actor, reason } = row;
   return environmentOfRun().run(() =>
@@ -87,10 +87,10 @@ describe('a rescan of a closed gap is due', () => {
     expect(await readDue()).toMatchObject({ blocks: Number(to - from) + 1, found: 1, unread: [] });
     expect(await newestGap()).toMatchObject({ readAt: expect.any(Date) });
     expect(await newestRescan()).toMatchObject({ endedAt: expect.any(Date), trouble: null });
-    expect([await openAlertsIn(room, 'audit_incomplete'), await room.ledger.backfills.listDue(1)]).toEqual([
-      [],
-      [],
-    ]);
+    expect([
+      await openAlertsIn(fixture, 'audit_incomplete'),
+      await fixture.ledger.backfills.listDue(1),
+    ]).toEqual([[], []]);
     expect(await amountsOf(wallet)).toEqual([LAMPORTS]);
   });
 

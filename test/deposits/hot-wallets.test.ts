@@ -7,7 +7,7 @@ import { useScanFixture } from './scan-fixture.ts';
 
 const fixture = useScanFixture();
 
-const reconcile = (changes: { readonly isScanning?: boolean } = {}) => reconcileIn(room, changes);
+const reconcile = (changes: { readonly isScanning?: boolean } = {}) => reconcileIn(fixture, changes);
 
 /** A hot wallet that had SOL and tokens before its first reconciliation. */
 async function fundedBefore(): Promise<Keypair> {
@@ -101,7 +101,7 @@ describe('the reconciliation of a hot wallet without a scan', () => {
   it('compares its balance from pass to pass with the transactions that nodes list', async () => {
     const hot = await fundedBefore();
     const address = hot.publicKey.toBase58();
-    await room.newDepositAddress();
+    await fixture.newDepositAddress();
     const first = await reconcile({ isScanning: false });
     expect(first).toMatchObject({ complete: true, next: null });
     expect(first.wallets).toBe((await fixture.ledger.watched.page(null, 1_000, 'hot')).length);

@@ -44,7 +44,7 @@ async function readLong(deps: ReturnType<typeof fixture.deps>) {
   const expected = await fixture.ledger.scan.cursor();
   if (expected === null) throw new Error('the scan has begun');
   const reader = chainReader(deps, PLENTY_BYTES);
-  const tip = await finalizedTip(room.pool);
+  const tip = await finalizedTip(fixture.pool);
   await reader.readAfter(expected, tip);
   const reading = await reader.readAfter(expected, tip);
   if (reading.kind !== 'linked') throw new Error(`the blocks are ${reading.kind}`);
@@ -100,10 +100,10 @@ describe('a block that is too long to hold in memory brings its deposits', () =>
 describe('a wallet that is added while a long block is read', () => {
   it('makes the scan read the block again where the block names it, and credits its deposit', async () => {
     const wallet = newAddress();
-    await room.scanAll(room.scanner());
-    await room.localnet.airdrop(wallet, 5_000_000n);
-    room.finalize();
-    const deps = room.deps(narrow, { maxAgeMs: 0 });
+    await fixture.scanAll(fixture.scanner());
+    await fixture.localnet.airdrop(wallet, 5_000_000n);
+    fixture.finalize();
+    const deps = fixture.deps(narrow, { maxAgeMs: 0 });
     const { expected, blocks } = await readLong(deps);
     await deps.matcher.match(blocks);
     await fixture.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }]);
@@ -145,7 +145,7 @@ describe('a wallet that is added while a long block is read', () => {
 
   it('causes no request where the block does not name it', async () => {
     const wallet = await paidWallet();
-    const deps = room.deps(narrow, { maxAgeMs: 0 });
+    const deps = fixture.deps(narrow, { maxAgeMs: 0 });
     const { expected, blocks } = await readLong(deps);
     await deps.matcher.match(blocks);
     await fixture.newDepositAddress();

@@ -124,7 +124,7 @@ describe('a node that lies about the balances of a hot wallet', () => {
     await falsifyAccounts(liar, EMPTY);
     fixture.localnet.controls.setFault(away, 'getMultipleAccounts', { kind: 'http', status: 503 });
     await reconcile();
-    const unread = await room.ledger.db.selectFrom('unreadWallet').select(['wallet', 'reason']).execute();
+    const unread = await fixture.ledger.db.selectFrom('unreadWallet').select(['wallet', 'reason']).execute();
     const reason = 'no quorum of nodes agrees on the balances and movements of the wallet';
     expect(unread).toContainEqual({ wallet: HOT, reason });
   });

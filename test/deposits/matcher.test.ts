@@ -74,8 +74,8 @@ describe('the matcher', () => {
     const signature = await fixture.localnet.airdrop(wallet, 5_000_000n);
     fixture.finalize();
     if (expected === null) throw new Error('the scan has begun');
-    const reader = chainReader({ pool: room.pool, matcher }, 1_000_000);
-    const tip = await finalizedTip(room.pool);
+    const reader = chainReader({ pool: fixture.pool, matcher }, 1_000_000);
+    const tip = await finalizedTip(fixture.pool);
     // The first reading has one block, which shows the block size; the next one has all.
     await reader.readAfter(expected, tip);
     const reading = await reader.readAfter(expected, tip);

@@ -70,8 +70,8 @@ describe('a deposit that one node invented', () => {
     const deniedBy = fixture.pool.nodes.map(({ name }) => name).join(', ');
     expect(rejections).toMatchObject([{ depositId: id, ...NOTE, deniedBy }]);
     const { slot } = made;
-    expect(await room.ledger.movements.inflowsOf(wallet, slot, slot)).toEqual([]);
-    expect(await room.ledger.movements.balancesOf([wallet], slot, slot - 1n)).toEqual([]);
+    expect(await fixture.ledger.movements.inflowsOf(wallet, slot, slot)).toEqual([]);
+    expect(await fixture.ledger.movements.balancesOf([wallet], slot, slot - 1n)).toEqual([]);
   });
 
   it('releases its address for the next user', async () => {

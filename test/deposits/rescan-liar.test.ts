@@ -241,7 +241,7 @@ describe('a rescan finds a wallet that is added', () => {
     const wallet = newAddress();
     const from = await scanned(wallet, (_method, _params, answer) => answer);
     const pool = await poolWithLiarAt(1, 2, maxBytes);
-    const deps = room.deps(pool, { maxAgeMs: 0 });
+    const deps = fixture.deps(pool, { maxAgeMs: 0 });
     let asked = false;
     nodes.liar.edit = async (method, params, answer) => {
       if (!isWholeBlock(method, params) || !JSON.stringify(answer).includes(wallet) || asked) return answer;

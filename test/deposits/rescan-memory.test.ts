@@ -64,7 +64,7 @@ it('a rescan holds four blocks at most, however small earlier blocks were, as th
   await fixture.scanAll(fixture.scanner());
   const headers = await fixture.ledger.scan.headersBetween(from + 1n, from + 9n);
   expect(headers).toHaveLength(9);
-  const batches = new BlockCopies(room.deps());
+  const batches = new BlockCopies(fixture.deps());
   const first = () => runActivity(() => batches.copyFirst(headers));
   expect(await first()).toHaveLength(1);
   expect(await first()).toHaveLength(4);

@@ -95,8 +95,8 @@ describe('an attempt of a rescan', () => {
     }
 
     async function heal(): Promise<void> {
-      await room.ledger.continuity.quarantine(1n, null);
-      await room.ledger.continuity.endGap(1n);
+      await fixture.ledger.continuity.quarantine(1n, null);
+      await fixture.ledger.continuity.endGap(1n);
     }
 
     it('changes no rescan of the restored database, though that rescan has its number', async () => {

@@ -11,15 +11,15 @@ describe('a scanner that runs during a restore of its database', () => {
     ['as many as were lost', 2],
     ['more than were lost', 3],
   ])('finds deposits to addresses that are imported after the restore, %s', async (_name, fresh) => {
-    const { db } = room.ledger;
-    await room.newDepositAddress();
-    const scanner = new DepositScanner(room.deps(room.pool, { maxAgeMs: 0 }));
-    room.finalize();
-    await room.scanAll(scanner);
-    const backup = await room.ledger.watched.version();
-    const lost = [await room.newDepositAddress(), await room.newDepositAddress()];
-    room.finalize();
-    await room.scanAll(scanner);
+    const { db } = fixture.ledger;
+    await fixture.newDepositAddress();
+    const scanner = new DepositScanner(fixture.deps(fixture.pool, { maxAgeMs: 0 }));
+    fixture.finalize();
+    await fixture.scanAll(scanner);
+    const backup = await fixture.ledger.watched.version();
+    const lost = [await fixture.newDepositAddress(), await fixture.newDepositAddress()];
+    fixture.finalize();
+    await fixture.scanAll(scanner);
     // The paused scanner sends no query, and the backup is restored.
     await fixture.ledger.scanPauses.begin({ actor: 'ops', reason: 'restore' });
     await expect(scanner.step()).rejects.toThrow('paused');

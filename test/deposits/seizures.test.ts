@@ -93,7 +93,7 @@ describe('a token outflow without the signature of its owner', () => {
 
       await take(mint, ours, delegate);
       expect((await seized()).filter((one) => one === account)).toHaveLength(1);
-      await room.ledger.alerts.acknowledge([alert?.position ?? 0n], {
+      await fixture.ledger.alerts.acknowledge([alert?.position ?? 0n], {
         actor: 'test',
         reason: 'a court order',
       });

@@ -59,9 +59,14 @@ it('a slow read raises an alert while it runs where no block was read for a minu
 
 it('a slow read of the range that all others of a catch-up wait for raises an alert until it is joined, and no other range raises one', async () => {
   // On a slow machine an earlier turn may have ended in a wait longer than SLOW_MS: this one closes its alert.
-  await scanUntil(room.deps(), hasState('tail'));
-  room.finalize(30);
-  const ranges = createDepositRanges({ ...room.deps(), catchUpSlots: 10n, rangeBlocks: 8, slowMs: SLOW_MS });
+  await scanUntil(fixture.deps(), hasState('tail'));
+  fixture.finalize(30);
+  const ranges = createDepositRanges({
+    ...fixture.deps(),
+    catchUpSlots: 10n,
+    rangeBlocks: 8,
+    slowMs: SLOW_MS,
+  });
   const [first, second] = (await runActivity(() => ranges.planCatchUp())).ranges;
   if (first === undefined || second === undefined) throw new Error('the scan is far behind');
   delayBlocks();

@@ -102,7 +102,7 @@ describe('a step that fails by a defect', () => {
   });
 
   it('that keeps the alerts is reported in the status, as no alert can report it', async () => {
-    const deps = room.deps();
+    const deps = fixture.deps();
     const kept = vi.spyOn(deps.ledger.alerts, 'syncOpen').mockRejectedValue(new TypeError('boom'));
     expect(await scanUntil(deps, hasState('waiting'))).toMatchObject({
       state: 'waiting',

@@ -65,9 +65,9 @@ describe('one lying node of three, asked first, that sends text PostgreSQL canno
 
   it('does not stop a report: a NUL in its error message', async () => {
     const refusal = new RpcError({ code: -32_603, message: 'out of\0order' }, 'node', 'getBlock');
-    const status = await room.ledger.scanStatus.report({ ...haltAfter(refusal), tip: null }, 120_000);
-    await new ScanAlarms(room.ledger).update(status);
-    const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+    const status = await fixture.ledger.scanStatus.report({ ...haltAfter(refusal), tip: null }, 120_000);
+    await new ScanAlarms(fixture.ledger).update(status);
+    const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 100 });
     expect(rows.map(({ kind }) => kind)).toContain('scan_stopped');
   });
 });

@@ -73,24 +73,27 @@ describe('the life of an adopted message', () => {
       controls.skipSlots(20);
     }
     controls.produceSlots(5);
-    const { blockhash } = await latestBlockhash(room.pool);
-    const slot = await acceptingSlot(room.pool, blockhash);
+    const { blockhash } = await latestBlockhash(fixture.pool);
+    const slot = await acceptingSlot(fixture.pool, blockhash);
     if (slot === null) throw new Error('no node accepts a new blockhash');
-    const { blockhashHeight, blockhashSlot, lastValidBlockHeight } = await adoptedLifetime(room.pool, slot);
+    const { blockhashHeight, blockhashSlot, lastValidBlockHeight } = await adoptedLifetime(
+      fixture.pool,
+      slot,
+    );
     expect(lastValidBlockHeight).toBe(BigInt(tip().height) + 150n);
     expect(blockhashHeight).toBeLessThan(BigInt(tip().height) - 150n);
     expect(blockhashSlot).toBeLessThan(slot - 400n);
   });
 
   it('begins at the newest finalized block when only Sluice can complete it', async () => {
-    const { blockhashHeight, adoptedFrom } = await adoptedLifetime(room.pool, null);
-    const { controls } = room.localnet;
+    const { blockhashHeight, adoptedFrom } = await adoptedLifetime(fixture.pool, null);
+    const { controls } = fixture.localnet;
     expect(blockhashHeight).toBe(BigInt(tip().height - controls.chain.depth('finalized')));
     expect(adoptedFrom).toBe(controls.chain.at('finalized').blockhash);
   });
 
   it('is unknown for a blockhash that no node accepts', async () => {
-    expect(await acceptingSlot(room.pool, newAddress())).toBeNull();
+    expect(await acceptingSlot(fixture.pool, newAddress())).toBeNull();
   });
 });
 
@@ -194,8 +197,8 @@ describe('the transaction of a buyer', () => {
   });
 
   it('ends although one node returns an endless slot for the acceptance of its blockhash', async () => {
-    const wire = await buyerTransaction(room, buyer, newAddress(), payer());
-    const adopting = { pool: room.pool, lives: new AdoptedLifetimes(room.pool) };
+    const wire = await buyerTransaction(fixture, buyer, newAddress(), payer());
+    const adopting = { pool: fixture.pool, lives: new AdoptedLifetimes(fixture.pool) };
     const lifeFrom = async (slot: bigint) => {
       const adopted = await adopt(adopting, 'purchase/1', PLACE, { wire, slot }, [payer()], COST);
       return adopted.lastValidBlockHeight ?? 0n;
@@ -208,7 +211,7 @@ describe('the transaction of a buyer', () => {
     const wire = await buyerTransaction(fixture, buyer, newAddress(), null);
     expect(await codeOf(adopted(wire, null))).toBe('InvalidRequest');
     const { blockhashHeight } = await adopted(wire);
-    expect(blockhashHeight).toEqual((await adoptedLifetime(room.pool, slotNow())).blockhashHeight);
+    expect(blockhashHeight).toEqual((await adoptedLifetime(fixture.pool, slotNow())).blockhashHeight);
   });
 });
 
@@ -220,11 +223,11 @@ describe('a message with two signatures of its buyer', () => {
     const other = assembleTransaction(message, await hedgingSigner(buyer).sign(message));
     const id = await requestPurchase(use.ledger, orders, seller, { wire, acceptedAt: BigInt(tip().slot) });
     await prepared(id);
-    await room.chain.send(other.raw);
-    room.swallow();
-    room.localnet.controls.produceSlots(170);
-    const kinds = { [PURCHASE]: purchases(room, orders, keys) };
-    const { watcher, chain } = room;
+    await fixture.chain.send(other.raw);
+    fixture.swallow();
+    fixture.localnet.controls.produceSlots(170);
+    const kinds = { [PURCHASE]: purchases(fixture, orders, keys) };
+    const { watcher, chain } = fixture;
     const landing = createLanding({ ledger: use.ledger, watcher, chain, kinds, recheckMs: 50 });
     const environment = activityEnvironment();
     const signature = base58.encode(wire.subarray(1, 65));

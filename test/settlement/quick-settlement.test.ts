@@ -42,7 +42,7 @@ const orders: Orders = new Map();
 const buyer = Keypair.generate();
 const shown = { status: 'requested', code: null } as const;
 const changes: { readonly id: string; readonly before: StatusBefore; readonly now: string }[] = [];
-const room = useLandingFixture();
+const fixture = useLandingFixture();
 let ledger: Ledger;
 let keys: Keys;
 let database: Awaited<ReturnType<typeof freshDatabase>>;
@@ -67,8 +67,8 @@ afterAll(async () => {
 /** A recorded purchase whose fee a Sluice key pays: its id, and the payee of the price. */
 async function bought(): Promise<{ readonly id: string; readonly seller: string }> {
   const seller = newAddress();
-  const wire = await buyerTransaction(room, buyer, seller, keys['fee-payer/1']?.address ?? '');
-  const acceptedAt = await acceptingSlot(room.pool, blockhashOf(readSigned(wire)?.message ?? wire));
+  const wire = await buyerTransaction(fixture, buyer, seller, keys['fee-payer/1']?.address ?? '');
+  const acceptedAt = await acceptingSlot(fixture.pool, blockhashOf(readSigned(wire)?.message ?? wire));
   if (acceptedAt === null) throw new Error('no node accepts its blockhash');
   return { seller, id: await requestPurchase(ledger, orders, seller, { wire, acceptedAt }) };
 }
@@ -82,9 +82,9 @@ function activities(crashes: string[] = [], answerWithinMs = PATIENT_MS, signs =
     settlements: crash(ledger.settlements, 'settlements'),
   };
   const bounds = { priceCapMicroLamports: 100_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
-  const kinds = { [PURCHASE]: purchases(room, orders, keys) };
-  const watcher = new LandingWatcher(room.chain, PACE);
-  const deps = { ledger: record, kinds, watcher, chain: room.chain, recheckMs: 50 };
+  const kinds = { [PURCHASE]: purchases(fixture, orders, keys) };
+  const watcher = new LandingWatcher(fixture.chain, PACE);
+  const deps = { ledger: record, kinds, watcher, chain: fixture.chain, recheckMs: 50 };
   const signer = createSignerActivities({ keys, bounds, rules: PURCHASE_RULE });
   const landing = createLanding(deps);
   return {

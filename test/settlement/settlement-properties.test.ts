@@ -81,7 +81,7 @@ const CASES: Readonly<Record<string, Case>> = {
     request: async (payee) => {
       const wire = await buyerTransaction(fixture, buyer, payee, keys[FEE_PAYER]?.address ?? '');
       const message = readSigned(wire)?.message ?? new Uint8Array();
-      const acceptedAt = await acceptingSlot(room.pool, blockhashOf(message));
+      const acceptedAt = await acceptingSlot(fixture.pool, blockhashOf(message));
       if (acceptedAt === null) throw new Error('no node accepts its blockhash');
       return requestPurchase(use.ledger, orders, payee, { wire, acceptedAt });
     },
@@ -147,11 +147,11 @@ function worker(left: string[]) {
   };
   const rules: SigningRules = { ...GATHERING_RULE, ...PURCHASE_RULE };
   const bounds = { priceCapMicroLamports: 100_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
-  const watcher = new LandingWatcher(room.chain, { ...PACE, maxUnconfirmedTries: 5 });
+  const watcher = new LandingWatcher(fixture.chain, { ...PACE, maxUnconfirmedTries: 5 });
   return {
     ...createSettlementActivities({ ledger, kinds }),
     ...createSignerActivities({ keys, bounds, rules }),
-    ...createLanding({ ledger, kinds, watcher, chain: room.chain, recheckMs: 50 }),
+    ...createLanding({ ledger, kinds, watcher, chain: fixture.chain, recheckMs: 50 }),
   };
 }
 

@@ -34,7 +34,7 @@ function worker(keysOfSigner: Keys = keys) {
   return {
     ...createSettlementActivities({ ledger, kinds }),
     ...createSignerActivities({ keys: keysOfSigner, bounds, rules: GATHERING_RULE }),
-    ...createLanding({ ledger, kinds, watcher: room.watcher, chain: room.chain, recheckMs: 50 }),
+    ...createLanding({ ledger, kinds, watcher: fixture.watcher, chain: fixture.chain, recheckMs: 50 }),
   };
 }
 

@@ -88,11 +88,11 @@ describe('an attempt that never arrives', () => {
     const { progress, hooks } = recordProgress();
     const end = fixture.impatient().watch(sent, hooks);
     await until(() => progress.length > 0);
-    const liar = room.pool.nodes[1]?.name;
+    const liar = fixture.pool.nodes[1]?.name;
     expect(progress[0]).toMatch(
       `held: ${liar} reports the transaction as finalized, but the linked blocks lack it`,
     );
-    room.localnet.controls.clearFaults();
+    fixture.localnet.controls.clearFaults();
     expect((await end).verdict).toEqual({ kind: 'dead' });
   });
 

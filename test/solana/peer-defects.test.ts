@@ -104,7 +104,7 @@ describe('an attempt that landed while no node shows it', () => {
     const end = fixture.watcher.watch(sent, hooks);
     await until(() => progress.length > 0);
     expect(progress).toEqual([expect.stringMatching(/^held: .*finalized blocks contain the transaction/)]);
-    room.localnet.controls.clearFaults();
+    fixture.localnet.controls.clearFaults();
     expect((await end).verdict.kind).toBe('landed');
   });
 
@@ -128,7 +128,7 @@ describe('an attempt that landed while no node shows it', () => {
       const end = fixture.watcher.watch(sent, hooks);
       await until(() => progress.some((report) => report.startsWith('held: ')));
       expect(progress.at(-1)).toMatch(/^held: .*finalized blocks contain the transaction/);
-      room.localnet.controls.clearFaults(0, 'getTransaction');
+      fixture.localnet.controls.clearFaults(0, 'getTransaction');
       const { verdict, evidence, spending } = await end;
       expect(verdict.kind).toBe('landed');
       expect(spending.feeLamports).toBe(sent.feeLamports);

@@ -131,8 +131,8 @@ describe('a webhook event is delivered', () => {
   });
 
   it('once, however often it is handed over', async () => {
-    await room.queueEvents('deposit/once', 'final');
-    const [line] = await room.service.ledger.deliveries.pendingLines();
+    await fixture.queueEvents('deposit/once', 'final');
+    const [line] = await fixture.service.ledger.deliveries.pendingLines();
     if (line === undefined) throw new Error('nothing waits');
     for (let again = 0; again < 3; again += 1)
       await startWebhookDelivery(fixture.service.temporal, line, PATIENCE);

@@ -46,8 +46,8 @@ describe('the address pool', () => {
     });
     expect(await openAlerts()).toEqual([]);
     expect((await importing(0, 3)).body).toMatchObject({ imported: 0, known: 3, free: 3 });
-    const { address } = desk.keys.entry(0);
-    expect([...(await desk.ledger.watched.watchKindsOf([address]))]).toEqual([[address, 'deposit']]);
+    const { address } = api.keys.entry(0);
+    expect([...(await api.ledger.watched.watchKindsOf([address]))]).toEqual([[address, 'deposit']]);
   });
 
   test('assigns one lasting address to each user; each assignment from a low pool updates the alert', async () => {
@@ -99,8 +99,8 @@ describe('the address pool', () => {
     const refused = await importing(21, 1, `${tip + 1n}`);
     expect(refused).toMatchObject({ status: 409, body: { code: 'SlotsNotRecorded', field: 'since' } });
     expect(refused.body.detail).toBe(`since is in the future: the newest slot is ${tip}`);
-    const { address } = desk.keys.entry(21);
-    expect((await desk.call('GET', `${ROOT}/${address}`)).status).toBe(404);
+    const { address } = api.keys.entry(21);
+    expect((await api.call('GET', `${ROOT}/${address}`)).status).toBe(404);
     expect(await importing(21, 1, `${tip}`)).toMatchObject({ status: 200, body: { imported: 1 } });
     // A confirmed block may contain an earlier payment, though it is not final yet.
     expect(tip).toBeGreaterThan(BigInt(api.localnet.controls.chain.at('finalized').slot));

@@ -131,8 +131,8 @@ test('an explanation shows the dead message of a buyer as ended, with the stored
   const { ledger } = service;
   const explainIt = (): Promise<SettlementExplanation> =>
     get(`/v1/settlements/explain?id=${encodeURIComponent(id)}`);
-  const { blockhash, signature } = await room.attempt(newAddress(), 2_500_000n);
-  const life = await adoptedLifetime(room.pool, await acceptingSlot(room.pool, blockhash));
+  const { blockhash, signature } = await fixture.attempt(newAddress(), 2_500_000n);
+  const life = await adoptedLifetime(fixture.pool, await acceptingSlot(fixture.pool, blockhash));
   await requestSettlements(ledger.db, 'x402', ['order/1']);
   await ledger.attempts.prepare(attemptRow(id, 1, { blockhash, ...life }), PLENTY);
   await ledger.attempts.storeSignature(id, 1, signature);

@@ -169,9 +169,10 @@ describe('the bytes of an attempt', () => {
     fixture.localnet.controls.setFault(1, 'sendTransaction', refusal);
     await until(() => progress.length > 0);
     expect(progress[0]).toMatch(/^held: a quorum of nodes refuses the bytes of the transaction: /);
-    for (const { name } of room.pool.nodes) expect(progress[0]).toContain(`${name}: sendTransaction: -32003`);
-    room.localnet.controls.clearFaults();
-    expect((await room.withBlocks(outcome)).verdict.kind).toBe('landed');
+    for (const { name } of fixture.pool.nodes)
+      expect(progress[0]).toContain(`${name}: sendTransaction: -32003`);
+    fixture.localnet.controls.clearFaults();
+    expect((await fixture.withBlocks(outcome)).verdict.kind).toBe('landed');
     expect(progress).toEqual([progress[0], 'sending', 'confirmed']);
   });
 

@@ -1,4 +1,4 @@
-/** What a closed loop of requests did. */
+/** The measurements of a closed loop of requests. */
 export interface Load {
   readonly count: number;
   /** From the first start to the last end, ramp and drain included. */
@@ -27,7 +27,7 @@ export async function drive(
   return { count, seconds: (performance.now() - startedAt) / 1_000, latenciesMs };
 }
 
-/** Several rounds as one. */
+/** Combines the measurements of several rounds. */
 export function merge(loads: readonly Load[]): Load {
   return {
     count: loads.reduce((sum, load) => sum + load.count, 0),

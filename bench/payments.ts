@@ -6,7 +6,6 @@ import { withdrawalWorkflowId } from '../src/domain/ids.ts';
 import { startWithdrawal } from '../src/platform/temporal/starts.ts';
 import { drive, type Load } from './load.ts';
 
-/** What each withdrawal of a benchmark pays. */
 export const AMOUNT_LAMPORTS = '1000000';
 
 /** Withdrawals as the API starts them, each to a new wallet; a withdrawal ends when it is finalized. */
@@ -33,7 +32,7 @@ export async function payRound(
   return { load, destinations: new Map(all.map(({ id, destination }) => [id, destination])) };
 }
 
-/** From finalized blocks alone. Throws when a destination was paid other than once, or not the amount. */
+/** Reads only finalized blocks. Throws unless each destination was paid exactly once with the amount. */
 export async function countTransfers(stack: Stack, destinations: ReadonlySet<string>): Promise<number> {
   const payments = await paymentsOnChain(stack.rpcUrls[0] ?? '', stack.hotWallet);
   const matching = payments.filter(({ wallet }) => destinations.has(wallet));

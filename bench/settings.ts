@@ -1,4 +1,4 @@
-/** Names the port on which a worker of the benchmark serves its counters. */
+/** Setting for the port on which a worker of the benchmark serves its counters. */
 export const TALLY_PORT = 'BENCH_TALLY_PORT';
 
 /**

@@ -9,7 +9,7 @@ interface Counted {
   readonly transfersOnChain: number;
 }
 
-/** Measures on a stack of its own, shows the report, and fails where the chain does not hold one transfer for each withdrawal. */
+/** Measures on a new stack and prints the report. Fails unless the chain has exactly one transfer for each withdrawal. */
 export async function measureOnStack<R extends Counted>(
   output: Output,
   options: StackOptions,

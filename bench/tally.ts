@@ -18,7 +18,7 @@ export async function readTally(port: number): Promise<Tally> {
   return (await answer.json()) as Tally;
 }
 
-/** What was counted from `before` to `after`. */
+/** The increase of each count from `before` to `after`. */
 export function difference(before: Tally, after: Tally): Tally {
   return Object.fromEntries(
     Object.entries(after)

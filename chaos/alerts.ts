@@ -1,8 +1,8 @@
-import type { ChainArrival, ChainPayment } from '../devkit/localstack/chain-truth.ts';
+import type { ChainPayment, IncomingTransfer } from '../devkit/localstack/chain-truth.ts';
 import type { Alarm, AlertKind } from '../src/domain/alerts.ts';
 import type { Ledger } from '../src/ledger/ledger.ts';
 
-/** Each of these alerts means that money or the database is not as it should be. */
+/** Alerts which mean that money is missing or the database is wrong. */
 const MONEY_ALERTS: ReadonlySet<AlertKind> = new Set([
   'unknown_spend',
   'maybe_paid',
@@ -18,13 +18,13 @@ const MONEY_ALERTS: ReadonlySet<AlertKind> = new Set([
 const PAGE_SIZE = 200;
 const QUORUM = 2;
 
-/** The finalized blocks of the chain, as far as alerts about amounts name them. */
+/** The part of the finalized chain that alerts about amounts refer to. */
 export interface ChainAmounts {
-  readonly arrivals: readonly Pick<ChainArrival, 'signature' | 'asset' | 'amount'>[];
+  readonly arrivals: readonly Pick<IncomingTransfer, 'signature' | 'asset' | 'amount'>[];
   readonly payments: readonly Pick<ChainPayment, 'signature' | 'asset' | 'sent'>[];
 }
 
-/** The alerts about money that were ever raised. */
+/** All alerts about money, including closed ones. */
 export async function readMoneyAlerts(ledger: Ledger): Promise<readonly Alarm[]> {
   const raised: Alarm[] = [];
   for (let cursor: string | undefined; ; ) {
@@ -43,8 +43,8 @@ export function alertFindings(alerts: readonly Alarm[], chain: ChainAmounts): re
 }
 
 /**
- * True where one node showed a false amount (`false-block`), and the database has the amount of the chain: a quorum corrected the false
- * amount before it was credited, or the recorded amount is kept. Source: docs/decisions/0014-deposit-scan.md "The second node".
+ * True if one node returned a false amount (`false-block`) and the database has the true amount: a quorum corrected the false amount
+ * before it was credited, or the recorded amount stayed. Source: docs/decisions/0014-deposit-scan.md "The second node".
  */
 function reportsOneLie(
   { kind, subject, details = {} }: Alarm,

@@ -1,43 +1,43 @@
 import type { Books } from '../devkit/localstack/books.ts';
 import type { ChainPayment } from '../devkit/localstack/chain-truth.ts';
-import { type Claim, judge, strangersTo } from '../devkit/localstack/verdict.ts';
+import { type Claim, judge, unclaimedPayments } from '../devkit/localstack/verdict.ts';
 import { feeFindings } from './fees.ts';
 
 /** The state of one withdrawal in the database and in Temporal at the end. */
 export interface Outcome extends Claim {
   readonly reason: string | null;
-  /** The status with which its workflow completed, else how it is, as Temporal has it: `RUNNING`, `TERMINATED`, `none` … */
+  /** The result of its workflow if it completed, else the workflow's status in Temporal (`RUNNING`, `TERMINATED`) or `none`. */
   readonly workflow: string;
 }
 
-/** Everything that is held against each other. */
+/** The states of withdrawals and the transfers that the audit compares. */
 export interface Evidence {
   readonly outcomes: readonly Outcome[];
-  /** All that left the hot wallet, from the blocks. */
+  /** All transfers from the hot wallet in the blocks. */
   readonly payments: readonly ChainPayment[];
   readonly books: Books;
-  /** Whatever else must not have been, a line each. */
+  /** Other faults of the run, one line each. */
   readonly alarms: readonly string[];
 }
 
-/** The differences between the blocks and the database. Every list is empty if all is well. */
+/** The differences between the blocks and the database. All lists are empty if there are none. */
 export interface Audit {
   readonly withdrawals: number;
   readonly finalized: number;
   readonly transfersOnChain: number;
-  /** Transfers that should not be: a second one for a withdrawal, or one that belongs to none. */
+  /** Transfers that must not exist: a second one for a withdrawal, or one without a withdrawal. */
   readonly duplicates: number;
   /** Finalized withdrawals without a transfer of the exact amount to the right wallet. */
   readonly lost: number;
-  /** Attempts that were proved dead, so that others took their place. */
+  /** Number of attempts that were proved dead and replaced. */
   readonly deadAttempts: number;
-  /** One line for each thing that is wrong. */
+  /** One line for each fault. */
   readonly findings: readonly string[];
 }
 
 /** Judges a run from the transfers in its blocks. */
 export function audit({ outcomes, payments, books, alarms }: Evidence): Audit {
-  const strangers = strangersTo(outcomes, payments);
+  const strangers = unclaimedPayments(outcomes, payments);
   const verdicts = outcomes.map((outcome) => judge(outcome, payments));
   const unfinished = outcomes.filter(({ status }) => status !== 'finalized');
   const disagreeing = outcomes.filter(

@@ -5,7 +5,7 @@ import type { SluiceClient, WithdrawalTerms } from '../src/client/client.ts';
 import { retryWhileUnavailable } from './unavailable.ts';
 import { asWanted, type Market, type Wanted } from './wanted.ts';
 
-/** One withdrawal to ask for, `atMs` after the start. */
+/** One withdrawal to request `atMs` milliseconds after the start. */
 export interface Order {
   readonly atMs: number;
   readonly terms: WithdrawalTerms;
@@ -15,7 +15,7 @@ export interface DemandPlan {
   readonly seed: number;
   readonly withdrawals: number;
   readonly minutes: number;
-  /** Makes ids new in each run, since they are taken for ever. */
+  /** Prefix that makes the ids unique in each run: an id can be used only once. */
   readonly run: string;
   readonly wanted: readonly Wanted[];
 }
@@ -73,7 +73,7 @@ function drawTerms(draw: number, market: Market): Omit<WithdrawalTerms, 'id'> {
   };
 }
 
-/** Asks for one withdrawal until the API has taken it, however often the API dies in between. */
+/** Requests one withdrawal until the API has accepted it, however often the API is killed meanwhile. */
 export async function place(
   sluice: SluiceClient,
   order: Order,

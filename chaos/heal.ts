@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Ends a fault, and returns how often it was met: a fault that was never met proves nothing. */
+/** Ends a fault and returns how often the stack met it. A fault that the stack never met proves nothing. */
 export type Heal = () => Promise<number> | number;
 
 /** Does it on a rhythm until it is healed, and met or out of patience, and adds up what it says; a try that fails counts nothing. */

@@ -6,14 +6,13 @@ import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../src/solana/tx/programs.ts'
 import type { Heal } from './heal.ts';
 import type { Market } from './wanted.ts';
 
-/** What an issuer acts on. */
 export interface Issued {
   readonly rpcUrls: readonly string[];
   readonly hotWallet: string;
   readonly market: Market;
 }
 
-/** One way to stop the payments of a token. */
+/** A way in which an issuer stops the payments of a token. */
 interface Stop {
   /** The hot wallet's token account. */
   readonly account: string;
@@ -71,7 +70,7 @@ function pause({ rpcUrls: [url = ''], hotWallet }: Issued, mint: string): Stop {
   };
 }
 
-/** Repeats the request until the chain has the state: a fork may revert it. */
+/** Repeats the request until the chain has the state, because a fork can revert it. */
 async function setUntil(
   { set, isStopped }: Stop,
   stopped: boolean,
@@ -101,7 +100,7 @@ async function failed(url: string, stops: readonly Stop[]): Promise<number> {
   return (await Promise.all(lists)).flat().filter(({ err }) => STOPPED.test(JSON.stringify(err))).length;
 }
 
-/** What this needs of a token account or a mint in its parsed form. */
+/** The needed fields of a token account or mint in jsonParsed form. */
 interface Parsed {
   readonly state?: string;
   readonly extensions?: readonly { readonly state?: { readonly paused?: boolean } }[];

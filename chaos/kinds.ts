@@ -26,7 +26,7 @@ interface FaultKind {
   readonly lane: Lane;
   /** Shortest and longest time until it is healed, in seconds. */
   readonly seconds: readonly [number, number];
-  /** For people who read the report. */
+  /** Text for the report. */
   readonly what: string;
 }
 
@@ -89,7 +89,7 @@ const STACK_FAULTS = {
   all_nodes_down: { lane: 'all-nodes', seconds: [60, 60], what: 'no node answers' },
 } as const satisfies Record<string, FaultKind>;
 
-/** What the scan for deposits must survive besides. */
+/** Additional faults that the deposit scan must survive. */
 const SCAN_FAULTS = {
   kill_scanner: { lane: 'scanner', seconds: [6, 14], what: 'SIGKILL of the worker that holds the scan' },
   scanner_cut: {
@@ -113,7 +113,7 @@ export const FAULT_KINDS = { ...STACK_FAULTS, ...SCAN_FAULTS };
 
 export type FaultName = keyof typeof FAULT_KINDS;
 
-/** All kinds; those of the scan only where there are deposits. */
+/** All kinds of faults; those of the scan only in a run with deposits. */
 export function faultNames(withDeposits: boolean): readonly FaultName[] {
   return Object.keys(withDeposits ? FAULT_KINDS : STACK_FAULTS) as readonly FaultName[];
 }
@@ -128,7 +128,7 @@ export const SEND_FAULTS: readonly FaultName[] = [
 /** On a busy machine the best node is asked so much later than a lie of it ends, at most. No other node lies until then. */
 export const LIE_PATIENCE_MS = 10_000;
 
-/** True where a fault strikes one node. */
+/** True if a fault strikes one node. */
 export function isNodeLane(lane: Lane): boolean {
   return lane === 'node' || lane === 'lie';
 }

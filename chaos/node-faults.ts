@@ -20,7 +20,7 @@ type Script = (struck: Struck) => Promise<readonly NodeFault[]> | readonly NodeF
 const everywhere = (fault: Fault): readonly NodeFault[] => [{ method: '*', fault }];
 const onSend = (fault: Fault): readonly NodeFault[] => [{ method: 'sendTransaction', fault }];
 
-/** What a node does wrong, in the terms of the development chain. */
+/** The faults of a node, as the development chain defines them. */
 export const NODE_FAULTS = {
   no_answer: () => everywhere({ kind: 'no-answer' }),
   send_lost_answer: () => onSend({ kind: 'lost-answer' }),
@@ -54,7 +54,7 @@ export type NodeFaultName = keyof typeof NODE_FAULTS;
 
 const FORMS = ['truncated', 'html', 'wrong-id'] as const;
 
-/** No slot of a run is as high: everything that came is forgotten. */
+/** Higher than any slot of a run, so that the node has no history at all. */
 const NEVER = 1_000_000_000;
 
 const BLOCKHASH_NOT_FOUND: Fault = {
@@ -70,7 +70,7 @@ const SKIPPED: Fault = {
   message: 'Slot was skipped, or missing due to ledger jump to recent snapshot',
 };
 
-/** The slots soon to come, 10 to 69 of them, which the scan has not read yet. */
+/** The next 10 to 69 slots, which the scan has not read yet. */
 async function holeAhead(url: string, draw: number): Promise<Fault> {
   const from = (await finalizedSlot(url)) + (draw % 10);
   return { kind: 'hole', from, to: from + 10 + (draw % 60) };

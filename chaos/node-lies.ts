@@ -16,7 +16,7 @@ export interface Liars {
 /** The lies of a fault, one after the other by the same node: a quorum that lies together looks like a chain. */
 type Lies = (liars: Liars) => readonly (readonly NodeFault[])[];
 
-/** Micro-lamports a compute unit: more than any payment may offer. */
+/** A price in micro-lamports per compute unit that is above the limit of any payment. */
 const HIGH_PRICE = 1_000_000_000;
 /** Far more compute units than any payment of ours needs; and so few that none lands. */
 const UNITS = { high: 1_390_000, low: 1 };

@@ -6,7 +6,7 @@ import type { Stack } from '../devkit/localstack/stack.ts';
 
 const run = promisify(execFile);
 
-/** Makes so many durable nonce accounts, as an operator does before the first payment; their addresses. */
+/** Creates `count` durable nonce accounts, as an operator does before the first payment, and returns their addresses. */
 export async function makeNonces(stack: Stack, count: number): Promise<readonly string[]> {
   if (count === 0) return [];
   const { command, args } = nodeProgram(new URL('../src/cli.ts', import.meta.url), [

@@ -13,7 +13,7 @@ import type { Outcome } from './audit.ts';
 
 const AT_ONCE = 20;
 
-/** What Postgres and Temporal say of each withdrawal, and the alerts about money that were ever raised. */
+/** The state of each withdrawal in PostgreSQL and Temporal, and all alerts about money. */
 export async function readOutcomes(
   stack: Stack,
   all: readonly WithdrawalTerms[],

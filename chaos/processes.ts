@@ -1,9 +1,9 @@
 /** Application name of the chain workers' sessions in PostgreSQL. */
 export const WORKER_APPLICATION = 'chaos-chain-worker';
-/** Application name of the driver's sessions in PostgreSQL: no fault cuts them. */
+/** Application name of the driver's sessions in PostgreSQL, which no fault ends. */
 export const DRIVER_APPLICATION = 'chaos-driver';
 
-/** What is laid over the settings of every process, so that faults can reach into it. */
+/** Settings that are added to every process, so that faults can be injected into it. */
 export function chaosEnvironment(clockFile: string): NodeJS.ProcessEnv {
   const shims = [new URL('./clock.mjs', import.meta.url), new URL('./session-name.mjs', import.meta.url)];
   return {

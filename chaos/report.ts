@@ -3,7 +3,7 @@ import { FAULT_KINDS, faultNames } from './kinds.ts';
 import type { PaymentAudit } from './payments/audit.ts';
 import type { ChaosReport } from './run.ts';
 
-/** The report for people: what was injected, then what is true after it; the last line says whether the run passed. */
+/** The readable report: the injected faults, then the results; the last line is whether the run passed. */
 export function renderReport(report: ChaosReport): string {
   const names = faultNames(report.deposits !== undefined);
   const width = Math.max(...names.map((name) => name.length));

@@ -31,9 +31,9 @@ import { wantedBy } from './wanted.ts';
 export interface ChaosPlan {
   readonly seed: number;
   readonly withdrawals: number;
-  /** Deposits to be credited; 0 leaves them out, and the faults of the scan with them. */
+  /** Number of deposits that must be credited; 0 runs without deposits and without faults of the scan. */
   readonly deposits: number;
-  /** Sales through the gateway; 0 leaves the gateway out. */
+  /** Number of sales through the gateway; 0 runs without the gateway. */
   readonly payments: number;
   /** Durable nonce accounts that give withdrawals their lifetime; 0: blockhashes do. */
   readonly nonces: number;
@@ -41,7 +41,7 @@ export interface ChaosPlan {
   readonly minutes: number;
 }
 
-/** What a run did and what is true after it. */
+/** The injected faults and the results of a run. */
 export interface ChaosReport extends Audit {
   /** How often each was injected. */
   readonly faults: FaultCounts;
@@ -59,11 +59,11 @@ type FaultCounts = Readonly<Partial<Record<FaultName, number>>>;
 const NODES = 3;
 const SLOT_MS = 100;
 const FINALITY_LAG = 16;
-/** A shorter run may be over before something has met every fault. */
+/** In a shorter run, the stack might not meet every fault. */
 const LONG_ENOUGH_MINUTES = 5;
 const INTO_THE_CUT_MS = 500;
 
-/** Starts a stack, drives withdrawals through the schedule of faults, and judges what the blocks show afterwards. */
+/** Starts a stack, makes withdrawals while the scheduled faults are injected, then compares the database with the blocks. */
 export async function runChaos(plan: ChaosPlan, say: (line: string) => void): Promise<ChaosReport> {
   const dir = mkdtempSync(join(memoryOrDisk(), 'sluice-chaos-'));
   const clockFile = join(dir, 'clock');
@@ -208,7 +208,7 @@ async function payOne(
   }
 }
 
-/** The faults that the stack never saw: a run shows nothing about those. */
+/** The faults that the stack never met: the run proves nothing about them. */
 function unmetFaults(met: FaultCounts): readonly string[] {
   return Object.entries(met).flatMap(([name, times]) =>
     times === 0 ? [`${name} was injected, and nothing met it`] : [],

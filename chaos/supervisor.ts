@@ -38,7 +38,7 @@ export class Supervisor {
     }
   }
 
-  /** Resolves when every process is up, or at `end`; nothing is started again after that. Returns those that are not up. */
+  /** Stops all restarts as soon as every process is running, or `end` is aborted. Returns the names of the processes that are not running. */
   async end(end: AbortSignal): Promise<readonly string[]> {
     this.#keptDown.clear();
     while (!end.aborted && (this.#starting.size > 0 || this.#down().length > 0)) await sleep(LOOK_EVERY_MS);
@@ -55,7 +55,7 @@ export class Supervisor {
     this.#starting.add(process);
     process
       .start()
-      // A service that needs another one which is down ends again: the next look starts it anew.
+      // A service whose dependency is down ends again; the next iteration restarts it.
       .catch((error: Error) => this.#say(`${firstSentence(error.message)}; its log is ${process.logFile}`))
       .finally(() => this.#starting.delete(process));
   }

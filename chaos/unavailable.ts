@@ -4,12 +4,12 @@ import { isDatabaseUnavailable } from '../src/ledger/connection.ts';
 import { FAULT_KINDS } from './kinds.ts';
 
 const TRY_EVERY_MS = 500;
-/** The time that a process may take to start on a busy machine. */
+/** Maximum time that a process takes to start on a busy machine. */
 const START_MS = 60_000;
 const LONGEST_FAULT_MS =
   Math.max(...Object.values(FAULT_KINDS).map(({ seconds: [, longest] }) => longest)) * 1_000;
 
-/** How long a service may be unavailable because of a fault of the driver. */
+/** Maximum time for which a fault of the driver makes a service unavailable. */
 export const LONGEST_OUTAGE_MS = LONGEST_FAULT_MS + START_MS;
 
 const GRPC_DEADLINE_EXCEEDED = 4;

@@ -27,7 +27,7 @@ export interface Wanted {
   readonly memo?: number;
 }
 
-/** What each fault needs at which moment. */
+/** The withdrawals that each fault needs, by moment. */
 export function wantedBy(schedule: readonly Injection[]): readonly Wanted[] {
   return schedule.flatMap((injection, index) => NEEDS[injection.kind]?.(injection, index) ?? []);
 }

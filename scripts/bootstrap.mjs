@@ -1,4 +1,4 @@
-// Makes a fresh clone ready: packages and the Temporal CLI. Node modules only; speaks on stderr, one line a step.
+// Installs what a fresh clone needs: packages and the Temporal CLI. Imports only Node.js modules; writes one line for each step to stderr.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -12,7 +12,7 @@ const PEERS = join(ROOT, 'test', 'peers');
 /** @param {string} line */
 const say = (line) => process.stderr.write(`sluice: ${line}\n`);
 
-/** A step that cannot be done; its message says what to install. */
+/** A step has failed; the message names what to install. */
 class BootstrapError extends Error {}
 
 function checkNode() {
@@ -31,7 +31,7 @@ const packagesOf = (file) => JSON.parse(readFileSync(file, 'utf8')).packages;
  * @param {string} directory
  */
 function isInstalled(directory) {
-  // npm writes it when all is installed.
+  // npm writes this file when all packages are installed.
   const installed = join(directory, 'node_modules', '.package-lock.json');
   if (!existsSync(installed)) return false;
   const [wanted, there] = [packagesOf(join(directory, 'package-lock.json')), packagesOf(installed)];
@@ -54,7 +54,8 @@ function installPackages(directory) {
   const env = { ...process.env, npm_config_loglevel: 'error' };
   const { status, error } = spawnSync(npm, ['ci'], { cwd: directory, env, shell, stdio: ['ignore', 2, 2] });
   if (error) throw new BootstrapError(`npm cannot be started (${error.message}): install npm 10 or newer`);
-  if (status !== 0) throw new BootstrapError('npm ci failed: see above; it needs a reachable npm registry');
+  if (status !== 0)
+    throw new BootstrapError('npm ci failed (its output is above): check that the npm registry is reachable');
 }
 
 /**
@@ -63,7 +64,7 @@ function installPackages(directory) {
  */
 
 /**
- * Does what is not done yet.
+ * Installs whatever is missing.
  * @param {Needs} needs
  */
 export async function bootstrap({ temporal, peers }) {
@@ -71,7 +72,7 @@ export async function bootstrap({ temporal, peers }) {
   installPackages(ROOT);
   if (peers) installPackages(PEERS);
   if (temporal && !process.env.TEMPORAL_ADDRESS) {
-    // The development kit: a production build has none.
+    // The development kit is missing in a production build.
     const { ensureTemporalCli } = await import('../devkit/localstack/temporal-cli.mjs');
     try {
       await ensureTemporalCli({ say });

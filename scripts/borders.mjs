@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const FILE = fileURLToPath(new URL('../.oxlintrc.borders.json', import.meta.url));
-/** Folders below a room. */
+/** Maximum depth of the folders below a room. */
 const LEVELS = 3;
 
 const GROUND = ['domain', 'shims'];
@@ -63,7 +63,7 @@ function override(base, room, level, { may, types = [], packages }) {
   const message = `${room || base} imports only ${may.join(', ') || 'itself'}: see scripts/borders.mjs`;
   const onlyTypes = { allowTypeImports: true, message: `${room} imports only types of ${types.join(', ')}` };
   const patterns = [
-    // First: oxlint looks no further where a pattern with `!` matches.
+    // This group must be first: oxlint stops at a pattern with `!` that matches.
     ...(types.length === 0
       ? []
       : [{ regex: `^${up.replaceAll('.', '\\.')}(${types.join('|')})/`, ...onlyTypes }]),
@@ -80,7 +80,7 @@ const overrides = Object.entries(FLOORS).flatMap(([base, rooms]) =>
   ),
 );
 const lines = overrides.map((line) => `    ${JSON.stringify(line)}`).join(',\n');
-// Without a list of plugins this file would add those that are on by default.
+// Without a list of plugins, this file would enable oxlint's default plugins.
 const text = `{\n  "plugins": [],\n  "overrides": [\n${lines}\n  ]\n}\n`;
 
 if (!process.argv.includes('--check')) writeFileSync(FILE, text);

@@ -18,7 +18,9 @@ const DIST = resolve(ROOT, directory);
 
 if (!asInstalled) await bootstrapOrExit({ temporal: false, peers: false });
 if (DIST !== join(ROOT, 'dist') && !DIST.startsWith(join(ROOT, '.sluice') + sep))
-  throw new Error(`${DIST} would be deleted: expected dist, or a directory in .sluice`);
+  throw new Error(
+    `cannot build into ${DIST}, because the build deletes it first: use dist, or a directory in .sluice`,
+  );
 rmSync(DIST, { recursive: true, force: true });
 const windows = process.platform === 'win32';
 const tsc = join(ROOT, 'node_modules', '.bin', windows ? 'tsc.cmd' : 'tsc');
@@ -38,7 +40,7 @@ const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker')
 const workflowsPath = join(SRC, 'workflows', 'index.js');
 const { code } = await bundleWorkflowCode({
   workflowsPath,
-  // As src/platform/roles/workflow-source.ts says.
+  // The same options as in src/platform/roles/workflow-source.ts.
   preloadModules: [workflowsPath],
   logger: new DefaultLogger('WARN'),
 });

@@ -1,4 +1,4 @@
-// All static checks at once: words, format, lint with room borders, types, dead code. Prints the output of those that fail.
+// Runs all static checks concurrently: words, format, lint with room borders, types, dead code. Prints the output of failed checks.
 import { spawn } from 'node:child_process';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -9,7 +9,7 @@ const FILE = fileURLToPath(new URL('../src/client/api.ts', import.meta.url));
 const HEAD = `// Generated from the OpenAPI document by scripts/client-api.mjs: edit the schemas in src/http.
 
 `;
-/** Keywords that change a type, and that no schema of ours has. */
+/** JSON Schema keywords that would change the type. No schema of this project may use them. */
 const UNSUPPORTED = ['allOf', 'not', 'prefixItems', 'patternProperties', '$defs'];
 
 /**
@@ -93,7 +93,7 @@ function tableOf(name, entries, description) {
   return `/** ${description} */\nexport interface ${name} ${typeOf({ type: 'object', properties, required }, '')}`;
 }
 
-/** Every schema of the document, as an exported type. No route is called: nothing behind the routes is needed. */
+/** Every schema of the document as an exported type. No route is called, so that the app needs no database. */
 async function generated() {
   const explorer = { explorerUrl: 'http://localhost', cluster: 'devnet', rpcUrls: [] };
   const app = await buildApp(/** @type {never} */ ({ ledger: {}, temporal: {}, explorer }));

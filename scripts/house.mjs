@@ -1,5 +1,5 @@
-// `npm run house`: how easily a stranger finds the way, in numbers. `-- --json` prints one JSON object. scripts/walks.json has the files of
-// three walks in the order in which a reader follows them.
+// `npm run house`: measures how easily a new reader can follow the code. `-- --json` prints one JSON object. scripts/walks.json lists the
+// files of three walks through the code in the order in which a reader opens them.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';

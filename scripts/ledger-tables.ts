@@ -2,7 +2,7 @@
 // compares that file with the migrations; with `-u` it writes the file.
 import type pg from 'pg';
 
-/** Columns of a domain type that the schema does not have, by the module of the type. Types of JSON columns are of the parsed value. */
+/** Columns with a domain type that the SQL schema does not express, by the module of the type. JSON columns have the type of the parsed value. */
 const DOMAIN = {
   '../domain/alerts.ts': { 'alert.kind': 'AlertKind' },
   '../domain/audit.ts': { 'backfill.report': 'AuditReport' },
@@ -45,7 +45,7 @@ const PLAIN = {
 };
 const NEVER_UPDATED = ['offer.terms', 'payment.caller', 'payment.terms'];
 
-/** As src/ledger/connection.ts parses them. */
+/** TypeScript types of the SQL types, as src/ledger/connection.ts parses them. */
 const TYPES: Readonly<Record<string, string>> = {
   bigint: 'bigint',
   boolean: 'boolean',

@@ -41,8 +41,8 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
   });
 }
-// npm passes a SIGTERM to its shell, which dies without passing it on. When this process has lost its parent, it stops the program: with
-// one signal, because a second one means "at once" to the program.
+// On SIGTERM npm's shell ends without forwarding the signal. So when the parent of this process has ended, stop the program. Send only one
+// signal, because the program stops at once on a second one.
 if (process.env.npm_lifecycle_event !== undefined) {
   const watch = setInterval(() => {
     if (process.ppid === PARENT) return;
@@ -63,7 +63,7 @@ function takeFlag(flag) {
   return true;
 }
 
-/** The program itself can no longer say so. @param {string} message @param {number} exitCode */
+/** Reports a program that ended without a message. @param {string} message @param {number} exitCode */
 function fail(message, exitCode) {
   process.stderr.write(`sluice: ${message}\n`);
   if (json) process.stdout.write(failureLine('ProgramFailed', message));

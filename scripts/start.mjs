@@ -1,4 +1,4 @@
-// `node scripts/start.mjs <worker|server> [argument…]`: runs the program of `dist/` in this process. Where nothing is built yet, as after
+// `node scripts/start.mjs <worker|server> [argument…]`: runs the program of `dist/` in this process. If nothing is built yet, as after
 // `npm ci --omit=dev` on a fresh clone, it builds first, with the packages that are installed.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// `node scripts/tally.mjs <step>=<exit code|skipped>[@<vitest-report.json>]…`: a line for each step, the closing line of CI and its exit code.
-// A step with a report counts as the tests of that report, every other one as one.
+// `node scripts/tally.mjs <step>=<exit code|skipped>[@<vitest-report.json>]…`: prints a line for each step and the total of CI; sets the exit code.
+// A step with a report counts the tests of that report; every other step counts as one test.
 import { readFileSync } from 'node:fs';
 
 /** @param {string} code @param {string} report @returns {[passed: number, failed: number]} */

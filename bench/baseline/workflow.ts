@@ -5,7 +5,7 @@ const { first, second, third } = proxyActivities<typeof baselineActivities>({
   startToCloseTimeout: '30 seconds',
 });
 
-/** The bare minimum that a durable workflow of three steps costs on this server. */
+/** A workflow of three empty activities: the minimum cost of a durable workflow on this server. */
 export async function threeActivities(text: string): Promise<string> {
   return third(await second(await first(text)));
 }

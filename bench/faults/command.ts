@@ -7,7 +7,7 @@ import { renderFaults } from './report.ts';
 
 const NODES = 3;
 
-/** `bench faults`: how much longer a withdrawal takes where answers of the nodes are lost. */
+/** `bench faults`: measures how much longer a withdrawal takes if answers of the nodes are lost. */
 export function registerFaults(program: Command): void {
   program
     .command('faults')

@@ -17,17 +17,17 @@ export interface FaultsPlan {
 
 /** One round at one share of lost answers. */
 export interface FaultsRound {
-  /** Which share of all answers never came, 0 to 1: the node had done the work. */
+  /** Share of answers that were lost, 0 to 1. The nodes ran these calls. */
   readonly lost: number;
   readonly load: Load;
   readonly rpc: Tally;
 }
 
-/** Everything that was seen. */
+/** All measurements of a run. */
 export interface FaultsMeasurement {
   readonly plan: FaultsPlan;
   readonly rounds: readonly FaultsRound[];
-  /** Withdrawals that finalized blocks show, each exactly once. */
+  /** Number of withdrawals that are in finalized blocks exactly once. */
   readonly transfersOnChain: number;
 }
 
@@ -66,7 +66,7 @@ export async function measureFaults(
   }
 }
 
-/** Every node of the chain loses this share of its answers from now on, each by a draw of its own. */
+/** Makes every node lose this share of its answers; each node draws independently. */
 async function loseAnswers(urls: readonly string[], probability: number): Promise<void> {
   const [control = ''] = urls;
   await rpc(control, 'localnet_clearFaults', []);

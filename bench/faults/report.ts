@@ -32,7 +32,7 @@ export function reportOf({ plan, rounds, transfersOnChain }: FaultsMeasurement):
   };
 }
 
-/** The figures for people, a line for each share. */
+/** The readable report, one line for each share. */
 export function renderFaults({ cases, finalityMs, withdrawals, transfersOnChain }: FaultsReport): string {
   return [
     `from request to finalized, in multiples of the chain's own ${finalityMs} ms to finality`,

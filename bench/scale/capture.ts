@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 
-/** A node of a plan, as `explain (format json)` answers it. */
+/** A plan node in the output of `explain (format json)`. */
 export interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
@@ -128,7 +128,7 @@ export class Capture {
   }
 }
 
-/** The tables that a plan reads whole. */
+/** The tables that a plan reads with a sequential scan. */
 export function wholeReads(plan: PlanNode): readonly string[] {
   const own = plan['Node Type'] === 'Seq Scan' ? [plan['Relation Name'] ?? ''] : [];
   return [...own, ...(plan.Plans ?? []).flatMap(wholeReads)];
@@ -151,7 +151,7 @@ function repeatedRead(inner: PlanNode): readonly string[] {
   return isOne || inner['Relation Name'] === undefined ? [] : [inner['Relation Name']];
 }
 
-/** How many rows a plan that was executed has read from tables and indexes. */
+/** Number of rows that an executed plan has read from tables and indexes. */
 export function rowsRead(plan: PlanNode): number {
   const isScan = plan['Relation Name'] !== undefined;
   const own = isScan

@@ -6,7 +6,7 @@ import { rounded } from '../figures.ts';
 import { measureScale, type ScaleFigures } from './measure.ts';
 import { openServer } from './server.ts';
 
-/** `bench scale`: what queries and preparations cost in a small and in a large database. */
+/** `bench scale`: compares the cost of queries and preparations in a small and in a large database. */
 export function registerScale(program: Command): void {
   program
     .command('scale')

@@ -99,7 +99,7 @@ export async function readLists(ledger: Ledger, of: Sample, say: (label: string)
   await ledger.nonces.list();
 }
 
-/** What the API and the workers look up by name. */
+/** The lookups of single rows by the API and the workers. */
 export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   const { settlements, attempts, payments, walletHistory, watched, addresses } = ledger;
   await settlements.find(of.id);
@@ -135,7 +135,7 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.apiKeys.nameOf('a key');
 }
 
-/** What workers and alarms ask again and again. */
+/** The periodic queries of workers and alerts. */
 export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   const { traffic, payments, walletHistory, movements, deliveries, alerts } = ledger;
   const [since, top] = [new Date(Date.now() - HOUR_MS), BigInt(of.rows + 2_000)];

@@ -8,7 +8,7 @@ export const TOKEN = 'T'.repeat(43);
 export const RARE = 'R'.repeat(43);
 /** Ten thousandths of all withdrawals go to it. */
 export const BUSY_DESTINATION = 'B'.repeat(43);
-/** In flight at any size: what grows is the past. */
+/** The number in flight is the same at any size; only the history grows. */
 const OPEN = 300;
 
 /** As the made history spells them; the arguments are SQL. */
@@ -121,7 +121,7 @@ export function fillStatements(n: number): readonly string[] {
   ];
 }
 
-/** What has few rows at any size. */
+/** Rows of the tables that are small at any size. */
 function fewStatements(n: number): readonly string[] {
   return [
     `insert into wallet_history (wallet, from_slot, judged_to_slot) values ('${HOT}', 1, ${n})`,
@@ -169,7 +169,7 @@ export async function fill(client: pg.Client, rows: number, say: (line: string) 
   await run('begin');
   for (const { table, name } of constraints) await run(`alter table ${table} drop constraint ${name}`);
   for (const { name } of indexes) await run(`drop index ${name}`);
-  // A table that this transaction has emptied is filled without a log.
+  // PostgreSQL writes no WAL for rows of a table that the same transaction has truncated.
   await run(`truncate ${GROWING.join(', ')}`);
   for (const statement of fillStatements(rows)) await run(statement);
   for (const { table, name, def, type } of constraints.toReversed())

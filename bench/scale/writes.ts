@@ -87,7 +87,7 @@ export async function writePayments(ledger: Ledger): Promise<void> {
   await ledger.offers.offer('GET /r1', { ...input.terms, feePayer: FEE_PAYER, maxTimeoutSeconds: 60 });
 }
 
-/** What the scan, the alarms and the webhooks write. */
+/** The writes of the scan, the alerts and the webhooks. */
 export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
   const { walletHistory, alerts, deliveries, addresses } = ledger;
   await walletHistory.advance(HOT, 1n);

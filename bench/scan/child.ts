@@ -12,14 +12,14 @@ export class Child<Q extends object, A> {
   /** Starts `program`, which calls {@link answerQuestions}. */
   constructor(program: URL) {
     const { command, args } = nodeProgram(program);
-    // Both of its outputs go to stderr: stdout is for the result.
+    // The child's stdout goes to stderr, because stdout is for the result.
     this.#process = spawn(command, args, { stdio: ['ignore', 2, 2, 'ipc'] });
-    // What is sent to a process that does not listen yet is lost.
+    // A message to a process that does not listen yet would be lost.
     this.#ready = this.#next();
     this.#ready.catch(() => undefined);
   }
 
-  /** Throws what it failed with, or that it has ended. */
+  /** Throws the error of the child, or an error if the child has ended. */
   async ask(question: Q): Promise<A> {
     await this.#ready;
     this.#process.send(question);
@@ -53,7 +53,7 @@ export class Child<Q extends object, A> {
   }
 }
 
-/** Answers what the parent process asks, and ends when it is gone. */
+/** Answers the questions of the parent process; ends this process when the parent has ended. */
 export function answerQuestions<Q, A>(answer: (question: Q) => Promise<A>): void {
   process.on('message', (question) => {
     answer(question as Q).then(

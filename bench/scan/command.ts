@@ -9,7 +9,7 @@ import { type MicroFigures, measureMicro } from './micro.ts';
 
 type Figures = MicroFigures & EndToEndFigures & LargeBlockFigures;
 
-/** `bench scan`: what it costs to look for our wallets in blocks, alone and from a node to committed rows. */
+/** `bench scan`: measures the search for watched wallets in blocks, alone and from a node to committed rows. */
 export function registerScan(program: Command): void {
   program
     .command('scan')

@@ -5,7 +5,6 @@ import { Child } from './child.ts';
 import { GAINS_OF_A_PAYMENT } from './ours.ts';
 import type { Web3Answer, Web3Question } from './web3js.ts';
 
-/** How much to measure. */
 export interface EndToEndPlan {
   /** Blocks that the scan reads in each round. */
   readonly blocks: number;
@@ -38,7 +37,7 @@ interface Round {
 type Web3 = Child<Web3Question, Web3Answer>;
 
 const CHAIN = { shape: MAINNET_SHAPE, bodies: 4, rangeBlocks: 16 };
-/** The loop of web3.js is so much slower that fewer blocks tell as much. */
+/** The web3.js loop is much slower, so that fewer blocks suffice. */
 const WEB3_SHARE = 8;
 
 /** Times of a block, in rounds, after one warm-up round. Throws unless every payment of every block is recorded once. */

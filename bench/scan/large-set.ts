@@ -18,7 +18,7 @@ const REPETITIONS = 30;
 const QUESTIONS = 50_000;
 /** One question in so many is about a wallet of the set. */
 const MEMBER_EVERY = 100;
-/** A stranger may be taken for a member, but hardly ever. */
+/** The filter can take an address outside the set for a member. This many such answers are accepted in a measurement. */
 const MAX_FALSE_HITS = 5;
 
 const wallets = Number(process.argv[2]);

@@ -18,7 +18,7 @@ interface Opening {
 /** What a process with the scan of a worker in it is asked; the first question says where. */
 export type ScannerQuestion =
   | Opening
-  /** Read and commit all that is final. */
+  /** Read and commit all finalized blocks. */
   | { readonly kind: 'tail' }
   | { readonly kind: 'plan' }
   | { readonly kind: 'stage'; readonly ranges: readonly CatchUpRange[] }

@@ -11,7 +11,7 @@ import { serveTally } from '../tally.ts';
 
 /**
  * The real chain worker, which also counts by method every JSON-RPC request that its HTTP client makes.
- * The HTTP client itself is asked, not Sluice: nothing can be forgotten.
+ * Counts in the HTTP client and not in Sluice, so that no request is missed.
  */
 const calls = new Map<string, number>();
 

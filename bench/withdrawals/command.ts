@@ -5,7 +5,7 @@ import { measureOnStack } from '../stack.ts';
 import { measure } from './measure.ts';
 import { renderReport } from './report.ts';
 
-/** `bench withdrawals`: what a withdrawal costs next to a bare workflow of three activities on the same server. */
+/** `bench withdrawals`: compares the cost of a withdrawal with that of a workflow of three empty activities on the same server. */
 export function registerWithdrawals(program: Command): void {
   program
     .command('withdrawals')

@@ -33,13 +33,13 @@ export interface Measurement {
   readonly baselines: readonly Load[];
   /** Events of each measured withdrawal's history. */
   readonly historyEvents: readonly number[];
-  /** Measured withdrawals that finalized blocks show, each exactly once. */
+  /** Number of measured withdrawals that are in finalized blocks exactly once. */
   readonly transfersOnChain: number;
 }
 
 const WARM_UP = 50;
 
-/** Rounds of withdrawals and of the bare workflow in turn, so that noise of the machine meets both. */
+/** Measures withdrawals and the empty workflow in turn, so that noise of the machine affects both. */
 export async function measure(stack: Stack, plan: Plan, say: (line: string) => void): Promise<Report> {
   await stack.worker.stop();
   const workers = await Promise.all([

@@ -60,7 +60,7 @@ export function reportOf(seen: Measurement): Report {
   };
 }
 
-/** The figures for people, each with what it aims at. */
+/** The readable report: each figure with its target. */
 export function renderReport(report: Report): string {
   const { chain, latency, baselineLatency, inFlight } = report;
   const methods = Object.entries(report.rpcCallsByMethod).map(([method, calls]) => `${method} ${calls}`);

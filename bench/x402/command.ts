@@ -8,7 +8,7 @@ import { openMarket } from './market.ts';
 import { measure } from './measure.ts';
 import { renderReport, reportOf } from './report.ts';
 
-/** `bench x402`: what a paid request costs at our gateway and at the official express server with the official facilitator. */
+/** `bench x402`: compares the cost of a paid request at Sluice's gateway and at the official Express server with the official facilitator. */
 export function registerX402(program: Command): void {
   program
     .command('x402')

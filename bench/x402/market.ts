@@ -25,7 +25,7 @@ export interface Seller {
   readonly name: 'ours' | 'theirs';
   /** The priced route. */
   readonly url: string;
-  /** The wallet that is paid. */
+  /** The wallet that receives the payments. */
   readonly payTo: string;
   /** Between the seller and the node. */
   readonly node: CountingProxy;
@@ -33,9 +33,9 @@ export interface Seller {
   readonly serving: readonly number[];
   /** Leaders of the process groups of the servers that they need: Temporal and PostgreSQL. */
   readonly supporting: readonly number[];
-  /** Resolves when the seller follows no payment any more. */
+  /** Resolves when the seller polls no payment any longer. */
   settled(): Promise<void>;
-  /** Where the time of the payments since then went; null where the seller keeps no record. */
+  /** Durations of the phases of the payments since then; null if the seller does not record them. */
   phases(since: Date): Promise<Phases | null>;
 }
 
@@ -159,7 +159,7 @@ async function startOfficialSeller(
   const feePayer = Keypair.generate();
   const payTo = Keypair.generate().publicKey.toBase58();
   await rpc(nodeUrl, 'requestAirdrop', [feePayer.publicKey.toBase58(), FEE_PAYER_LAMPORTS]);
-  // One unit, so that the seller's token account exists.
+  // One unit creates the seller's token account.
   await chain.mintTo(token, payTo, 1n);
   const secretKey = [...feePayer.secretKey];
   const facilitator = await startPeerProcess({ peer: 'facilitator', rpcUrl: node.url, secretKey }, dir);

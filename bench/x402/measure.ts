@@ -31,7 +31,7 @@ export interface Turn {
   readonly unserved: number;
   /** RPC calls until the last answer. */
   readonly rpc: Tally;
-  /** RPC calls until every payment is finalized and no payment is followed. */
+  /** RPC calls until every payment is finalized and the seller polls no payment. */
   readonly rpcToFinal: Tally;
   /** CPU time until the last answer. */
   readonly servingCpuSeconds: number;
@@ -39,13 +39,13 @@ export interface Turn {
   readonly phases: Phases | null;
 }
 
-/** Everything that was seen. */
+/** All measurements of a run. */
 export interface Measurement {
   readonly turns: readonly Turn[];
   /** RPC calls of our processes in one second without payments. */
   readonly idleRpcPerSecond: number;
   readonly paid: Readonly<Record<Seller['name'], number>>;
-  /** Transfers that the sellers' finalized balances show. */
+  /** Number of payments according to the sellers' finalized balances. */
   readonly finalized: Readonly<Record<Seller['name'], number>>;
 }
 
@@ -54,7 +54,7 @@ const IDLE_MS = 5_000;
 const POLL_MS = 400;
 const SOLD_WITHIN_MS = 60_000;
 
-/** Both sellers by turns, at each level, so that noise of the machine meets both. */
+/** Measures both sellers in turn at each level, so that noise of the machine affects both. */
 export async function measure(market: Market, plan: Plan, say: (line: string) => void): Promise<Measurement> {
   for (const { url } of market.sellers) await isSold(url);
   const buyers = await fundBuyers(market.chain, market.token, plan.buyers);
@@ -132,7 +132,7 @@ async function turn(
   };
 }
 
-/** Whether the answer is what was paid for. A seller may answer that the settlement is still pending; anything else is a defect here. */
+/** True if the answer is the purchased one. A seller can also answer that the settlement is pending; any other answer is an error. */
 async function isServed(paid: PaidRequest | undefined): Promise<boolean> {
   if (paid === undefined) throw new Error('a request has no payment');
   const response = await fetch(paid.url, { headers: { 'payment-signature': paid.header } });

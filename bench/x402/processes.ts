@@ -18,7 +18,7 @@ const TIMES = [11, 12, 13, 14];
 
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
-/** Null where the process has ended. */
+/** Null if the process has ended. */
 function fieldsOf(pid: string): readonly string[] | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

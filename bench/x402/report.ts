@@ -67,7 +67,7 @@ export function reportOf({ turns, idleRpcPerSecond, paid, finalized }: Measureme
   };
 }
 
-/** The figures for people, each with what it aims at. */
+/** The readable report: each figure with its target. */
 export function renderReport(report: Report): string {
   const lines = report.levels.flatMap(({ inFlight, ours, theirs }) => [
     `${inFlight} in flight`,

@@ -53,7 +53,7 @@ export async function fundBuyers(
   return buyers;
 }
 
-/** Base units of a wallet's token account; 0 where it has none. */
+/** Balance of a wallet's token account in base units; 0 if the account does not exist. */
 export async function balance(
   url: string,
   { mint }: Token,

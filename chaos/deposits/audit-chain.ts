@@ -1,9 +1,9 @@
-import type { ChainArrival } from '../../devkit/localstack/chain-truth.ts';
+import type { IncomingTransfer } from '../../devkit/localstack/chain-truth.ts';
 import type { BlockHeader } from '../../src/domain/deposit.ts';
 import type { ChainBlock } from './chain.ts';
 
 interface Scanned {
-  readonly arrivals: readonly ChainArrival[];
+  readonly arrivals: readonly IncomingTransfer[];
   readonly blocks: readonly ChainBlock[];
   readonly headers: readonly BlockHeader[];
   readonly cursor: { readonly slot: bigint; readonly blockhash: string } | null;

@@ -1,4 +1,4 @@
-import type { ChainArrival } from '../../devkit/localstack/chain-truth.ts';
+import type { IncomingTransfer } from '../../devkit/localstack/chain-truth.ts';
 import type { Deposit, DepositEvent } from '../../src/client/client.ts';
 import type { BlockHeader, NotCreditedReason } from '../../src/domain/deposit.ts';
 import { chainFindings } from './audit-chain.ts';
@@ -19,11 +19,11 @@ export interface Terms {
   readonly minimum: bigint;
 }
 
-/** Everything that is held against each other. */
+/** The data that the audit compares. */
 export interface DepositEvidence {
   /** What the payers made to be credited. */
   readonly paid: readonly Paid[];
-  readonly arrivals: readonly ChainArrival[];
+  readonly arrivals: readonly IncomingTransfer[];
   readonly blocks: readonly ChainBlock[];
   /** The assets that are listed. */
   readonly assets: ReadonlyMap<string, Terms>;
@@ -42,11 +42,11 @@ export interface DepositEvidence {
 
 /** The differences between the blocks and the database. */
 export interface DepositAudit {
-  /** Deposits that the blocks show. */
+  /** Number of deposits in the blocks. */
   readonly made: number;
   /** Those of them that are final with the exact amount. */
   readonly credited: number;
-  /** Credits that should not be: a second one for a deposit, or one of something else. */
+  /** Credits that must not exist: a second one for a deposit, or one without a deposit. */
   readonly duplicates: number;
   /** Deposits without the right credit. */
   readonly missed: number;
@@ -81,15 +81,15 @@ export function auditDeposits(evidence: DepositEvidence): {
 }
 
 interface Verdict {
-  readonly arrival: ChainArrival;
-  /** Why it must not be credited; null where it must. */
+  readonly arrival: IncomingTransfer;
+  /** Why the transfer must not be credited; null if it must be. */
   readonly reason: NotCreditedReason | null;
   /** Credits of the exact amount. */
   readonly right: readonly Deposit[];
   readonly fault: string | null;
 }
 
-function judge(arrival: ChainArrival, evidence: DepositEvidence): Verdict {
+function judge(arrival: IncomingTransfer, evidence: DepositEvidence): Verdict {
   const reason = reasonOf(arrival, evidence);
   const rows = evidence.deposits.filter((row) => row.state !== 'dropped' && isOf(row, arrival));
   const userRef = evidence.paid.find(({ wallet }) => wallet === arrival.wallet)?.userRef ?? null;
@@ -111,7 +111,7 @@ function judge(arrival: ChainArrival, evidence: DepositEvidence): Verdict {
 
 /** Source: docs/deposits.md "Why a deposit is not credited", as far as a run makes such things. */
 function reasonOf(
-  { wallet, account, asset, amount }: ChainArrival,
+  { wallet, account, asset, amount }: IncomingTransfer,
   evidence: DepositEvidence,
 ): NotCreditedReason | null {
   if (account !== evidence.accountOf(wallet, asset)) return 'not_associated_account';
@@ -120,11 +120,11 @@ function reasonOf(
   return amount < terms.minimum ? 'below_minimum' : null;
 }
 
-function isOf(row: Deposit, { signature, account, asset }: ChainArrival): boolean {
+function isOf(row: Deposit, { signature, account, asset }: IncomingTransfer): boolean {
   return row.signature === signature && row.account === account && row.asset === asset;
 }
 
-function isExact(row: Deposit, { amount, wallet, slot, blockhash }: ChainArrival): boolean {
+function isExact(row: Deposit, { amount, wallet, slot, blockhash }: IncomingTransfer): boolean {
   return (
     row.amount === amount.toString() &&
     row.wallet === wallet &&
@@ -145,7 +145,7 @@ function payersFindings({ paid }: DepositEvidence, made: readonly Verdict[]): re
   ];
 }
 
-/** Rows that the blocks do not show. Only announced ones may have been dropped. */
+/** Recorded deposits that are not in the blocks, except dropped ones. */
 function unknownDeposits({ deposits, arrivals }: DepositEvidence): readonly string[] {
   const known = new Set(arrivals.map(({ signature, account, asset }) => `${signature} ${account} ${asset}`));
   return deposits

@@ -6,7 +6,7 @@ import { retryWhileUnavailable } from '../unavailable.ts';
 import { type Coins, instructionsOf } from './instructions.ts';
 import type { Payment } from './plan.ts';
 
-/** Asks the chain past all faults: what a healthy node would answer. */
+/** Calls an RPC method as on a node without faults. */
 export async function healthy<T>(url: string, method: string, ...params: readonly unknown[]): Promise<T> {
   return retryWhileUnavailable(() => rpc<T>(url, 'localnet_healthy', [method, ...params]));
 }

@@ -10,7 +10,7 @@ export interface Leg {
   readonly amount: bigint;
 }
 
-/** Ways to look like a deposit and to be none. */
+/** Kinds of transfers that look like a deposit but must not be credited. */
 export const FAKES = ['failed', 'below-minimum', 'unknown-mint', 'other-account'] as const;
 
 export type Fake = (typeof FAKES)[number];
@@ -31,7 +31,7 @@ export interface DepositPlan {
   readonly newcomersAtMs: readonly number[];
 }
 
-/** The least deposit of `token`. */
+/** The minimum deposit of `token`. */
 export const TOKEN_MINIMUM = 1_000n;
 
 const DEMAND_SHARE = 0.8;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mintsOf } from '../../devkit/localstack/chain.ts';
-import type { ChainArrival } from '../../devkit/localstack/chain-truth.ts';
+import type { IncomingTransfer } from '../../devkit/localstack/chain-truth.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import type { Stack } from '../../devkit/localstack/stack.ts';
 import { type DepositEvent, SluiceClient } from '../../src/client/client.ts';
@@ -17,7 +17,7 @@ import { type Payment, TOKEN_MINIMUM } from './plan.ts';
 const TOKEN_ACCOUNT_BYTES = 165;
 const LOOK_EVERY_MS = 500;
 
-/** Deposits that run along with everything else: users, payers, and one who follows the feed over HTTP all the while. */
+/** The deposits of a run: users, payers, and a follower that reads the feed over HTTP during the whole run. */
 export class DepositRun {
   readonly exchange: Exchange;
   readonly #stack: Stack;
@@ -74,11 +74,11 @@ export class DepositRun {
     return [...failures, unsettled, await following].flatMap((one) => (one === null ? [] : [one]));
   }
 
-  /** Compares the blocks with the database; `arrivals` are what the blocks brought to the users. */
+  /** Compares the blocks with the database; `arrivals` are the users' incoming transfers in the blocks. */
   async judge(): Promise<{
     readonly deposits: DepositAudit;
     readonly findings: readonly string[];
-    readonly arrivals: readonly ChainArrival[];
+    readonly arrivals: readonly IncomingTransfer[];
   }> {
     const evidence = await readEvidence({
       stack: this.#stack,

@@ -15,7 +15,7 @@ export interface PaymentEvidence {
   readonly requests: readonly UpstreamRequest[];
 }
 
-/** What the blocks say of the sales. */
+/** The sales of a run, compared with the blocks. */
 export interface PaymentAudit {
   /** Payments that landed. */
   readonly made: number;
@@ -93,7 +93,7 @@ function soldFindings(sold: Sold): readonly string[] {
   return [`${name} landed; its row is ${state}; the buyer's last answer: ${buyer.last}`];
 }
 
-/** A conforming buyer has its item at the end. */
+/** Every buyer that follows the protocol must have its item at the end. */
 function buyerFindings(bought: Bought): readonly string[] {
   const { end, last, signatures } = bought;
   switch (end.kind) {

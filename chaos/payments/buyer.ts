@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { base58 } from '@scure/base';
 import { Keypair, VersionedTransaction } from '@solana/web3.js';
-import { askTerms, type PaymentHeaders, pay, show } from '../../devkit/localstack/buyer.ts';
+import { fetchTerms, type PaymentHeaders, pay, presentPayment } from '../../devkit/localstack/buyer.ts';
 import type { Purchase } from './plan.ts';
 import { type Reaction, reactionTo } from './reaction.ts';
 
@@ -62,7 +62,7 @@ export async function buyItem(deps: BuyerDeps, purchase: Purchase): Promise<Boug
 /** Signs a payment. The gateway has not seen it yet, so a failure here allows another one. */
 async function newPayment(deps: BuyerDeps, purchase: Purchase, before: number): Promise<PaymentHeaders> {
   const { key, rpcUrls } = deps;
-  const terms = await askTerms(urlOf(deps, purchase), AbortSignal.timeout(ANSWER_MS));
+  const terms = await fetchTerms(urlOf(deps, purchase), AbortSignal.timeout(ANSWER_MS));
   const rpcUrl = rpcUrls[(purchase.item + before) % rpcUrls.length] ?? '';
   // A node that keeps silent never ends the calls of web3.js.
   return Promise.race([pay(purchase.form, terms, key, rpcUrl), silence()]);
@@ -104,7 +104,7 @@ async function showOnce(
   const own = purchase.authorized ? { authorization: `Bearer buyer-${purchase.item}` } : {};
   try {
     const signal = AbortSignal.timeout(patienceMs);
-    const response = await show(urlOf(deps, purchase), { ...headers, ...own }, signal);
+    const response = await presentPayment(urlOf(deps, purchase), { ...headers, ...own }, signal);
     const body = await response.text();
     const text = `${response.status} ${body.slice(0, 200)}`;
     return { reaction: reactionTo(response.status, body, purchase.item), text };

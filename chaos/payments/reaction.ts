@@ -1,6 +1,6 @@
 import { contentOf } from './upstream.ts';
 
-/** What a conforming buyer does after an answer. */
+/** The reaction of a buyer that follows the protocol. */
 export type Reaction =
   /** The item. */
   | { readonly kind: 'answered' }

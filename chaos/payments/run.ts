@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { arrivalsIn, finalizedBlocks } from '../../devkit/localstack/chain-truth.ts';
+import { finalizedBlocks, incomingTransfersIn } from '../../devkit/localstack/chain-truth.ts';
 import type { SalesOptions } from '../../devkit/localstack/sales.ts';
 import type { Stack } from '../../devkit/localstack/stack.ts';
 import type { Payment } from '../../src/client/client.ts';
@@ -15,7 +15,7 @@ import { Upstream } from './upstream.ts';
 const PRICE_UNITS = 1_000n;
 const LOOK_MS = 500;
 
-/** Sales that run along with everything else: an upstream, and buyers of one item each. */
+/** The sales of a run: an upstream, and buyers of one item each. */
 export class PaymentRun {
   readonly #purchases: readonly Purchase[];
   readonly #upstream: Upstream;
@@ -56,7 +56,7 @@ export class PaymentRun {
     while (!end.aborted && (await hasOpen(stack))) await sleep(LOOK_MS);
   }
 
-  /** What the buyers did, for people. */
+  /** A readable summary of the buyers' results. */
   get summary(): string {
     const sum = (of: (one: Bought) => number) => this.#bought.reduce((all, one) => all + of(one), 0);
     const [signed, shown] = [sum(({ signatures }) => signatures.length), sum((one) => one.shown)];
@@ -81,7 +81,7 @@ async function landedPayments(stack: Stack, url: string): Promise<readonly Lande
   const { seller, asset: mint } = salesOf(stack);
   const landed: LandedPayment[] = [];
   for await (const block of finalizedBlocks(url)) {
-    for (const { signature, asset, amount } of arrivalsIn(block, new Set([seller]))) {
+    for (const { signature, asset, amount } of incomingTransfersIn(block, new Set([seller]))) {
       if (asset !== mint || amount !== PRICE_UNITS) continue;
       const found = block.transactions.find(({ transaction }) => transaction.signatures[0] === signature);
       landed.push({ signatures: found?.transaction.signatures ?? [signature] });

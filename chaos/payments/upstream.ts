@@ -27,7 +27,7 @@ export class Upstream {
   static async open(purchases: readonly Purchase[]): Promise<Upstream> {
     const upstream = new Upstream(purchases);
     await new Promise<void>((resolve) => upstream.#server.listen(0, '127.0.0.1', resolve));
-    // A stack that does not start must not leave the process open.
+    // Otherwise the server would keep the process running if the stack cannot start.
     upstream.#server.unref();
     return upstream;
   }

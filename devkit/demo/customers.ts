@@ -5,22 +5,22 @@ import { newAddress } from '../localstack/keypair.ts';
 import { lamportsOf, rpc } from '../localstack/rpc.ts';
 import type { Stage } from './stage.ts';
 
-export interface Case {
+export interface WithdrawalCase {
   readonly what: string;
   readonly terms: WithdrawalTerms;
 }
 
 export interface Customers {
-  readonly paid: readonly Case[];
-  readonly rejected: Case;
-  /** The withdrawal that loses its worker; `attempt` makes a fresh one of it, to the same wallet. */
-  readonly crash: (attempt: number) => Case;
+  readonly paid: readonly WithdrawalCase[];
+  readonly rejected: WithdrawalCase;
+  /** The withdrawal whose worker is killed. Each attempt has a new id and the same destination. */
+  readonly crash: (attempt: number) => WithdrawalCase;
 }
 
 const FUNDED_LAMPORTS = 10_000_000;
 
-/** Makes the wallets of the customers on the chain. Throws on a chain of `SLUICE_RPC_URLS`, which has no mints of ours. */
-export async function meetCustomers(stage: Stage): Promise<Customers> {
+/** Funds the wallets of the customers on the chain. Throws on a chain of `SLUICE_RPC_URLS`, which has no development mints. */
+export async function createCustomers(stage: Stage): Promise<Customers> {
   const { mint, feeMint } = mintsOf(stage.stack.chainInfo);
   if (mint === undefined || feeMint === undefined)
     throw new Error('the demo needs its own chain: unset SLUICE_RPC_URLS');
@@ -33,14 +33,14 @@ export async function meetCustomers(stage: Stage): Promise<Customers> {
     amount,
     destination,
   });
-  const paid: readonly Case[] = [
-    { what: 'SOL to a wallet in use', terms: sol('sol', '1500000000', existing) },
+  const paid: readonly WithdrawalCase[] = [
+    { what: 'SOL to an existing wallet', terms: sol('sol', '1500000000', existing) },
     {
       what: 'SOL to an empty wallet',
       terms: { ...sol('sol-empty', '20000000', newAddress()), acceptEmptyWallet: true },
     },
     {
-      what: 'token, to a wallet without a token account',
+      what: 'token to a wallet without a token account',
       terms: { ...sol('token', '12500000', holder), asset: mint },
     },
     {
@@ -50,7 +50,7 @@ export async function meetCustomers(stage: Stage): Promise<Customers> {
   ];
   return {
     paid,
-    rejected: { what: 'SOL to the mint of a token', terms: sol('to-a-mint', '1000000000', mint) },
+    rejected: { what: 'SOL to the address of a mint', terms: sol('to-a-mint', '1000000000', mint) },
     crash: (attempt) => ({
       what: 'SOL, worker killed after the send',
       terms: sol(`crash-${attempt}`, '250000000', crashed),

@@ -5,18 +5,17 @@ import { SluiceClient } from '../../src/client/client.ts';
 import { shutdownSignal } from '../../src/platform/shutdown.ts';
 import type { ChainKind } from '../localstack/chain.ts';
 import type { Stack } from '../localstack/stack.ts';
-import { chainOption, stoppedBy } from './dev.ts';
+import { chainOption, errorOrInterruption } from './dev.ts';
 import type { DemoReport } from './report.ts';
 import { renderTable } from './table.ts';
 
 const STATE_DIR = '.sluice/demo';
 
-/** `sluice demo`: real withdrawals, deposits and x402 sales on a chain of its own, across killed processes; then stops everything. */
 export function registerDemo(program: Command): void {
   program
     .command('demo')
     .description(
-      'Run withdrawals, deposits and x402 sales on a development chain, kill processes in the middle, count the transfers in the blocks',
+      'Run withdrawals, deposits and x402 sales on a development chain, kill processes during them, and count the transfers in the blocks',
     )
     .addOption(chainOption())
     .option(...JSON_AND_PROGRESS_OPTION)
@@ -24,7 +23,7 @@ export function registerDemo(program: Command): void {
 }
 
 async function demonstrate(output: Output, chainKind: ChainKind | undefined): Promise<number> {
-  // Loaded here, so that the other commands start without the whole stack.
+  // Import on demand, so that other commands start without loading the stack.
   const [{ startStack }, { runScenario }, { developmentPool }, { startUpstream }, { demoRoutes }] =
     await Promise.all([
       import('../localstack/stack.ts'),
@@ -48,16 +47,16 @@ async function demonstrate(output: Output, chainKind: ChainKind | undefined): Pr
     signal,
     say: (line) => say(`  ${line}`),
   }).catch((error: unknown) => {
-    throw stoppedBy(signal, error);
+    throw errorOrInterruption(signal, error);
   });
   try {
     await announce(stack, say);
     signal.throwIfAborted();
     const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
     const node = stack.rpcUrls[0] ?? '';
-    return show(await runScenario({ stack, sluice, pool, upstream, node, say, signal }), output);
+    return printReport(await runScenario({ stack, sluice, pool, upstream, node, say, signal }), output);
   } catch (error) {
-    throw stoppedBy(signal, error);
+    throw errorOrInterruption(signal, error);
   } finally {
     await stack.close();
     await upstream.close();
@@ -67,17 +66,24 @@ async function demonstrate(output: Output, chainKind: ChainKind | undefined): Pr
 async function announce({ temporal }: Stack, say: (line: string) => void): Promise<void> {
   const { withdrawalsInUi } = await import('../localstack/temporal.ts');
   const note = temporal.uiNote === null ? '' : ` (${temporal.uiNote})`;
-  say(`  watch it in the Temporal Web UI, which ends with the demo: ${withdrawalsInUi(temporal)}${note}`);
-  say('  5 x402 payments follow: one in each of the 4 payment formats, and one whose gateway is killed');
-  say('  6 withdrawals follow: 5 are paid, the last one across a killed worker, and 1 is rejected');
-  say('  8 deposits follow, the last one across a killed scanner, and 5 transfers that must not be credited');
+  say(`  Temporal Web UI, until the demo ends: ${withdrawalsInUi(temporal)}${note}`);
+  say('  next: 5 x402 payments, one in each of the 4 payment formats, then one whose gateway is killed');
+  say(
+    '  next: 6 withdrawals, of which 5 are paid (a worker is killed during the last one) and 1 is rejected',
+  );
+  say(
+    '  next: 8 deposits (the scanner is killed during the last one), and 5 transfers that must not be credited',
+  );
 }
 
-function show({ rows, depositRows, saleRows, faults, ...summary }: DemoReport, output: Output): number {
+function printReport(
+  { rows, depositRows, saleRows, faults, ...summary }: DemoReport,
+  output: Output,
+): number {
   output.progress(`\n${renderTable(['withdrawal', 'status', 'base units'], rows)}`);
   output.progress(`\n${renderTable(['deposit', 'state', 'base units'], depositRows)}`);
   output.progress(`\n${renderTable(['x402 payment', 'state', 'base units'], saleRows)}\n`);
-  for (const what of summary.chain.leftOut) output.progress(`not shown on ${summary.chain.kind}: ${what}`);
+  for (const what of summary.chain.leftOut) output.progress(`not covered on ${summary.chain.kind}: ${what}`);
   for (const fault of faults) output.progress(`fault: ${fault}`);
   const error = { code: 'DemoFailed', message: faults.join('; ') };
   const { requested, finalized, transfersOnChain } = summary.withdrawals;
@@ -88,7 +94,7 @@ function show({ rows, depositRows, saleRows, faults, ...summary }: DemoReport, o
     [
       `${requested} withdrawals requested, ${finalized} finalized, ${transfersOnChain} transfers counted in the blocks`,
       `${made} deposits counted in the blocks, ${credited} credited; not credited: ${countsOf(notCredited)}`,
-      `${paid} x402 payments counted in the blocks, ${served} served; ${replayed} repeated payment got the stored answer, ${refusedDuplicates} reuse for another request was refused`,
+      `${paid} x402 payments counted in the blocks, ${served} served; repeated for the same request and answered from storage: ${replayed}; refused for another request: ${refusedDuplicates}`,
     ].join('\n'),
   );
   return summary.ok ? EXIT.ok : EXIT.failure;

@@ -1,64 +1,61 @@
 import type { DepositEvent } from '../../src/client/client.ts';
-import type { ChainArrival } from '../localstack/chain-truth.ts';
-import type { Gift } from './depositors.ts';
+import type { IncomingTransfer } from '../localstack/chain-truth.ts';
+import type { PlannedTransfer } from './depositors.ts';
 import type { DemoRow } from './table.ts';
 
-/** A {@link Gift} and the transaction that made it. */
-export interface SentGift extends Gift {
+export interface SentTransfer extends PlannedTransfer {
   readonly signature: string;
 }
 
 export interface DepositVerdict {
   readonly made: number;
-  /** Events `final` of the feed. */
+  /** Number of events `final` in the feed. */
   readonly credited: number;
-  /** Events `not_credited` of the feed, by reason. */
+  /** Number of events `not_credited` in the feed, by reason. */
   readonly notCredited: Readonly<Record<string, number>>;
   readonly faults: readonly string[];
 }
 
 /**
- * Holds the feed against `arrivals`, all that the blocks show to have come to the wallets of the users: each arrival has exactly one
- * outcome, of the exact amount, and nothing else has one. That the arrivals are the gifts is proved, too.
- *
- * @param feed all its events, from the first
+ * Compares the complete deposit feed with `incoming`, all incoming transfers of the users' wallets in the blocks. Each must have exactly
+ * one outcome with the exact amount, and no other outcomes may exist. The incoming transfers must also equal the planned ones.
  */
 export function judgeDeposits(
-  gifts: readonly SentGift[],
-  arrivals: readonly ChainArrival[],
+  planned: readonly SentTransfer[],
+  incoming: readonly IncomingTransfer[],
   feed: readonly DepositEvent[],
 ): DepositVerdict {
   const outcomes = feed.filter(({ kind }) => kind === 'final' || kind === 'not_credited');
   const final = outcomes.filter(({ kind }) => kind === 'final');
-  const genuine = arrivals.filter((arrival) => giftOf(gifts, arrival)?.reason === null);
-  const strangers = outcomes.filter(({ deposit }) => !arrivals.some((arrival) => isOf(arrival, deposit)));
+  const genuine = incoming.filter((transfer) => plannedFor(planned, transfer)?.reason === null);
+  const unmatched = outcomes.filter(({ deposit }) => !incoming.some((transfer) => isOf(transfer, deposit)));
   return {
     made: genuine.length,
     credited: final.length,
     notCredited: countReasons(outcomes),
     faults: [
-      ...gifts.flatMap((gift) => giftFault(gift, arrivals)),
-      ...arrivals.flatMap((arrival) => arrivalFault(arrival, giftOf(gifts, arrival), outcomes)),
-      ...strangers.map(({ kind, deposit }) => `${kind}, and not in the blocks: ${deposit.signature}`),
+      ...planned.flatMap((plan) => plannedFault(plan, incoming)),
+      ...incoming.flatMap((transfer) => incomingFault(transfer, plannedFor(planned, transfer), outcomes)),
+      ...unmatched.map(({ deposit }) => `the blocks do not have the deposit ${deposit.signature}`),
       ...gapsOf(feed),
     ],
   };
 }
 
 export function depositRows(
-  gifts: readonly SentGift[],
-  arrivals: readonly ChainArrival[],
+  planned: readonly SentTransfer[],
+  incoming: readonly IncomingTransfer[],
   feed: readonly DepositEvent[],
 ): readonly DemoRow[] {
-  return gifts.map((gift) => {
-    const arrival = arrivals.find((one) => giftOf([gift], one) !== undefined);
-    const last = feed.findLast(({ deposit }) => arrival !== undefined && isOf(arrival, deposit));
+  return planned.map((plan) => {
+    const transfer = incoming.find((item) => plannedFor([plan], item) !== undefined);
+    const last = feed.findLast(({ deposit }) => transfer !== undefined && isOf(transfer, deposit));
     return {
-      what: gift.what,
-      status: arrival === undefined ? 'nothing arrived' : stateOf(last),
-      sent: gift.sent.toString(),
-      onChain: (arrival?.amount ?? 0n).toString(),
-      note: gift.signature,
+      what: plan.what,
+      status: transfer === undefined ? 'not received' : stateOf(last),
+      sent: plan.sent.toString(),
+      onChain: (transfer?.amount ?? 0n).toString(),
+      note: plan.signature,
     };
   });
 }
@@ -69,44 +66,54 @@ function stateOf(event: DepositEvent | undefined): string {
   return reason === null ? event.kind : `${event.kind}: ${reason}`;
 }
 
-function giftOf(gifts: readonly SentGift[], arrival: ChainArrival): SentGift | undefined {
-  return gifts.find(
-    (gift) =>
-      gift.signature === arrival.signature && gift.wallet === arrival.wallet && gift.asset === arrival.asset,
+function plannedFor(planned: readonly SentTransfer[], transfer: IncomingTransfer): SentTransfer | undefined {
+  return planned.find(
+    (plan) =>
+      plan.signature === transfer.signature &&
+      plan.wallet === transfer.wallet &&
+      plan.asset === transfer.asset,
   );
 }
 
-function giftFault(gift: SentGift, arrivals: readonly ChainArrival[]): readonly string[] {
-  const found = arrivals.filter((arrival) => giftOf([gift], arrival) !== undefined);
+function plannedFault(plan: SentTransfer, incoming: readonly IncomingTransfer[]): readonly string[] {
+  const found = incoming.filter((transfer) => plannedFor([plan], transfer) !== undefined);
   const amounts = found.map(({ amount }) => amount).join(' + ');
-  const expected = gift.arrives === 0n ? '' : gift.arrives.toString();
-  return amounts === expected ? [] : [`${gift.what}: the blocks show ${amounts || 'nothing'}`];
+  const expected = plan.received === 0n ? '' : plan.received.toString();
+  return amounts === expected
+    ? []
+    : [
+        `${plan.what}: the wallet received ${amounts || 'nothing'}, expected ${expected || 'nothing'} (base units)`,
+      ];
 }
 
-function arrivalFault(
-  arrival: ChainArrival,
-  gift: SentGift | undefined,
+function incomingFault(
+  transfer: IncomingTransfer,
+  plan: SentTransfer | undefined,
   outcomes: readonly DepositEvent[],
 ): readonly string[] {
-  const { signature, amount, asset } = arrival;
-  if (gift === undefined)
-    return [`transaction ${signature} brought ${amount} ${asset}, but the demo did not send it`];
-  const reported = outcomes.filter(({ deposit }) => isOf(arrival, deposit));
-  const right = reported.filter(
-    ({ deposit }) => BigInt(deposit.amount) === amount && deposit.reason === gift.reason,
+  const { signature, amount, asset } = transfer;
+  if (plan === undefined)
+    return [
+      `transaction ${signature} transferred ${amount} base units of ${asset}, but the demo did not send it`,
+    ];
+  const reported = outcomes.filter(({ deposit }) => isOf(transfer, deposit));
+  const correct = reported.filter(
+    ({ deposit }) => BigInt(deposit.amount) === amount && deposit.reason === plan.reason,
   );
-  if (reported.length === 1 && right.length === 1) return [];
-  const seen = reported.map(({ kind, deposit }) =>
+  if (reported.length === 1 && correct.length === 1) return [];
+  const events = reported.map(({ kind, deposit }) =>
     `${kind} ${deposit.amount} ${deposit.reason ?? ''}`.trimEnd(),
   );
-  return [`${gift.what}: ${amount} arrived, the feed has ${seen.join(', ') || 'no event'}`];
+  return [
+    `${plan.what}: the wallet received ${amount} base units, the feed has ${events.join(', ') || 'no event'}`,
+  ];
 }
 
-function isOf(arrival: ChainArrival, deposit: DepositEvent['deposit']): boolean {
+function isOf(transfer: IncomingTransfer, deposit: DepositEvent['deposit']): boolean {
   return (
-    deposit.signature === arrival.signature &&
-    deposit.account === arrival.account &&
-    deposit.asset === arrival.asset
+    deposit.signature === transfer.signature &&
+    deposit.account === transfer.account &&
+    deposit.asset === transfer.asset
   );
 }
 
@@ -119,6 +126,6 @@ function countReasons(outcomes: readonly DepositEvent[]): Readonly<Record<string
 
 function gapsOf(feed: readonly DepositEvent[]): readonly string[] {
   return feed.flatMap(({ sequence }, index) =>
-    sequence === String(index + 1) ? [] : [`the feed has ${sequence} in the place of ${index + 1}`],
+    sequence === String(index + 1) ? [] : [`the feed has sequence ${sequence} instead of ${index + 1}`],
   );
 }

@@ -5,37 +5,39 @@ import { type Draft, Payer, type Token } from '../localstack/payer.ts';
 import { openDeposits } from './development-pool.ts';
 import type { Stage } from './stage.ts';
 
-export interface Gift {
+/** A transfer of the demo to a user's wallet. Amounts are in base units. */
+export interface PlannedTransfer {
   readonly what: string;
   readonly wallet: string;
   readonly asset: string;
   readonly sent: bigint;
-  /** Less than `sent` where the token withholds a fee; 0 where the transaction fails. */
-  readonly arrives: bigint;
-  /** Why it is not the user's to have; null where it is. */
+  /** Less than `sent` if the token withholds a fee; 0 if the transaction fails. */
+  readonly received: bigint;
+  /** Why the transfer must not be credited; null if it must be. */
   readonly reason: NotCreditedReason | null;
 }
 
-export interface Payment {
+/** One transaction, built from `drafts`, with all its transfers to users. */
+export interface DepositTransaction {
   readonly from: Payer;
-  readonly steps: readonly Draft[];
-  readonly gifts: readonly Gift[];
+  readonly drafts: readonly Draft[];
+  readonly transfers: readonly PlannedTransfer[];
 }
 
 export interface Depositors {
-  readonly payments: readonly Payment[];
-  /** The deposit that loses the scanner; each attempt pays another amount. */
-  readonly crash: (attempt: number) => Payment;
+  readonly payments: readonly DepositTransaction[];
+  /** The deposit whose scanner is killed. Each attempt has a different amount. */
+  readonly crash: (attempt: number) => DepositTransaction;
   readonly wallets: ReadonlySet<string>;
 }
 
 const LAMPORTS = 2_000_000_000n;
 const UNITS = 100_000_000n;
-const LEAST = 1_000_000n;
+const MIN_DEPOSIT = 1_000_000n;
 const FEE_DIVISOR = 100n;
 
-/** Imports the pool, lists the assets, gives three users an address each, and funds those who pay. */
-export async function meetDepositors(stage: Stage): Promise<Depositors> {
+/** Imports the address pool, lists the assets, assigns an address to each of three users, and funds the payers. */
+export async function createDepositors(stage: Stage): Promise<Depositors> {
   const { sluice, stack, node } = stage;
   const { mint = '', feeMint = '' } = mintsOf(stack.chainInfo);
   const token: Token = { mint, program: TOKEN_PROGRAM };
@@ -46,14 +48,14 @@ export async function meetDepositors(stage: Stage): Promise<Depositors> {
     payer.fund(LAMPORTS, [token, feeToken], UNITS, stack.mintTo ?? undefined),
     thief.fund(LAMPORTS, [token], UNITS, stack.mintTo ?? undefined),
   ]);
-  await sluice.assets.put(mint, { minimumDeposit: LEAST.toString() });
+  await sluice.assets.put(mint, { minimumDeposit: MIN_DEPOSIT.toString() });
   const run = Date.now().toString(36);
   const users = ['alice', 'bob', 'carol'].map((name) => sluice.depositAddresses.assign(`${name}-${run}`));
   const [alice = '', bob = '', carol = ''] = (await Promise.all(users)).map(({ address }) => address);
   return {
     payments: [
-      ...honest(payer, token, feeToken, { alice, bob, carol }),
-      ...fakes(thief, token, { alice, bob }),
+      ...genuineDeposits(payer, token, feeToken, { alice, bob, carol }),
+      ...falseDeposits(thief, token, { alice, bob }),
     ],
     crash: (attempt) =>
       sol(payer, 'SOL, scanner killed before the credit', bob, 40_000_000n + BigInt(attempt)),
@@ -63,83 +65,91 @@ export async function meetDepositors(stage: Stage): Promise<Depositors> {
 
 type Users<Name extends string> = Readonly<Record<Name, string>>;
 
-function honest(
+function genuineDeposits(
   from: Payer,
   token: Token,
   feeToken: Token,
   { alice, bob, carol }: Users<'alice' | 'bob' | 'carol'>,
-): readonly Payment[] {
+): readonly DepositTransaction[] {
   const sent = 50_000_000n;
-  const together: readonly Gift[] = [
-    gift('SOL to bob, in one transaction with the next two', bob, 'SOL', 30_000_000n),
-    gift('SOL to carol, in the same transaction', carol, 'SOL', 30_000_001n),
-    gift('token to carol, in the same transaction', carol, token.mint, LEAST),
+  const oneTransaction: readonly PlannedTransfer[] = [
+    transfer('SOL to bob, in the same transaction as the next two', bob, 'SOL', 30_000_000n),
+    transfer('SOL to carol, in the same transaction', carol, 'SOL', 30_000_001n),
+    transfer('token to carol, in the same transaction', carol, token.mint, MIN_DEPOSIT),
   ];
   return [
     sol(from, 'SOL', alice, 1_500_000_000n),
     sol(from, 'SOL, the same user again', alice, 2_000_000n),
     {
       from,
-      steps: [from.tokens(token, alice, 12_500_000n)],
-      gifts: [gift('token, to a wallet without a token account', alice, token.mint, 12_500_000n)],
+      drafts: [from.tokens(token, alice, 12_500_000n)],
+      transfers: [transfer('token to a wallet without a token account', alice, token.mint, 12_500_000n)],
     },
     {
       from,
-      steps: [from.tokens(feeToken, bob, sent)],
-      gifts: [
+      drafts: [from.tokens(feeToken, bob, sent)],
+      transfers: [
         {
-          ...gift('Token-2022 with a transfer fee', bob, feeToken.mint, sent),
-          arrives: sent - sent / FEE_DIVISOR,
+          ...transfer('Token-2022 with a transfer fee', bob, feeToken.mint, sent),
+          received: sent - sent / FEE_DIVISOR,
         },
       ],
     },
     {
       from,
-      steps: [
+      drafts: [
         from.lamports(bob, 30_000_000n),
         from.lamports(carol, 30_000_001n),
-        from.tokens(token, carol, LEAST),
+        from.tokens(token, carol, MIN_DEPOSIT),
       ],
-      gifts: together,
+      transfers: oneTransaction,
     },
   ];
 }
 
-/** The account that is handed over comes last: it is the one that the thief pays from. */
-function fakes(from: Payer, token: Token, { alice, bob }: Users<'alice' | 'bob'>): readonly Payment[] {
-  const counterfeit = from.counterfeit(alice, UNITS);
-  const fake = (what: string, reason: NotCreditedReason, steps: Draft, sent: bigint, mint = token.mint) => ({
+/** Hands over the token account last, because the other transfers are paid from it. */
+function falseDeposits(
+  from: Payer,
+  token: Token,
+  { alice, bob }: Users<'alice' | 'bob'>,
+): readonly DepositTransaction[] {
+  const counterfeitMint = from.mintCounterfeit(alice, UNITS);
+  const fake = (what: string, reason: NotCreditedReason, draft: Draft, sent: bigint, mint = token.mint) => ({
     from,
-    steps: [steps],
-    gifts: [{ ...gift(what, alice, mint, sent), reason }],
+    drafts: [draft],
+    transfers: [{ ...transfer(what, alice, mint, sent), reason }],
   });
-  const failing = { ...gift('SOL, in a transaction that fails', bob, 'SOL', 5_000_000n), arrives: 0n };
-  const few = LEAST - 1n;
-  const aside = 3_000_000n;
-  const rest = UNITS - few - aside;
+  const failing = { ...transfer('SOL, in a transaction that fails', bob, 'SOL', 5_000_000n), received: 0n };
+  const smallAmount = MIN_DEPOSIT - 1n;
+  const toOtherAccount = 3_000_000n;
+  const remainder = UNITS - smallAmount - toOtherAccount;
   return [
-    fake('counterfeit token', 'unknown_mint', counterfeit, UNITS, counterfeit.token.mint),
-    fake('token, below the minimum', 'below_minimum', from.tokens(token, alice, few), few),
+    fake('counterfeit token', 'unknown_mint', counterfeitMint, UNITS, counterfeitMint.token.mint),
+    fake('token, below the minimum', 'below_minimum', from.tokens(token, alice, smallAmount), smallAmount),
     fake(
       'token, to an account that is not the associated one',
       'not_associated_account',
-      from.tokensBeside(token, alice, aside),
-      aside,
+      from.tokensToOtherAccount(token, alice, toOtherAccount),
+      toOtherAccount,
     ),
-    { from, steps: [from.lamports(bob, failing.sent), from.lamports(bob, LAMPORTS)], gifts: [failing] },
+    { from, drafts: [from.lamports(bob, failing.sent), from.lamports(bob, LAMPORTS)], transfers: [failing] },
     fake(
-      'token account given to the user by a change of owner',
+      'token account whose owner is changed to the user',
       'owner_changed',
-      from.handOver(token, alice),
-      rest,
+      from.handOverAccount(token, alice),
+      remainder,
     ),
   ];
 }
 
-function sol(from: Payer, what: string, wallet: string, lamports: bigint): Payment {
-  return { from, steps: [from.lamports(wallet, lamports)], gifts: [gift(what, wallet, 'SOL', lamports)] };
+function sol(from: Payer, what: string, wallet: string, lamports: bigint): DepositTransaction {
+  return {
+    from,
+    drafts: [from.lamports(wallet, lamports)],
+    transfers: [transfer(what, wallet, 'SOL', lamports)],
+  };
 }
 
-function gift(what: string, wallet: string, asset: string, sent: bigint): Gift {
-  return { what, wallet, asset, sent, arrives: sent, reason: null };
+function transfer(what: string, wallet: string, asset: string, sent: bigint): PlannedTransfer {
+  return { what, wallet, asset, sent, received: sent, reason: null };
 }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DepositEvent } from '../../src/client/client.ts';
-import { arrivalsOnChain } from '../localstack/chain-truth.ts';
+import { incomingTransfersOnChain } from '../localstack/chain-truth.ts';
 import { slotOf } from '../localstack/payer.ts';
-import { type DepositVerdict, depositRows, judgeDeposits, type SentGift } from './deposit-verdict.ts';
-import type { Payment } from './depositors.ts';
+import { type DepositVerdict, depositRows, judgeDeposits, type SentTransfer } from './deposit-verdict.ts';
+import type { DepositTransaction } from './depositors.ts';
 import type { ScannerKill } from './kill.ts';
 import type { Stage } from './stage.ts';
 import type { DemoRow } from './table.ts';
@@ -13,71 +13,78 @@ export interface DepositsReport extends DepositVerdict {
   readonly rows: readonly DemoRow[];
 }
 
-const PAUSE_MS = 200;
+const POLL_MS = 200;
 
-export async function makeAll(stage: Stage, payments: readonly Payment[]): Promise<readonly SentGift[]> {
-  const gifts: SentGift[] = [];
-  for (const payment of payments) gifts.push(...(await make(stage, payment)));
-  return gifts;
+export async function sendAll(
+  stage: Stage,
+  transactions: readonly DepositTransaction[],
+): Promise<readonly SentTransfer[]> {
+  const sent: SentTransfer[] = [];
+  for (const transaction of transactions) sent.push(...(await sendOne(stage, transaction)));
+  return sent;
 }
 
-export async function make({ say }: Stage, { from, steps, gifts }: Payment): Promise<readonly SentGift[]> {
-  const signature = await from.send(...steps);
-  for (const { what } of gifts) say(`deposit: ${what}`);
-  return gifts.map((gift) => ({ ...gift, signature }));
+export async function sendOne(
+  { say }: Stage,
+  { from, drafts, transfers }: DepositTransaction,
+): Promise<readonly SentTransfer[]> {
+  const signature = await from.send(...drafts);
+  for (const { what } of transfers) say(`deposit: ${what}`);
+  return transfers.map((transfer) => ({ ...transfer, signature }));
 }
 
-/** Resolves when the recorded cursor moves, so a worker scans now. */
-export async function scanning({ sluice, signal }: Stage): Promise<void> {
-  const slot = async () => (await sluice.scan.status()).cursor?.slot;
-  const before = await slot();
-  while ((await slot()) === before) await sleep(PAUSE_MS, undefined, { signal });
+/** Resolves when the recorded cursor has moved, which shows that a worker is scanning. */
+export async function waitUntilScanning({ sluice, signal }: Stage): Promise<void> {
+  const readSlot = async () => (await sluice.scan.status()).cursor?.slot;
+  const firstSlot = await readSlot();
+  while ((await readSlot()) === firstSlot) await sleep(POLL_MS, undefined, { signal });
 }
 
-/** Waits for the scan, then compares the feed with the blocks. `wallets`: those of all users. */
+/** Waits for the scan, then compares the feed with the blocks. `wallets` are the wallets of all users. */
 export async function auditDeposits(
   stage: Stage,
   wallets: ReadonlySet<string>,
-  gifts: readonly SentGift[],
+  sent: readonly SentTransfer[],
   kill: ScannerKill | null,
 ): Promise<DepositsReport> {
-  await waitUntilScanned(stage, gifts);
+  await waitUntilScanned(stage, sent);
   const feed = await readFeed(stage);
-  const arrivals = await arrivalsOnChain(stage.node, wallets);
-  const verdict = judgeDeposits(gifts, arrivals, feed);
-  const killFaults = kill === null ? ['no scanner was killed between a block and its credit'] : [];
+  const incoming = await incomingTransfersOnChain(stage.node, wallets);
+  const verdict = judgeDeposits(sent, incoming, feed);
+  const killFaults =
+    kill === null ? ['no scanner was killed between the block of a deposit and its credit'] : [];
   return {
     ...verdict,
     faults: [...verdict.faults, ...killFaults],
     kill,
-    rows: depositRows(gifts, arrivals, feed),
+    rows: depositRows(sent, incoming, feed),
   };
 }
 
-/** Resolves when the scan has passed the block of every payment, and a second node has confirmed all that was found. */
+/** Resolves when the scan has passed the block of every deposit, and no deposit is pending any longer. */
 async function waitUntilScanned(
   { sluice, node, say, signal }: Stage,
-  gifts: readonly SentGift[],
+  sent: readonly SentTransfer[],
 ): Promise<void> {
   const slots = await Promise.all(
-    gifts.map(async ({ what, signature }) => {
+    sent.map(async ({ what, signature }) => {
       const slot = await slotOf(node, signature);
-      if (slot === null) throw new Error(`${what}: ${signature} is in no block any more`);
+      if (slot === null) throw new Error(`${what}: transaction ${signature} is no longer in a block`);
       return slot;
     }),
   );
   const last = Math.max(...slots);
-  say(`waiting until the scan has passed slot ${last}, the newest with a deposit`);
+  say(`waiting until the scan has passed slot ${last}, which has the newest deposit`);
   let reported: string | null = null;
   for (;;) {
     const status = await sluice.scan.status();
     const { cursor } = status;
     const reason = 'reason' in status ? status.reason : null;
-    const passed = cursor !== null && BigInt(cursor.slot) >= BigInt(last);
-    if (passed && (await sluice.deposits.list({ state: 'pending' }).next()).done === true) return;
+    const hasPassed = cursor !== null && BigInt(cursor.slot) >= BigInt(last);
+    if (hasPassed && (await sluice.deposits.list({ state: 'pending' }).next()).done === true) return;
     if (reason !== null && reason !== reported) say(`the scan is stopped: ${reason}`);
     reported = reason;
-    await sleep(PAUSE_MS, undefined, { signal });
+    await sleep(POLL_MS, undefined, { signal });
   }
 }
 

@@ -11,17 +11,18 @@ import type { ChainKind } from '../localstack/chain.ts';
 import type { DevFacts } from '../localstack/dev-file.ts';
 import { isFree } from '../localstack/ports.ts';
 import type { RoutesOf, SalesOptions } from '../localstack/sales.ts';
-import { holdFolder } from './dev-folder.ts';
+import { lockFolder } from './dev-folder.ts';
 import type { DevelopmentPool } from './development-pool.ts';
 
 const HTTP_PORT = '3402';
 const UI_PORT = 8233;
 const GATEWAY_PORT = 4021;
 const KEYS = '.sluice/keys';
-/** What Temporal is started again with where it dies; gone with the stack. */
+/** Temporal's data, for a restart of its server; deleted when the stack stops. */
 const TEMPORAL_DATA = '.sluice/temporal';
 
-export function stoppedBy(signal: AbortSignal, error: unknown): unknown {
+/** `error`, or Interrupted if `signal` is aborted: the error then results from stopping the stack. */
+export function errorOrInterruption(signal: AbortSignal, error: unknown): unknown {
   return signal.aborted ? new Interrupted(`stopped by ${signal.reason}`) : error;
 }
 
@@ -42,30 +43,30 @@ export function registerDev(program: Command): void {
 }
 
 async function keepStack(output: Output, chainKind: ChainKind | undefined): Promise<number> {
-  const leaveFolder = holdFolder();
-  forgetTemporal();
+  const unlockFolder = lockFolder();
+  deleteTemporalData();
   const signal = shutdownSignal();
   signal.addEventListener('abort', () => output.progress('stopping'));
   try {
     await runStack(output, signal, chainKind);
   } catch (error) {
-    throw stoppedBy(signal, error);
+    throw errorOrInterruption(signal, error);
   } finally {
-    forgetTemporal();
-    leaveFolder();
+    deleteTemporalData();
+    unlockFolder();
   }
   output.progress('stopped');
   return EXIT.ok;
 }
 
-/** Until `signal` is aborted. Throws where that comes before all is up. */
+/** Runs the stack until `signal` is aborted. Throws if the stack cannot start, or `signal` is aborted before it has. */
 async function runStack(
   output: Output,
   signal: AbortSignal,
   chainKind: ChainKind | undefined,
 ): Promise<void> {
   const httpPort = await httpPortOf(process.env.SLUICE_HTTP_PORT || HTTP_PORT);
-  // Loaded here, so that the other commands start without the whole stack.
+  // Import on demand, so that other commands start without loading the stack.
   const [{ startStack }, { devFacts, writeDevFile }, { processesOf, supervise }, development] =
     await Promise.all([
       import('../localstack/stack.ts'),
@@ -74,9 +75,9 @@ async function runStack(
       import('./development-pool.ts'),
     ]);
   const say = (line: string): void => output.progress(line);
-  // Another Temporal server may use the usual port of the Web UI.
+  // Another Temporal server can use the default port of the Web UI.
   const uiPort = (await isFree(UI_PORT)) ? { uiPort: UI_PORT } : {};
-  const deposits = bringsAddresses(process.env) ? null : await development.developmentPool(KEYS, say);
+  const deposits = hasOwnAddresses(process.env) ? null : await development.developmentPool(KEYS, say);
   const env = settingsWith(deposits, process.env);
   mkdirSync(TEMPORAL_DATA, { recursive: true });
   const dbFile = join(TEMPORAL_DATA, 'temporal.sqlite');
@@ -99,7 +100,7 @@ async function runStack(
     const facts = devFacts(stack, { deposits, webhooksToPrivate });
     removeDevFile = writeDevFile(facts, DEV_FILE);
     output.result(facts, describe(facts));
-    await Promise.all([untilAborted(signal), supervise(processesOf(stack), timed(say), signal)]);
+    await Promise.all([untilAborted(signal), supervise(processesOf(stack), withTimestamp(say), signal)]);
   } finally {
     removeDevFile();
     await stack.close();
@@ -111,7 +112,7 @@ async function salesOptions({ SLUICE_X402_PORT }: NodeJS.ProcessEnv): Promise<Sa
   return { routesOf: developmentRoutes, ...((await isFree(port)) ? { port } : {}) };
 }
 
-/** A static answer, a free one, and one from an upstream: the API itself, so that no other process is needed. */
+/** A static route, a free one, and one with an upstream: the API itself, so that no other process is needed. */
 const developmentRoutes: RoutesOf = ({ seller, asset, apiUrl }) => {
   const price = { amount: '1000', asset };
   return {
@@ -124,16 +125,16 @@ const developmentRoutes: RoutesOf = ({ seller, asset, apiUrl }) => {
   };
 };
 
-function forgetTemporal(): void {
+function deleteTemporalData(): void {
   rmSync(TEMPORAL_DATA, { recursive: true, force: true });
 }
 
-/** True if the settings name a chain or a manifest key: then the developer also imports the deposit addresses. */
-function bringsAddresses({ SLUICE_RPC_URLS, SLUICE_ADDRESS_MANIFEST_KEY }: NodeJS.ProcessEnv): boolean {
+/** True if a chain or a manifest key is set: the developer then imports deposit addresses. */
+function hasOwnAddresses({ SLUICE_RPC_URLS, SLUICE_ADDRESS_MANIFEST_KEY }: NodeJS.ProcessEnv): boolean {
   return Boolean(SLUICE_RPC_URLS || SLUICE_ADDRESS_MANIFEST_KEY);
 }
 
-/** Webhooks of a developer go to programs on the same machine. */
+/** Allows webhooks to private addresses, because a developer's receivers run on the same machine. */
 function settingsWith(deposits: DevelopmentPool | null, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return {
     ...env,
@@ -142,8 +143,8 @@ function settingsWith(deposits: DevelopmentPool | null, env: NodeJS.ProcessEnv):
   };
 }
 
-/** Minutes or days may lie between two lines of supervision. */
-function timed(say: (line: string) => void): (line: string) => void {
+/** Adds timestamps, because days can pass between two lines of the supervision. */
+function withTimestamp(say: (line: string) => void): (line: string) => void {
   return (line) => say(`${new Date().toISOString()}  ${line}`);
 }
 
@@ -152,17 +153,19 @@ async function httpPortOf(text: string): Promise<number> {
   if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65_535)
     throw new UsageError(`SLUICE_HTTP_PORT must be a port number, not ${text}`);
   if (!(await isFree(port)))
-    throw new UsageError(`port ${port} is taken: stop what listens there, or set SLUICE_HTTP_PORT`);
+    throw new UsageError(
+      `port ${port} is in use: stop the program that listens on it, or set SLUICE_HTTP_PORT to another port`,
+    );
   return port;
 }
 
 const MINT_NOTES: Readonly<Record<string, string>> = {
   mint: 'a token with 6 decimals',
-  feeMint: 'a Token-2022 token that takes a fee of each transfer',
+  feeMint: 'a Token-2022 token with a transfer fee',
   plantedMint: 'a token at the address of USDC on devnet',
 };
 
-const DEPOSIT_FILES: Readonly<Record<string, string>> = {
+const DEPOSIT_FILE_LABELS: Readonly<Record<string, string>> = {
   manifestFile: 'deposit addresses',
   mnemonicFile: 'their mnemonic',
 };
@@ -183,10 +186,10 @@ function describe(facts: DevFacts): string {
       ([name, mint]) => [name, noted(mint, MINT_NOTES[name] ?? null)] as const,
     ),
     ...Object.entries(facts.deposits ?? {}).map(
-      ([name, file]) => [DEPOSIT_FILES[name] ?? name, file] as const,
+      ([name, file]) => [DEPOSIT_FILE_LABELS[name] ?? name, file] as const,
     ),
     ...salesRows(facts.sales),
-    ['webhooks', facts.webhooksToPrivate ? 'also to this machine' : 'to public addresses only'],
+    ['webhooks', facts.webhooksToPrivate ? 'to any address' : 'to public addresses only'],
     ['logs', facts.logs],
   ];
   const hints = facts.sales === null ? [] : salesHints(facts.sales);

@@ -6,7 +6,7 @@ import { generate } from '../../src/cli/addresses/generate.ts';
 import type { AddressManifest, SluiceClient } from '../../src/client/client.ts';
 import { type ChainInfo, mintsOf } from '../localstack/chain.ts';
 
-/** Deposit addresses of a development stack, and where their keys are. */
+/** Deposit addresses of a development stack, with the paths of their manifest and mnemonic. */
 export interface DevelopmentPool {
   readonly manifest: AddressManifest;
   readonly manifestFile: string;
@@ -14,12 +14,12 @@ export interface DevelopmentPool {
 }
 
 /** More than SLUICE_ADDRESS_LOW_WATER, so that some can be assigned before the alert. */
-const COUNT = 150;
-/** The developer's settings may have no scan: then the wait ends. */
-const SCAN_BEGINS_MS = 30_000;
-const LOOK_EVERY_MS = 200;
+const ADDRESS_COUNT = 150;
+/** A developer can run without a scan, so that the wait must end. */
+const SCAN_START_TIMEOUT_MS = 30_000;
+const POLL_MS = 200;
 
-/** The manifest and the mnemonic (readable by the owner only) in `directory`. The offline tool creates them if they are missing. */
+/** The manifest and the mnemonic in `directory`. Creates them with the offline tool if they are missing. */
 export async function developmentPool(
   directory: string,
   say: (line: string) => void,
@@ -28,13 +28,10 @@ export async function developmentPool(
   const mnemonicFile = join(directory, 'deposits.mnemonic');
   if (!existsSync(manifestFile)) {
     await mkdir(directory, { recursive: true });
-    const words = existsSync(mnemonicFile) ? { mnemonicFile } : {};
+    const source = existsSync(mnemonicFile) ? { mnemonicFile } : {};
     await generate(
-      { count: COUNT, start: 0, out: manifestFile, ...words },
-      {
-        progress: say,
-        result: () => undefined,
-      },
+      { count: ADDRESS_COUNT, start: 0, out: manifestFile, ...source },
+      { progress: say, result: () => undefined },
     );
   }
   const manifest = JSON.parse(await readFile(manifestFile, 'utf8')) as AddressManifest;
@@ -42,8 +39,8 @@ export async function developmentPool(
 }
 
 /**
- * Imports the pool over the API, lists every token of the chain, and waits for the scan to begin, before which no address is given
- * out. `signal` ends it early.
+ * Imports the pool through the API, lists every token of the chain, and waits until the scan has begun: before that, no address can be
+ * assigned. Throws if `signal` is aborted.
  */
 export async function openDeposits(
   sluice: SluiceClient,
@@ -53,7 +50,7 @@ export async function openDeposits(
 ): Promise<void> {
   await sluice.depositAddresses.import(pool.manifest, { signal });
   for (const mint of Object.values(mintsOf(chain))) await sluice.assets.put(mint, {}, { signal });
-  const end = Date.now() + SCAN_BEGINS_MS;
+  const end = Date.now() + SCAN_START_TIMEOUT_MS;
   while ((await sluice.scan.status({ signal })).cursor === null && Date.now() < end)
-    await sleep(LOOK_EVERY_MS, undefined, { signal });
+    await sleep(POLL_MS, undefined, { signal });
 }

@@ -3,56 +3,54 @@ import { isTerminal } from '../../src/domain/settlement.ts';
 import type { WithdrawalStatus } from '../../src/domain/withdrawal.ts';
 import { slotOf } from '../localstack/payer.ts';
 import { statusesOf } from '../localstack/rpc.ts';
-import type { Case } from './customers.ts';
-import type { SentGift } from './deposit-verdict.ts';
+import type { WithdrawalCase } from './customers.ts';
+import type { SentTransfer } from './deposit-verdict.ts';
 import type { Depositors } from './depositors.ts';
-import { make, scanning } from './deposits.ts';
+import { sendOne, waitUntilScanning } from './deposits.ts';
 import type { Stage } from './stage.ts';
 
-/** What was seen around the death of a worker. */
-export interface Kill {
-  /** The transaction that was under way. */
+export interface WorkerKill {
   readonly signature: string;
-  /** The node's commitment just before. */
+  /** Commitment that a node reported before the kill. */
   readonly seenOnChain: string;
-  /** The withdrawal's status just after, while no worker ran. */
+  /** Status after the kill, while no worker ran. */
   readonly status: WithdrawalStatus;
 }
 
-const TRIES = 5;
-const LOOK_MS = 5;
+const MAX_TRIES = 5;
+const POLL_MS = 5;
 
 /**
- * Requests withdrawals until one loses its worker between send and confirmation: a node has the transaction, and the database still
- * says `sending`. If a withdrawal is confirmed too soon, the next one is requested. A worker runs when this returns.
+ * Requests withdrawals until the worker of one is killed between send and confirmation: a node has the transaction, and the recorded
+ * status is `sending`. A worker runs when this returns.
  *
- * @returns all withdrawals, the interrupted one last, and its observed state; null if five in a row were confirmed too soon.
+ * @returns all withdrawals, the interrupted one last. `kill` is null if five in a row were confirmed before the kill.
  */
 export async function killBetweenSendAndConfirmation(
   stage: Stage,
-  fresh: (attempt: number) => Case,
-): Promise<{ readonly cases: readonly Case[]; readonly kill: Kill | null }> {
-  const cases: Case[] = [];
-  while (cases.length < TRIES) {
-    const next = fresh(cases.length + 1);
-    cases.push(next);
-    const kill = await payAndKill(stage, next);
+  nextCase: (attempt: number) => WithdrawalCase,
+): Promise<{ readonly cases: readonly WithdrawalCase[]; readonly kill: WorkerKill | null }> {
+  const cases: WithdrawalCase[] = [];
+  while (cases.length < MAX_TRIES) {
+    const withdrawal = nextCase(cases.length + 1);
+    cases.push(withdrawal);
+    const kill = await payAndKill(stage, withdrawal);
     if (kill?.status === 'sending') return { cases, kill };
-    stage.say(`"${next.what}" was confirmed before the worker was killed; trying again`);
+    stage.say(`"${withdrawal.what}" was confirmed before the worker was killed; trying again`);
   }
   return { cases, kill: null };
 }
 
-/** Null, without a kill, if the withdrawal left `sending` before a node returned its status. */
-async function payAndKill({ stack, sluice, node, say, signal }: Stage, { what, terms }: Case) {
+/** Returns null and kills no worker if the withdrawal leaves `sending` before a node reports its transaction. */
+async function payAndKill({ stack, sluice, node, say, signal }: Stage, { what, terms }: WithdrawalCase) {
   say(`requested: ${what}`);
-  let seen = await sluice.withdraw(terms);
+  let withdrawal = await sluice.withdraw(terms);
   let signature: string | null = null;
   let seenOnChain: string | null = null;
-  while (seenOnChain === null && !isTerminal(seen.status)) {
-    await sleep(LOOK_MS, undefined, { signal });
-    if (signature === null) seen = await sluice.get(terms.id);
-    signature = seen.attempts.at(-1)?.signature ?? null;
+  while (seenOnChain === null && !isTerminal(withdrawal.status)) {
+    await sleep(POLL_MS, undefined, { signal });
+    if (signature === null) withdrawal = await sluice.get(terms.id);
+    signature = withdrawal.attempts.at(-1)?.signature ?? null;
     if (signature !== null)
       seenOnChain = (await statusesOf(node, [signature]))[0]?.confirmationStatus ?? null;
   }
@@ -62,40 +60,40 @@ async function payAndKill({ stack, sluice, node, say, signal }: Stage, { what, t
   await stack.worker.kill('SIGKILL');
   const { status } = await sluice.get(terms.id);
   say(
-    `killed worker ${pid} with SIGKILL: the node has the transaction (${seenOnChain}), the database says ${status}`,
+    `killed worker ${pid} with SIGKILL: the node has the transaction (${seenOnChain}), the recorded status is ${status}`,
   );
   await stack.worker.start();
   say(
-    `started worker ${stack.worker.pid}; it takes over when Temporal misses the heartbeats of the dead one`,
+    `started worker ${stack.worker.pid}; it takes over when the heartbeat timeout of the killed worker's activity expires`,
   );
-  return { signature, seenOnChain, status } satisfies Kill;
+  return { signature, seenOnChain, status } satisfies WorkerKill;
 }
 
 /** State at the kill of the worker that scans. Slots are decimal strings. */
 export interface ScannerKill {
-  /** The deposit that was in a block and not yet credited. */
+  /** Transaction of the deposit, which was in a block but not credited. */
   readonly signature: string;
   readonly slot: string;
-  /** The scan's cursor while no worker ran. */
+  /** Slot of the scan's cursor while no worker ran. */
   readonly cursor: string;
 }
 
 /**
- * Makes deposits until one loses the scanner between block and credit: a worker scanned, the chain has the block, and the recorded
- * cursor is below it while no worker runs. A worker runs when this returns.
+ * Makes deposits until the scanner is killed between the block of one and its credit: the chain has the block, and the recorded cursor is
+ * below it. A worker runs when this returns.
  *
- * @returns all deposits, and the state at the kill; null if the scan was faster five times in a row.
+ * @returns all deposits. `kill` is null if the scan passed the block before the kill five times in a row.
  */
 export async function killBetweenBlockAndCredit(
   stage: Stage,
   { crash }: Depositors,
-): Promise<{ readonly gifts: readonly SentGift[]; readonly kill: ScannerKill | null }> {
-  const gifts: SentGift[] = [];
-  for (let attempt = 1; attempt <= TRIES; attempt += 1) {
-    await scanning(stage);
-    const made = await make(stage, crash(attempt));
-    gifts.push(...made);
-    const kill = await killScanner(stage, made[0]?.signature ?? '');
+): Promise<{ readonly gifts: readonly SentTransfer[]; readonly kill: ScannerKill | null }> {
+  const gifts: SentTransfer[] = [];
+  for (let attempt = 1; attempt <= MAX_TRIES; attempt += 1) {
+    await waitUntilScanning(stage);
+    const sent = await sendOne(stage, crash(attempt));
+    gifts.push(...sent);
+    const kill = await killScanner(stage, sent[0]?.signature ?? '');
     if (kill !== null) return { gifts, kill };
     stage.say('the block was scanned before the worker was killed; trying again');
   }
@@ -113,7 +111,7 @@ async function killScanner(
   await stack.worker.start();
   if (slot === null || cursor === null || BigInt(cursor.slot) >= BigInt(slot)) return null;
   say(
-    `killed worker ${pid}, which scans, with SIGKILL: the deposit is in block ${slot}, the cursor is at ${cursor.slot}`,
+    `killed worker ${pid}, the scanner, with SIGKILL: the deposit is in slot ${slot}, the cursor is at slot ${cursor.slot}`,
   );
   say(`started worker ${stack.worker.pid}; the scan continues from its cursor`);
   return { signature, slot: String(slot), cursor: cursor.slot };

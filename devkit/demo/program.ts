@@ -4,9 +4,9 @@ import { registerDemo } from './demo.ts';
 import { registerDev } from './dev.ts';
 import { registerBuy } from './x402-buy.ts';
 
-/** The command line of this repository: `sluice`, with the commands that bring a stack or a buyer for development. */
+/** The command line `sluice` with the commands for development: `dev`, `demo` and `x402 buy`. */
 export function developmentProgram(): Command {
   const program = sluiceProgram(registerBuy);
-  group(program, 'Needs nothing: starts a stack of its own', registerDev, registerDemo);
+  group(program, 'Development: start a local stack', registerDev, registerDemo);
   return program;
 }

@@ -2,18 +2,18 @@ import type { Withdrawal } from '../../src/client/client.ts';
 import type { ChainKind } from '../localstack/chain.ts';
 import type { ChainPayment } from '../localstack/chain-truth.ts';
 import type { Stack } from '../localstack/stack.ts';
-import { claimOf, judge, strangersTo } from '../localstack/verdict.ts';
-import type { Case } from './customers.ts';
+import { claimOf, judge, unclaimedPayments } from '../localstack/verdict.ts';
+import type { WithdrawalCase } from './customers.ts';
 import type { DepositsReport } from './deposits.ts';
-import type { Kill, ScannerKill } from './kill.ts';
+import type { ScannerKill, WorkerKill } from './kill.ts';
 import type { SalesReport } from './sales.ts';
 import type { GatewayKill } from './shopping.ts';
 import type { DemoRow } from './table.ts';
 
 export interface DemoReport {
-  /** All that should be paid or credited is, exactly once, nothing else is, and workers were killed when it hurts. */
+  /** True if everything was paid, credited or served exactly as expected, and the processes were killed at the intended moments. */
   readonly ok: boolean;
-  /** The chain that was started, and what it cannot show, a line each. */
+  /** The chain, with the things that the demo cannot cover on it. */
   readonly chain: { readonly kind: ChainKind; readonly nodes: number; readonly leftOut: readonly string[] };
   readonly withdrawals: {
     readonly requested: number;
@@ -22,17 +22,15 @@ export interface DemoReport {
   };
   readonly rejected: { readonly code: string; readonly message: string } | null;
   readonly workerKilled: boolean;
-  readonly kill: Kill | null;
-  /** Deposits that the blocks show, and what the feed says of them and of what only seemed to be one. */
+  readonly kill: WorkerKill | null;
   readonly deposits: {
     readonly made: number;
     readonly credited: number;
-    /** By reason; a transaction that failed brought nothing, and is not among them. */
+    /** By reason. Failed transactions have no outcome and are not counted. */
     readonly notCredited: Readonly<Record<string, number>>;
     readonly scannerKilled: boolean;
     readonly kill: ScannerKill | null;
   };
-  /** Payments of buyers that the blocks show, and what the upstream has answered for them. */
   readonly x402: Pick<SalesReport, 'paid' | 'served' | 'replayed' | 'refusedDuplicates'> & {
     readonly gatewayKilled: boolean;
     readonly kill: GatewayKill | null;
@@ -43,20 +41,20 @@ export interface DemoReport {
   readonly saleRows: readonly DemoRow[];
 }
 
-export interface Ended {
-  readonly request: Case;
+export interface FinishedWithdrawal {
+  readonly request: WithdrawalCase;
   readonly result: Withdrawal;
 }
 
 /**
- * Holds what the API says of each withdrawal against `payments`, all that left the hot wallet as the blocks show it. What is said of
- * `deposits` and `sales` has been held against the blocks already.
+ * Compares each withdrawal with `payments`, all transfers from the hot wallet in the blocks. The reports of deposits and sales have been
+ * compared with the blocks already.
  */
 export function report(
   chain: DemoReport['chain'],
-  paid: readonly Ended[],
-  rejected: Ended,
-  kill: Kill | null,
+  paid: readonly FinishedWithdrawal[],
+  rejected: FinishedWithdrawal,
+  kill: WorkerKill | null,
   payments: readonly ChainPayment[],
   { faults: depositFaults, rows: depositRows, ...deposits }: DepositsReport,
   { faults: saleFaults, rows: saleRows, ...x402 }: SalesReport,
@@ -67,7 +65,9 @@ export function report(
   const faults = [
     ...verdicts.flatMap(({ fault }) => (fault === null ? [] : [fault])),
     ...unpaid.map(({ request, result }) => `${request.what}: ${result.status}, not finalized`),
-    ...strangersTo(claims, payments).map(({ signature }) => `no withdrawal has the transfer ${signature}`),
+    ...unclaimedPayments(claims, payments).map(
+      ({ signature }) => `no withdrawal has the transfer ${signature}`,
+    ),
     ...(rejected.result.status === 'rejected' ? [] : [`${rejected.request.what}: not rejected`]),
     ...killFault(paid.at(-1), kill),
     ...depositFaults,
@@ -105,14 +105,13 @@ const LEFT_OUT: Readonly<Record<ChainKind, readonly string[]>> = {
   ],
 };
 
-/** The chain of a stack, as the report names it. */
 export function chainOf({ chainKind, rpcUrls }: Pick<Stack, 'chainKind' | 'rpcUrls'>): DemoReport['chain'] {
   const kind = chainKind ?? 'localnet';
   return { kind, nodes: rpcUrls.length, leftOut: LEFT_OUT[kind] };
 }
 
 /** The payment that lost its worker must be the transaction that was under way, and no later one. */
-function killFault(last: Ended | undefined, kill: Kill | null): readonly string[] {
+function killFault(last: FinishedWithdrawal | undefined, kill: WorkerKill | null): readonly string[] {
   if (kill === null) return ['no worker was killed between send and confirmation'];
   const signatures = last?.result.attempts.map(({ signature }) => signature) ?? [];
   return signatures.length === 1 && signatures[0] === kill.signature
@@ -120,7 +119,7 @@ function killFault(last: Ended | undefined, kill: Kill | null): readonly string[
     : ['the withdrawal whose worker was killed was not paid by the transaction that was under way'];
 }
 
-function paidRow(ended: Ended, payments: readonly ChainPayment[]): DemoRow {
+function paidRow(ended: FinishedWithdrawal, payments: readonly ChainPayment[]): DemoRow {
   const received = payments.map((payment) => payment.received.toString()).join(' + ');
   return {
     ...row(ended),
@@ -129,6 +128,6 @@ function paidRow(ended: Ended, payments: readonly ChainPayment[]): DemoRow {
   };
 }
 
-function row({ request, result }: Ended): Pick<DemoRow, 'what' | 'status' | 'sent'> {
+function row({ request, result }: FinishedWithdrawal): Pick<DemoRow, 'what' | 'status' | 'sent'> {
   return { what: request.what, status: result.status, sent: request.terms.amount };
 }

@@ -11,7 +11,7 @@ import {
   repeat,
   type Survivor,
   TITLES,
-  whenSold,
+  waitUntilSelling,
 } from './shopping.ts';
 import type { Stage } from './stage.ts';
 import type { DemoRow } from './table.ts';
@@ -20,51 +20,52 @@ export interface SalesReport {
   readonly paid: number;
   readonly served: number;
   readonly replayed: number;
-  /** Payments that were shown for another request, and refused. */
+  /** Number of payments that were presented again for another request, and refused. */
   readonly refusedDuplicates: number;
   readonly kill: GatewayKill | null;
   readonly faults: readonly string[];
   readonly rows: readonly DemoRow[];
 }
 
-/** What was bought until the gateway was killed. `survivor` settles when the buyer who repeats has an answer. */
-export interface Selling {
+/** The purchases until the gateway was killed. `survivor` resolves when the repeated request has an answer. */
+export interface SaleRun {
   readonly sales: Sales;
   readonly bought: readonly Purchase[];
   readonly replay: Purchase;
-  /** False where the upstream was asked again for `replay`. */
+  /** False if `replay` caused another request to the upstream. */
   readonly isReplayStored: boolean;
   readonly duplicate: Purchase;
   readonly survivor: Promise<Survivor>;
 }
 
-const LOOK_MS = 200;
+const POLL_MS = 200;
 
-/** Sells in all forms, shows one payment again and for another request, and kills the gateway in the middle of one more sale. */
-export async function sell(stage: Stage): Promise<Selling> {
+/** Buys in all payment formats, repeats one payment for the same and for another request, and kills the gateway during one more sale. */
+export async function runSales(stage: Stage): Promise<SaleRun> {
   const { sales } = stage.stack;
   if (sales === null) throw new Error('the demo needs its own chain: unset SLUICE_RPC_URLS');
-  await whenSold(sales, stage.signal);
+  await waitUntilSelling(sales, stage.signal);
   const bought = await buyInAllForms(stage, sales);
   const [first] = bought;
   if (first === undefined) throw new Error('nothing was bought');
-  const before = stage.upstream.asked.length;
+  const requestCount = stage.upstream.asked.length;
   const replay = await repeat(stage, first);
-  const isReplayStored = stage.upstream.asked.length === before;
-  stage.say(`the same payment for the same request: ${replay.status}, the stored answer`);
+  const isReplayStored = stage.upstream.asked.length === requestCount;
+  const source = isReplayStored ? 'the stored answer' : 'a new answer of the upstream';
+  stage.say(`the same payment for the same request: ${replay.status}, ${source}`);
   const duplicate = await repeat(stage, first, '?of=another');
   stage.say(`the same payment for another request: ${duplicate.status} ${errorOf(duplicate) ?? ''}`);
   const { survivor } = await killBetweenSettlementAndAnswer(stage, sales);
   return { sales, bought, replay, isReplayStored, duplicate, survivor };
 }
 
-export async function auditSales(stage: Stage, selling: Selling): Promise<SalesReport> {
+export async function auditSales(stage: Stage, selling: SaleRun): Promise<SalesReport> {
   const { sales, bought, replay, isReplayStored, duplicate } = selling;
   const { last, kill } = await selling.survivor;
-  stage.say(`the repeated payment was answered ${last.status} after ${kill.statuses.length} requests`);
+  stage.say(`the repeated payment got ${last.status} after ${kill.statuses.length} requests`);
   const purchases = [...bought, last];
-  const recorded = await recordOf(stage);
-  await whenFinal(stage, recorded);
+  const recorded = await readPayments(stage);
+  await waitUntilFinalized(stage, recorded);
   const payments = (await paymentsOnChain(stage.node, sales.buyer.address)).filter(
     ({ wallet, asset }) => wallet === sales.seller && asset === sales.asset,
   );
@@ -78,7 +79,9 @@ export async function auditSales(stage: Stage, selling: Selling): Promise<SalesR
     refusedDuplicates: isRefused ? 1 : 0,
     kill,
     faults: [
-      ...purchases.flatMap(({ what, status }) => (status === 200 ? [] : [`${what}: answered ${status}`])),
+      ...purchases.flatMap(({ what, status }) =>
+        status === 200 ? [] : [`${what}: the gateway answered ${status}`],
+      ),
       ...recorded.flatMap((payment) => recordFault(payment, payments, stage.upstream.answered)),
       ...countFault('recorded payments', recorded.length, purchases.length),
       ...countFault('transfers to the seller', payments.length, purchases.length),
@@ -90,21 +93,19 @@ export async function auditSales(stage: Stage, selling: Selling): Promise<SalesR
   };
 }
 
-async function recordOf({ sluice, signal }: Stage): Promise<readonly Payment[]> {
+async function readPayments({ sluice, signal }: Stage): Promise<readonly Payment[]> {
   const payments: Payment[] = [];
   for await (const payment of sluice.payments.list({}, { signal })) payments.push(payment);
   return payments.reverse();
 }
 
-/** Resolves when the node returns `finalized` for every recorded payment. */
-async function whenFinal({ node, signal }: Stage, payments: readonly Payment[]): Promise<void> {
+async function waitUntilFinalized({ node, signal }: Stage, payments: readonly Payment[]): Promise<void> {
   const signatures = payments.flatMap(({ signature }) => signature ?? []);
   const isFinal = async () =>
     (await statusesOf(node, signatures)).every((status) => status?.confirmationStatus === 'finalized');
-  while (!(await isFinal())) await sleep(LOOK_MS, undefined, { signal });
+  while (!(await isFinal())) await sleep(POLL_MS, undefined, { signal });
 }
 
-/** A recorded payment must have one transfer of its amount and one answer. */
 function recordFault(
   { id, state, signature, amount }: Payment,
   payments: readonly ChainPayment[],
@@ -112,16 +113,16 @@ function recordFault(
 ): readonly string[] {
   const transfers = payments.filter((payment) => payment.signature === signature);
   const answers = answered.filter((key) => key === id).length;
-  const isRight =
+  const isCorrect =
     state === 'served' &&
     answers === 1 &&
     transfers.length === 1 &&
     transfers[0]?.received === BigInt(amount);
-  return isRight ? [] : [`payment ${id}: ${state}, ${transfers.length} transfers, ${answers} answers`];
+  return isCorrect ? [] : [`payment ${id}: ${state}, ${transfers.length} transfers, ${answers} answers`];
 }
 
-function countFault(what: string, is: number, expected: number): readonly string[] {
-  return is === expected ? [] : [`${what}: ${is}, not ${expected}`];
+function countFault(what: string, count: number, expected: number): readonly string[] {
+  return count === expected ? [] : [`${what}: ${count} instead of ${expected}`];
 }
 
 function errorOf({ body }: Purchase): string | null {

@@ -1,29 +1,33 @@
 import { paymentsOnChain } from '../localstack/chain-truth.ts';
-import { type Case, type Customers, meetCustomers } from './customers.ts';
-import { meetDepositors } from './depositors.ts';
-import { auditDeposits, makeAll } from './deposits.ts';
+import { type Customers, createCustomers, type WithdrawalCase } from './customers.ts';
+import { createDepositors } from './depositors.ts';
+import { auditDeposits, sendAll } from './deposits.ts';
 import { killBetweenBlockAndCredit, killBetweenSendAndConfirmation } from './kill.ts';
-import { chainOf, type DemoReport, type Ended, report } from './report.ts';
-import { auditSales, sell } from './sales.ts';
+import { chainOf, type DemoReport, type FinishedWithdrawal, report } from './report.ts';
+import { auditSales, runSales } from './sales.ts';
 import type { Stage } from './stage.ts';
 
 /**
- * Pays five customers and turns one away, while users deposit and others only seem to. The last payment loses its worker between send
- * and confirmation, the last deposit loses the scanner between its block and its credit. Before that a buyer pays the gateway, whose
- * last sale loses it between settlement and answer.
+ * Runs x402 sales, then withdrawals (five paid, one rejected) and deposits together, then compares everything with the blocks. Kills
+ * the gateway between settlement and answer, a worker between send and confirmation, and the scanner between block and credit.
  */
 export async function runScenario(stage: Stage): Promise<DemoReport> {
-  const [customers, depositors] = await Promise.all([meetCustomers(stage), meetDepositors(stage)]);
-  const selling = await sell(stage);
+  const [customers, depositors] = await Promise.all([createCustomers(stage), createDepositors(stage)]);
+  const saleRun = await runSales(stage);
   const [[paid, rejected], gifts] = await Promise.all([
     payCustomers(stage, customers),
-    makeAll(stage, depositors.payments),
+    sendAll(stage, depositors.payments),
   ]);
   const { cases, kill } = await killBetweenSendAndConfirmation(stage, customers.crash);
-  const lost = await killBetweenBlockAndCredit(stage, depositors);
+  const scannerKill = await killBetweenBlockAndCredit(stage, depositors);
   const survivors = await Promise.all(cases.map((each) => follow(stage, each)));
-  const deposits = await auditDeposits(stage, depositors.wallets, [...gifts, ...lost.gifts], lost.kill);
-  const sales = await auditSales(stage, selling);
+  const deposits = await auditDeposits(
+    stage,
+    depositors.wallets,
+    [...gifts, ...scannerKill.gifts],
+    scannerKill.kill,
+  );
+  const sales = await auditSales(stage, saleRun);
   const payments = await paymentsOnChain(stage.node, stage.stack.hotWallet);
   return report(chainOf(stage.stack), [...paid, ...survivors], rejected, kill, payments, deposits, sales);
 }
@@ -31,7 +35,7 @@ export async function runScenario(stage: Stage): Promise<DemoReport> {
 async function payCustomers(
   stage: Stage,
   { paid, rejected }: Customers,
-): Promise<readonly [paid: readonly Ended[], rejected: Ended]> {
+): Promise<readonly [paid: readonly FinishedWithdrawal[], rejected: FinishedWithdrawal]> {
   for (const { what, terms } of [...paid, rejected]) {
     await stage.sluice.withdraw(terms, { signal: stage.signal });
     stage.say(`requested: ${what}`);
@@ -39,7 +43,7 @@ async function payCustomers(
   return [await Promise.all(paid.map((each) => follow(stage, each))), await follow(stage, rejected)];
 }
 
-async function follow({ sluice, say, signal }: Stage, request: Case): Promise<Ended> {
+async function follow({ sluice, say, signal }: Stage, request: WithdrawalCase): Promise<FinishedWithdrawal> {
   let reported = '';
   const result = await sluice.waitForFinal(request.terms.id, {
     pollMs: 200,

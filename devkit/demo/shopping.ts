@@ -1,10 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { askTerms, FORMS, type PaymentForm, type PaymentHeaders, pay, show } from '../localstack/buyer.ts';
+import {
+  FORMS,
+  fetchTerms,
+  type PaymentForm,
+  type PaymentHeaders,
+  pay,
+  presentPayment,
+} from '../localstack/buyer.ts';
 import type { RoutesOf, Sales } from '../localstack/sales.ts';
 import type { Stage } from './stage.ts';
 
-/** A payment of the demo's buyer, and what its request was answered. */
 export interface Purchase {
   readonly what: string;
   readonly url: string;
@@ -13,15 +19,13 @@ export interface Purchase {
   readonly body: string;
 }
 
-/** What was seen around the death of the gateway. */
 export interface GatewayKill {
-  /** Id of the payment that was settled, and had no answer. */
+  /** Id of the payment that was settled but not answered when the gateway was killed. */
   readonly paymentId: string;
-  /** What the repeated request was answered, in this order. */
   readonly statuses: readonly number[];
 }
 
-/** A purchase that lost its gateway. `last`: the answer of its last repetition. */
+/** The purchase whose gateway was killed. `last` is its last repetition. */
 export interface Survivor {
   readonly last: Purchase;
   readonly kill: GatewayKill;
@@ -35,11 +39,10 @@ export const TITLES: Readonly<Record<PaymentForm, string>> = {
   example: 'exchange interface, sent by the gateway',
   submitted: 'exchange interface, sent by the buyer',
 };
-const LOOK_MS = 200;
-/** The lease of a dead gateway lasts 45 s; an address may repeat for 120 s. */
-const PATIENCE_MS = 110_000;
+const POLL_MS = 200;
+/** Longer than the 45 s lease of the killed gateway; the gateway answers repeated requests for 120 s. */
+const REPEAT_TIMEOUT_MS = 110_000;
 
-/** One route that is sold, in front of the demo's own upstream. */
 export function demoRoutes(upstream: string): RoutesOf {
   return ({ seller, asset }) => ({
     payTo: seller,
@@ -47,10 +50,10 @@ export function demoRoutes(upstream: string): RoutesOf {
   });
 }
 
-/** Resolves when the gateway sells: what it needs on the chain is final then. */
-export async function whenSold({ gatewayUrl }: Sales, signal: AbortSignal): Promise<void> {
-  const status = async () => (await fetch(gatewayUrl + PATH, { signal })).status;
-  while ((await status()) !== 402) await sleep(LOOK_MS, undefined, { signal });
+/** Resolves when the gateway answers 402: it then has finalized all that it needs on the chain. */
+export async function waitUntilSelling({ gatewayUrl }: Sales, signal: AbortSignal): Promise<void> {
+  const readStatus = async () => (await fetch(gatewayUrl + PATH, { signal })).status;
+  while ((await readStatus()) !== 402) await sleep(POLL_MS, undefined, { signal });
 }
 
 export async function buyInAllForms(stage: Stage, sales: Sales): Promise<readonly Purchase[]> {
@@ -64,33 +67,33 @@ export async function buyInAllForms(stage: Stage, sales: Sales): Promise<readonl
   return bought;
 }
 
-/** Shows the payment of a purchase again, for the same request or for another one. */
+/** Presents the payment of a purchase again, for the same request or, with `query`, for another one. */
 export function repeat(stage: Stage, { what, url, headers }: Purchase, query = ''): Promise<Purchase> {
   return request(stage, what, url + query, headers);
 }
 
 /**
- * Buys, and kills the gateway while the upstream works: the payment is settled by then. Never leaves without a gateway.
+ * Buys, kills the gateway while the upstream works on the answer, when the payment is settled, and restarts the gateway.
  *
- * @returns what settles when the repeated request is answered
+ * @returns `survivor`, which resolves when the repeated request is answered
  */
 export async function killBetweenSettlementAndAnswer(stage: Stage, sales: Sales) {
   const { stack, upstream, say, signal } = stage;
   const { url, headers } = await prepare(stage, sales, 'v2');
   const asked = upstream.holdNext();
-  const lost = show(url, headers, signal).catch(() => null);
-  const answeredBefore = lost.then((response) => {
+  const interrupted = presentPayment(url, headers, signal).catch(() => null);
+  const earlyAnswer = interrupted.then((response) => {
     throw new Error(`the gateway answered ${response?.status ?? 'nothing'} before it was killed`);
   });
-  answeredBefore.catch(() => undefined);
-  const paymentId = await Promise.race([asked, answeredBefore]);
+  earlyAnswer.catch(() => undefined);
+  const paymentId = await Promise.race([asked, earlyAnswer]);
   const { pid } = stack.api;
   await stack.api.kill('SIGKILL');
   say(`killed API and gateway ${pid} with SIGKILL: the payment is settled, the upstream has not answered`);
   await stack.api.start(signal);
   say(`started API and gateway ${stack.api.pid}; the buyer repeats the same payment until it is served`);
   const survivor = repeatUntilServed(stage, { url, headers }, paymentId);
-  // It is awaited later: what it rejects with is not unhandled until then.
+  // The caller awaits `survivor` later; without this handler, an earlier rejection would end the process.
   survivor.catch(() => undefined);
   return { survivor };
 }
@@ -100,20 +103,20 @@ async function repeatUntilServed(
   { url, headers }: Pick<Purchase, 'url' | 'headers'>,
   paymentId: string,
 ): Promise<Survivor> {
-  const end = performance.now() + PATIENCE_MS;
+  const end = performance.now() + REPEAT_TIMEOUT_MS;
   const statuses: number[] = [];
   for (;;) {
     const last = await request(stage, 'gateway killed before its answer', url, headers);
     statuses.push(last.status);
     if (last.status === 200 || performance.now() > end) return { last, kill: { paymentId, statuses } };
-    await sleep(LOOK_MS, undefined, { signal: stage.signal });
+    await sleep(POLL_MS, undefined, { signal: stage.signal });
   }
 }
 
 async function prepare({ node, signal }: Stage, { gatewayUrl, buyer }: Sales, form: PaymentForm) {
   const url = `${gatewayUrl}${PATH}`;
   const key = Uint8Array.from(JSON.parse(readFileSync(buyer.path, 'utf8')) as number[]);
-  return { url, headers: await pay(form, await askTerms(url, signal), key, node) };
+  return { url, headers: await pay(form, await fetchTerms(url, signal), key, node) };
 }
 
 async function request(
@@ -122,6 +125,6 @@ async function request(
   url: string,
   headers: PaymentHeaders,
 ): Promise<Purchase> {
-  const response = await show(url, headers, signal);
+  const response = await presentPayment(url, headers, signal);
   return { what, url, headers, status: response.status, body: await response.text() };
 }

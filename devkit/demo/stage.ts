@@ -8,7 +8,6 @@ export interface Stage {
   readonly sluice: SluiceClient;
   readonly pool: DevelopmentPool;
   readonly upstream: DemoUpstream;
-  /** URL of the node that is asked for the truth. */
   readonly node: string;
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;

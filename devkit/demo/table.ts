@@ -1,6 +1,5 @@
 import { inColumns } from '../../src/cli/columns.ts';
 
-/** One line of a table at the end of the demo: a withdrawal or a deposit. */
 export interface DemoRow {
   readonly what: string;
   readonly status: string;
@@ -10,7 +9,7 @@ export interface DemoRow {
 }
 
 const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{80,88}$/;
-const SHOWN = 8;
+const SHORT_LENGTH = 8;
 
 /** The rows as a table. Amounts are in base units; signatures are abbreviated. */
 export function renderTable(
@@ -22,7 +21,7 @@ export function renderTable(
     status,
     sent,
     onChain,
-    SIGNATURE.test(note) ? `${note.slice(0, SHOWN)}…` : note,
+    SIGNATURE.test(note) ? `${note.slice(0, SHORT_LENGTH)}…` : note,
   ]);
   return inColumns([[...headings, 'received on chain', 'transaction'], ...cells]).join('\n');
 }

@@ -1,31 +1,29 @@
 import { createServer, type ServerResponse } from 'node:http';
 
-/** What the demo sells: a server that counts what it was asked and what it has answered. */
 export interface DemoUpstream {
   readonly url: string;
-  /** The Idempotency-Key of each question, the id of a payment. A question may come again under the same key. */
+  /** The Idempotency-Key (the payment id) of each request. A repeated request has the same key. */
   readonly asked: readonly string[];
-  /** The Idempotency-Key of each answer that was sent. */
   readonly answered: readonly string[];
-  /** Resolves with the next question, which gets no answer. */
+  /** Leaves the next request without an answer and resolves with its Idempotency-Key. */
   holdNext(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Listens on a port of 127.0.0.1. Each answer is another one: the count of answers is in it. */
+/** Listens on a port of 127.0.0.1. Each answer is different, because it has the number of answers so far. */
 export async function startUpstream(): Promise<DemoUpstream> {
   const asked: string[] = [];
   const answered: string[] = [];
-  let hold: ((key: string) => void) | null = null;
+  let onHeld: ((key: string) => void) | null = null;
   const server = createServer(({ headers }, response) => {
     const key = String(headers['idempotency-key'] ?? '');
     asked.push(key);
-    if (hold === null) return answer(response, answered, key);
-    hold(key);
-    hold = null;
+    if (onHeld === null) return answer(response, answered, key);
+    onHeld(key);
+    onHeld = null;
   });
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  // The demo ends without it where the stack does not start.
+  // Otherwise the server would keep the process running if the stack cannot start.
   server.unref();
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the upstream has no port');
@@ -35,7 +33,7 @@ export async function startUpstream(): Promise<DemoUpstream> {
     answered,
     holdNext: () =>
       new Promise((resolve) => {
-        hold = resolve;
+        onHeld = resolve;
       }),
     close: async () => {
       server.closeAllConnections();

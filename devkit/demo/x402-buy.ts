@@ -14,7 +14,6 @@ interface BuyOptions extends OutputOptions {
   readonly form: PaymentForm;
 }
 
-/** `sluice x402 buy`: pays what a URL asks for, once, with the buyer of a running `npm run dev`. */
 export function registerBuy(x402: Command): void {
   localCommand(x402, 'buy', 'Buy one answer, in development: get the price, pay, present the payment')
     .argument('<url>', 'URL that answers 402')
@@ -30,13 +29,15 @@ async function buy(url: string, { key, form }: BuyOptions, output: Output): Prom
   if (rpcUrl === undefined) throw missingSetting('SLUICE_RPC_URLS');
   const keyFile = key ?? dev.sales?.buyerKeyFile;
   if (keyFile === undefined)
-    throw new UsageError(`give --key: ${DEV_FILE} of a running "npm run dev" names no buyer`);
+    throw new UsageError(
+      `no buyer's key file is set: use --key, or start "npm run dev", which writes ${DEV_FILE}`,
+    );
   const secretKey = readKey(keyFile);
-  const { askTerms, pay, show, signatureIn } = await import('../localstack/buyer.ts');
-  const headers = await pay(form, await askTerms(url), secretKey, rpcUrl.trim());
-  const response = await show(url, headers);
+  const { fetchTerms, pay, presentPayment, paymentSignature } = await import('../localstack/buyer.ts');
+  const headers = await pay(form, await fetchTerms(url), secretKey, rpcUrl.trim());
+  const response = await presentPayment(url, headers);
   const body = await response.text();
-  const signature = signatureIn(response);
+  const signature = paymentSignature(response);
   const explorer = signature && explorerOf(signature, rpcUrl.trim());
   const facts = { ok: response.ok, status: response.status, form, body, signature, explorer };
   output.result(
@@ -67,7 +68,7 @@ function readText(path: string): string {
   }
 }
 
-/** The explorer asks the node of the development chain itself, from the browser. */
+/** URL of the transaction in the Solana Explorer. The browser then reads it from the development node `rpcUrl`. */
 function explorerOf(signature: string, rpcUrl: string): string {
   return `https://explorer.solana.com/tx/${signature}?cluster=custom&customUrl=${encodeURIComponent(rpcUrl)}`;
 }

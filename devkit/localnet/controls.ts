@@ -18,7 +18,7 @@ import { DECIMALS, type MintExtension, pausableExtension, transferFeeExtension }
 import type { RpcNode } from './node.ts';
 import { airdrop, newWallet, submitSigned, type Wallet } from './wallet.ts';
 
-/** Extensions of a new Token-2022 mint: a transfer fee in basis points, or any others by their instructions. */
+/** Extensions of a new Token-2022 mint: a transfer fee in basis points, and any others with the instructions that initialize them. */
 interface Token22Options {
   readonly transferFeeBasisPoints?: number;
   readonly extensions?: readonly MintExtension[];
@@ -37,7 +37,7 @@ export class Controls {
     this.#slotMs = slotMs;
   }
 
-  /** Address of the faucet, which is the authority of all mints too. */
+  /** Address of the faucet, which is also the mint and freeze authority of every mint. */
   get authority(): string {
     return this.#faucet.address;
   }
@@ -47,48 +47,47 @@ export class Controls {
   }
 
   produceSlots(count: number): number {
-    for (let made = 0; made < count; made += 1) this.chain.produce();
+    for (let i = 0; i < count; i += 1) this.chain.produce();
     return this.chain.ledger.tip.slot;
   }
 
-  /** Leaves the next slots without a block: slots run ahead of block heights. */
+  /** Skips the next slots: they get no block, so that slot numbers grow faster than block heights. */
   skipSlots(count: number): void {
     this.chain.skip(count);
   }
 
   /**
-   * Whether blocks include transactions whose fee payer cannot pay, without executing them, as clusters do since SIMD-0290.
-   * Off at first. Send one without preflight to see it land with its error, no fee and no logs.
+   * Sets whether blocks include transactions whose fee payer cannot pay the fee; default: no. With SIMD-0290 clusters include them
+   * without executing them. Such a transaction, sent without preflight, lands with an error, without a fee and without logs.
    */
-  includeUnpayable(on: boolean): void {
-    this.chain.includesUnpayable = on;
+  includeUnpayable(enabled: boolean): void {
+    this.chain.includesUnpayable = enabled;
   }
 
   /**
-   * Takes back the newest `blocks`: 1 takes the processed tip, 2 the confirmed block below it too, and so on down to the last one
-   * above finality, which never goes back. All nodes see it, for it is one chain. Their transactions are gone, and may be sent again
-   * while their blockhash is valid. Their slots are not used again. Gives the slot of the new tip.
-   * Throws RangeError where a finalized block would go.
+   * Rolls the newest `blocks` back on all nodes and returns the slot of the new tip. 1 removes the processed tip, 2 also the confirmed
+   * block below it. The transactions of removed blocks can be sent again while their blockhash is valid; the slots are not used again.
+   * Throws RangeError if a finalized block would be removed.
    */
   fork(blocks: number): number {
     return this.chain.fork(blocks).slot;
   }
 
   /**
-   * Scripts a fault of a node for a method (`*` for all), until it is cleared or as often as `terms` say (a number: that many times).
-   * Subscriptions take them under `signatureSubscribe` and `slotSubscribe`, and what they tell under `signatureNotification` and
-   * `slotNotification`.
+   * Adds a fault to a method of a node (`*` for every method). It applies until it is cleared; `terms` can limit it (a number is a
+   * maximum number of calls). Requests for subscriptions have the methods `signatureSubscribe` and `slotSubscribe`; their messages
+   * have the methods `signatureNotification` and `slotNotification`.
    */
   setFault(node: number, method: string, fault: Fault, terms: number | FaultTerms = {}): void {
     this.#node(node).faults.add(method, fault, typeof terms === 'number' ? { times: terms } : terms);
   }
 
-  /** Ends the faults of all nodes, or of one node, or of one of its methods (named as they were set). */
+  /** Removes the faults of all nodes, of one node, or of one method of a node (the same name as in {@link setFault}). */
   clearFaults(node?: number, method?: string): void {
     for (const each of node === undefined ? this.#nodes : [this.#node(node)]) each.faults.clear(method);
   }
 
-  /** How often each kind of fault was met on any node, or on one, cleared ones too. */
+  /** How often each kind of fault has applied, on all nodes or on one. Includes cleared faults. */
   faultsMet(node?: number): Partial<Record<Fault['kind'], number>> {
     const total: Partial<Record<Fault['kind'], number>> = {};
     for (const { faults } of node === undefined ? this.#nodes : [this.#node(node)])
@@ -97,61 +96,59 @@ export class Controls {
   }
 
   async airdrop(address: string, lamports: bigint): Promise<string> {
-    return this.#finalized(airdrop(this.chain, this.#faucet, address, lamports));
+    return this.#waitUntilFinalized(airdrop(this.chain, this.#faucet, address, lamports));
   }
 
-  /** Mints base units to the ATA of a wallet, created where absent; resolves with the signature when finalized. */
+  /** Mints base units to the wallet's ATA, which is created if it does not exist; resolves with the signature when finalized. */
   async mintTo(mint: string, owner: string, amount: bigint): Promise<string> {
-    return this.#finalized(this.queueMintTo(mint, owner, amount));
+    return this.#waitUntilFinalized(this.queueMintTo(mint, owner, amount));
   }
 
-  /** Like {@link mintTo}, but only queues the transaction. */
   queueMintTo(mint: string, owner: string, amount: bigint): string {
-    const { open, account, mintKey, program } = this.#ataOf(mint, owner);
-    const give = createMintToInstruction(mintKey, account, this.#faucet.publicKey, amount, [], program);
-    return submitSigned(this.chain, [open, give], [this.#faucet]);
+    const { create, account, mintKey, program } = this.#ataOf(mint, owner);
+    const mintTokens = createMintToInstruction(mintKey, account, this.#faucet.publicKey, amount, [], program);
+    return submitSigned(this.chain, [create, mintTokens], [this.#faucet]);
   }
 
-  /** Freezes or thaws the ATA of a wallet, created where absent, as the issuer of the mint; resolves when finalized. */
+  /** As the freeze authority, freezes or thaws the wallet's ATA, which is created if it does not exist; resolves when finalized. */
   async setFrozen(mint: string, owner: string, frozen: boolean): Promise<string> {
-    return this.#finalized(this.queueFrozen(mint, owner, frozen));
+    return this.#waitUntilFinalized(this.queueFrozen(mint, owner, frozen));
   }
 
-  /** Like {@link setFrozen}, but only queues the transaction. */
   queueFrozen(mint: string, owner: string, frozen: boolean): string {
-    const { open, account, mintKey, program } = this.#ataOf(mint, owner);
-    const change = frozen ? createFreezeAccountInstruction : createThawAccountInstruction;
-    const instruction = change(account, mintKey, this.#faucet.publicKey, [], program);
-    return submitSigned(this.chain, [open, instruction], [this.#faucet]);
+    const { create, account, mintKey, program } = this.#ataOf(mint, owner);
+    const createInstruction = frozen ? createFreezeAccountInstruction : createThawAccountInstruction;
+    const instruction = createInstruction(account, mintKey, this.#faucet.publicKey, [], program);
+    return submitSigned(this.chain, [create, instruction], [this.#faucet]);
   }
 
   queuePaused(mint: string, paused: boolean): string {
-    const change = paused ? createPauseInstruction : createResumeInstruction;
-    const instruction = change(new PublicKey(mint), this.#faucet.publicKey);
+    const createInstruction = paused ? createPauseInstruction : createResumeInstruction;
+    const instruction = createInstruction(new PublicKey(mint), this.#faucet.publicKey);
     return submitSigned(this.chain, [instruction], [this.#faucet]);
   }
 
-  /** Queues the creation of a Token-2022 mint that its issuer can pause; gives its address. */
   queuePausableMint(): string {
     return this.queueMint([pausableExtension(this.#faucet)]);
   }
 
-  /** Queues the creation of a mint: of Token-2022 with `extensions`, of the Token program without them. Gives its address. */
+  /** Queues the creation of a mint and returns its address. With `extensions` it is a Token-2022 mint, else a Token program mint. */
   queueMint(extensions?: readonly MintExtension[]): string {
     const mint = newWallet();
     const { publicKey: authority } = this.#faucet;
     const space = getMintLen(extensions?.map(({ type }) => type) ?? []);
     const programId = extensions === undefined ? TOKEN_PROGRAM_ID : TOKEN_2022_PROGRAM_ID;
-    const open = SystemProgram.createAccount({
+    const create = SystemProgram.createAccount({
       fromPubkey: authority,
       newAccountPubkey: mint.publicKey,
       lamports: Number(this.chain.vm.rentMinimum(BigInt(space))),
       space,
       programId,
     });
-    const extend = (extensions ?? []).map(({ initialize }) => initialize(mint.publicKey));
-    const terms = [mint.publicKey, DECIMALS, authority, authority, programId] as const;
-    const instructions = [open, ...extend, createInitializeMint2Instruction(...terms)];
+    const initializeExtensions = (extensions ?? []).map(({ initialize }) => initialize(mint.publicKey));
+    const mintArguments = [mint.publicKey, DECIMALS, authority, authority, programId] as const;
+    const initializeMint = createInitializeMint2Instruction(...mintArguments);
+    const instructions = [create, ...initializeExtensions, initializeMint];
     submitSigned(this.chain, instructions, [this.#faucet, mint]);
     return mint.address;
   }
@@ -161,27 +158,29 @@ export class Controls {
     const { transferFeeBasisPoints: basisPoints, extensions = [] } = options;
     const fee = basisPoints === undefined ? [] : [transferFeeExtension(this.#faucet, basisPoints)];
     const mint = this.queueMint([...fee, ...extensions]);
-    await this.#reached(() => this.chain.account(mint, this.chain.at('finalized')) !== null);
+    await this.#waitUntil(() => this.chain.account(mint, this.chain.at('finalized')) !== null);
     return mint;
   }
 
-  /** The associated token account of a wallet, and the instruction that creates it where it is absent. */
+  /** The associated token account of a wallet, and the instruction that creates it if it does not exist. */
   #ataOf(mint: string, owner: string) {
     const program = new PublicKey(this.chain.vm.account(mint)?.owner ?? TOKEN_PROGRAM_ID.toBase58());
     const [mintKey, ownerKey] = [new PublicKey(mint), new PublicKey(owner)];
     const account = getAssociatedTokenAddressSync(mintKey, ownerKey, true, program);
-    const terms = [this.#faucet.publicKey, account, ownerKey, mintKey, program] as const;
-    return { open: createAssociatedTokenAccountIdempotentInstruction(...terms), account, mintKey, program };
+    const addresses = [this.#faucet.publicKey, account, ownerKey, mintKey, program] as const;
+    const create = createAssociatedTokenAccountIdempotentInstruction(...addresses);
+    return { create, account, mintKey, program };
   }
 
   #node(index: number): RpcNode {
     const node = this.#nodes[index];
-    if (!node) throw new RangeError(`there is no node ${index}`);
+    if (!node)
+      throw new RangeError(`node ${index} does not exist; the nodes are 0 to ${this.#nodes.length - 1}`);
     return node;
   }
 
-  async #finalized(signature: string): Promise<string> {
-    await this.#reached(() => {
+  async #waitUntilFinalized(signature: string): Promise<string> {
+    await this.#waitUntil(() => {
       const record = this.chain.ledger.record(signature);
       return record !== undefined && record.slot <= this.chain.at('finalized').slot;
     });
@@ -190,10 +189,10 @@ export class Controls {
     return signature;
   }
 
-  async #reached(done: () => boolean): Promise<void> {
-    const patience = this.chain.ledger.tip.height + this.chain.finalityLag + 160;
-    while (!done()) {
-      if (this.chain.ledger.tip.height > patience)
+  async #waitUntil(condition: () => boolean): Promise<void> {
+    const lastHeight = this.chain.ledger.tip.height + this.chain.finalityLag + 160;
+    while (!condition()) {
+      if (this.chain.ledger.tip.height > lastHeight)
         throw new Error('the chain did not include the transaction');
       if (this.#slotMs === 0) this.chain.produce();
       else await this.#nextBlock();

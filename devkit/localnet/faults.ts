@@ -5,18 +5,18 @@ const count = z.int().min(0);
 
 /**
  * Faults of a node. The first group changes the chain that the node returns:
- * - `lag`: some blocks behind. `stuck-finality`: no finality above a slot.
- * - `history-from`: no blocks before a slot. `hole`: no blocks between two slots. `list-limit`: at most so many slots in one list.
- * - `height-offset`: false block heights. `blockhash-age`: blockhashes expire early (heights -1: all of them).
- * - `false-block`: false transactions ({@link ALL_LIES}). `false-account`: false accounts. `false-history`: lists every sent signature, landed or not.
+ * - `lag`: the node is this many blocks behind. `stuck-finality`: no block above this slot is finalized.
+ * - `history-from`: no blocks before this slot. `hole`: no blocks from one slot to another. `list-limit`: maximum number of slots in one list.
+ * - `height-offset`: block heights differ by this number. `blockhash-age`: blockhashes expire after this many blocks (-1: at once).
+ * - `false-block`: false transactions ({@link ALL_LIES}). `false-account`: false accounts. `false-history`: lists every sent signature, also those that did not land.
  * - `false-price`: this priority fee for every block. `false-units`: these compute units for every successful simulation.
- * - `false-status`: signatures that are not finalized are landed or failed, and failed ones are successful.
- * - `drop-send`: accepts a transaction and drops it.
+ * - `false-status`: reports signatures that are not finalized as landed or failed, and failed ones as successful.
+ * - `drop-send`: accepts a transaction and does not forward it.
  *
  * The second group changes the answer:
- * - `delay`: answers late. `no-answer`: keeps the connection open without an answer.
- * - `drop`: closes the connection before the work. `lost-answer`: closes it after the work.
- * - `http`: answers with an HTTP error. `null`, `result`, `error`: another answer. `malformed`: an answer that no client can parse.
+ * - `delay`: answers late. `no-answer`: leaves the connection open without an answer.
+ * - `drop`: closes the connection without running the method. `lost-answer`: runs the method and closes the connection.
+ * - `http`: answers with an HTTP error. `null`, `result`, `error`: answers with this instead. `malformed`: an answer that clients must reject.
  */
 export const faultSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('lag'), blocks: count }),
@@ -59,8 +59,8 @@ export const faultTermsSchema = z.object({
 
 export type FaultTerms = Readonly<z.infer<typeof faultTermsSchema>>;
 
-/** The node counts these itself, and only if they change the answer. */
-const COUNTED_BY_NODE: ReadonlySet<Fault['kind']> = new Set([
+/** Faults that `NodeView` counts, because they do not change every answer; all others are counted when they are drawn. */
+const KINDS_COUNTED_BY_VIEW: ReadonlySet<Fault['kind']> = new Set([
   'false-account',
   'false-price',
   'false-units',
@@ -68,10 +68,10 @@ const COUNTED_BY_NODE: ReadonlySet<Fault['kind']> = new Set([
   'false-history',
 ]);
 
-/** Prefix of the controls, which answer in spite of any fault. */
+/** Prefix of the control methods, which a fault of `*` does not affect. */
 const CONTROL_PREFIX = 'localnet_';
 
-/** Random numbers from 0 to below 1. The same seed gives the same numbers (mulberry32). */
+/** A generator of numbers from 0 (inclusive) to 1 (exclusive), determined by the seed (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -87,17 +87,17 @@ interface Scripted {
   readonly fault: Fault;
   readonly probability: number;
   readonly random: () => number;
-  left: number;
+  remainingCalls: number;
 }
 
-/** The faults of one node by method; `*` is every method except the controls. */
+/** The faults of one node, by method; `*` is every method except the controls. */
 export class Faults {
   readonly #met = new Map<Fault['kind'], number>();
   #scripted: Scripted[] = [];
 
   add(method: string, fault: Fault, terms: FaultTerms = {}): void {
     const { times = Number.POSITIVE_INFINITY, probability = 1, seed = 0 } = terms;
-    this.#scripted.push({ method, fault, probability, random: randomFrom(seed), left: times });
+    this.#scripted.push({ method, fault, probability, random: randomFrom(seed), remainingCalls: times });
   }
 
   clear(method?: string): void {
@@ -108,26 +108,24 @@ export class Faults {
     return this.#met;
   }
 
-  /** Counts one answer that a fault of this kind has changed. */
   count(kind: Fault['kind']): void {
     this.#met.set(kind, (this.#met.get(kind) ?? 0) + 1);
   }
 
-  /** The faults of this call, each counted once; those of the method come before those of `*`. */
   take(method: string): Fault[] {
-    const met = this.#of(method).filter((item) => item.random() < item.probability);
-    for (const item of met) {
-      item.left -= 1;
-      if (!COUNTED_BY_NODE.has(item.fault.kind)) this.count(item.fault.kind);
+    const drawn = this.#of(method).filter((item) => item.random() < item.probability);
+    for (const item of drawn) {
+      item.remainingCalls -= 1;
+      if (!KINDS_COUNTED_BY_VIEW.has(item.fault.kind)) this.count(item.fault.kind);
     }
-    this.#scripted = this.#scripted.filter((item) => item.left > 0);
-    return met.map((item) => item.fault);
+    this.#scripted = this.#scripted.filter((item) => item.remainingCalls > 0);
+    return drawn.map((item) => item.fault);
   }
 
-  /** The faults that every call of this method meets until they are cleared. */
+  /** The faults that apply to every call of this method until they are cleared. */
   lasting(method: string): Fault[] {
     return this.#of(method)
-      .filter((item) => item.probability === 1 && item.left === Number.POSITIVE_INFINITY)
+      .filter((item) => item.probability === 1 && item.remainingCalls === Number.POSITIVE_INFINITY)
       .map((item) => item.fault);
   }
 

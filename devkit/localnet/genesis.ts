@@ -11,9 +11,9 @@ import { newWallet, type Wallet } from './wallet.ts';
 
 const FAUCET_LAMPORTS = 500_000_000_000_000_000n;
 const RENT_EXEMPT_EPOCH = 18446744073709551615n;
-const MAXIMUM_FEE = 1_000_000_000_000n;
+const MAX_TRANSFER_FEE = 1_000_000_000_000n;
 
-/** The address of devnet's USDC, so that clients that know it can be paid. The mint authority is this chain's own. */
+/** Devnet's USDC mint, for clients that accept only known tokens. Here the faucet is its mint authority. */
 export const PLANTED_MINT = '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU';
 export const FEE_BASIS_POINTS = 100;
 export const DECIMALS = 6;
@@ -24,21 +24,20 @@ export function fund(chain: SimulatedChain, address: string, lamports: bigint): 
   chain.vm.setAccount(address, account);
 }
 
-/** A faucet with more lamports than any test needs. */
 export function createFaucet(chain: SimulatedChain): Wallet {
   const faucet = newWallet();
   fund(chain, faucet.address, FAUCET_LAMPORTS);
   return faucet;
 }
 
-/** Set-up of one extension of a new Token-2022 mint. */
+/** One extension of a new Token-2022 mint, with the instruction that initializes it. */
 export type MintExtension = {
   readonly type: ExtensionType;
   readonly initialize: (mint: PublicKey) => TransactionInstruction;
 };
 
 export function transferFeeExtension({ publicKey }: Wallet, basisPoints: number): MintExtension {
-  const terms = [publicKey, publicKey, basisPoints, MAXIMUM_FEE, TOKEN_2022_PROGRAM_ID] as const;
+  const terms = [publicKey, publicKey, basisPoints, MAX_TRANSFER_FEE, TOKEN_2022_PROGRAM_ID] as const;
   return {
     type: ExtensionType.TransferFeeConfig,
     initialize: (mint) => createInitializeTransferFeeConfigInstruction(mint, ...terms),

@@ -17,15 +17,15 @@ import { serveSubscriptions } from './subscriptions.ts';
 import type { Wallet } from './wallet.ts';
 
 export interface LocalnetOptions {
-  /** Port of the first node; each node takes two, RPC and subscriptions. 0 finds free ones. */
+  /** RPC port of the first node. Each node takes two ports in a row, for RPC and for subscriptions. 0 picks free ports. */
   readonly port?: number;
-  /** Time between blocks; 0 = only by {@link Controls.produceSlot}. Default 400. */
+  /** Time between blocks; with 0, only {@link Controls.produceSlot} produces them. Default 400. */
   readonly slotMs?: number;
   /** Blocks between processed and finalized, at least 2. Default 32. */
   readonly finalityLag?: number;
-  /** Node views on the one chain. Default 2. */
+  /** Number of nodes, which all serve the same chain. Default 2. */
   readonly nodes?: number;
-  /** Serves the methods that Agave 2.0 removed too. */
+  /** Also serves the methods that Agave 2.0 removed. */
   readonly legacy?: boolean;
   /** A wallet that starts with 1,000 SOL and a million units of each token. */
   readonly hotWallet?: string;
@@ -41,12 +41,10 @@ export interface Localnet {
   readonly rpcUrls: readonly string[];
   readonly wsUrls: readonly string[];
   readonly mint: LocalMint;
-  /** A Token-2022 mint with a transfer fee of 1 %. */
   readonly feeMint: LocalMint;
-  /** Devnet's USDC address with an authority of this chain. */
+  /** A mint at the address of devnet's USDC; its mint authority is the faucet. */
   readonly plantedMint: LocalMint;
   readonly controls: Controls;
-  /** The same as in {@link controls}. */
   readonly airdrop: Controls['airdrop'];
   readonly mintTo: Controls['mintTo'];
   readonly createToken22Mint: Controls['createToken22Mint'];
@@ -55,7 +53,7 @@ export interface Localnet {
 
 const HOT_WALLET_LAMPORTS = 1_000_000_000_000n;
 const HOT_WALLET_TOKENS = 1_000_000_000_000n;
-const GENESIS_BLOCKS_MARGIN = 2;
+const EXTRA_GENESIS_BLOCKS = 2;
 
 interface Genesis {
   readonly chain: SimulatedChain;
@@ -64,7 +62,6 @@ interface Genesis {
   readonly feeMint: string;
 }
 
-/** Makes the chain with its mints and funded wallets, all of it finalized. */
 function createGenesis(options: LocalnetOptions): Genesis {
   const finalityLag = options.finalityLag ?? 32;
   if (finalityLag < 2) throw new RangeError('finalityLag must be at least 2');
@@ -78,36 +75,35 @@ function createGenesis(options: LocalnetOptions): Genesis {
   const mint = controls.queueMint();
   const feeMint = controls.queueMint([transferFeeExtension(faucet, FEE_BASIS_POINTS)]);
   chain.produce();
-  // No key creates an account at this address, so the bytes of a mint are copied to it.
+  // The private key of this address is not known, so that no transaction can create a mint there; copy one instead.
   chain.vm.setAccount(PLANTED_MINT, chain.vm.account(mint));
   if (hotWallet)
     for (const each of [mint, feeMint, PLANTED_MINT])
       controls.queueMintTo(each, hotWallet, HOT_WALLET_TOKENS);
-  for (let block = 0; block < finalityLag + GENESIS_BLOCKS_MARGIN; block += 1) chain.produce();
+  for (let block = 0; block < finalityLag + EXTRA_GENESIS_BLOCKS; block += 1) chain.produce();
   return { chain, faucet, mint, feeMint };
 }
 
-/** Calls `tick` every `slotMs`, without drift; each call comes after the one before has ended. */
+/** Calls `tick` every `slotMs` milliseconds without drift. A call that is late is not made up for. */
 function startClock(slotMs: number, tick: () => void): { stop(): void } {
-  let next = performance.now() + slotMs;
+  let nextAtMs = performance.now() + slotMs;
   let timer: NodeJS.Timeout;
   const run = (): void => {
     tick();
-    next = Math.max(next + slotMs, performance.now());
-    timer = setTimeout(run, Math.max(0, next - performance.now()));
+    nextAtMs = Math.max(nextAtMs + slotMs, performance.now());
+    timer = setTimeout(run, Math.max(0, nextAtMs - performance.now()));
   };
   timer = setTimeout(run, slotMs);
   return { stop: () => clearTimeout(timer) };
 }
 
-/** Starts a chain with its nodes; resolves when all of them answer. */
 export async function startLocalnet(options: LocalnetOptions = {}): Promise<Localnet> {
   const { chain, faucet, mint, feeMint } = createGenesis(options);
   const slotMs = options.slotMs ?? 400;
   const nodes: RpcNode[] = [];
   const controls = new Controls(chain, faucet, nodes, slotMs);
-  const served = methodTable(faucet, options.legacy ?? false);
-  const methods = { ...served, ...controlMethods(controls, served) };
+  const chainMethods = methodTable(faucet, options.legacy ?? false);
+  const methods = { ...chainMethods, ...controlMethods(controls, chainMethods) };
   for (let index = 0; index < (options.nodes ?? 2); index += 1) nodes.push(new RpcNode(chain, methods));
   const pairs = nodes.map((node) => ({
     node,

@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { startLocalnet } from './localnet.ts';
 
-function whole(name: string, text: string): number {
-  if (!/^\d+$/.test(text)) throw new Error(`--${name} must be a whole number, not ${text}`);
+function wholeNumber(name: string, text: string): number {
+  if (!/^\d+$/.test(text)) throw new Error(`--${name} must be a whole number, not '${text}'`);
   return Number(text);
 }
 
-/** Runs a chain until SIGINT or SIGTERM; prints one JSON line with its URLs and mints when it is ready. */
+/** Runs a chain until SIGINT or SIGTERM. Prints one JSON line with the URLs and mints when the chain is ready. */
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -21,10 +21,10 @@ async function main(): Promise<void> {
   });
   const hotWallet = values['hot-wallet'];
   const localnet = await startLocalnet({
-    port: whole('port', values.port),
-    slotMs: whole('slot-ms', values['slot-ms']),
-    finalityLag: whole('finality-lag', values['finality-lag']),
-    nodes: whole('nodes', values.nodes),
+    port: wholeNumber('port', values.port),
+    slotMs: wholeNumber('slot-ms', values['slot-ms']),
+    finalityLag: wholeNumber('finality-lag', values['finality-lag']),
+    nodes: wholeNumber('nodes', values.nodes),
     ...(hotWallet === undefined ? {} : { hotWallet }),
   });
   const { rpcUrls, wsUrls, mint, feeMint, plantedMint } = localnet;

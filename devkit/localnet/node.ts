@@ -11,7 +11,7 @@ import { newWallet } from './wallet.ts';
 
 const MAX_BODY_BYTES = 50 * 1024;
 
-/** Faults that concern the connection, or the bytes on it, instead of one answer. */
+/** Faults that affect the connection or its bytes, not one answer in a batch. */
 type ConnectionFault = Extract<
   Fault,
   { readonly kind: 'no-answer' | 'drop' | 'lost-answer' | 'http' | 'malformed' }
@@ -19,10 +19,10 @@ type ConnectionFault = Extract<
 
 interface NodeResponse {
   readonly body: Record<string, unknown>;
-  readonly ending?: ConnectionFault | undefined;
+  readonly connectionFault?: ConnectionFault | undefined;
 }
 
-/** What proxies in front of a node answer when it is away. */
+/** The answer of a proxy whose node does not respond. */
 const GATEWAY_PAGE = '<html><head><title>502 Bad Gateway</title></head><body>Bad Gateway</body></html>\n';
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -50,7 +50,7 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** One node: an HTTP server that returns its view of the chain, with its configured faults. */
+/** A node: an HTTP server that answers from the chain, changed by the node's faults. */
 export class RpcNode {
   readonly faults = new Faults();
   readonly server: Server;
@@ -106,22 +106,22 @@ export class RpcNode {
       (Array.isArray(parsed) ? parsed : [parsed]).map((item) => this.#call(item)),
     );
     const body = Array.isArray(parsed) ? answers.map((item) => item.body) : answers[0]?.body;
-    const ending = answers.find((item) => item.ending)?.ending;
-    if (ending) this.#end(response, ending, body);
+    const fault = answers.find((item) => item.connectionFault)?.connectionFault;
+    if (fault) this.#applyFault(response, fault, body);
     else this.#write(response, body);
   }
 
-  #end(response: ServerResponse, ending: ConnectionFault, body: unknown): void {
-    switch (ending.kind) {
+  #applyFault(response: ServerResponse, fault: ConnectionFault, body: unknown): void {
+    switch (fault.kind) {
       case 'no-answer':
         return;
       case 'drop':
       case 'lost-answer':
         return void response.destroy();
       case 'http':
-        return this.#refuse(response, ending);
+        return this.#refuse(response, fault);
       case 'malformed':
-        return this.#garble(response, ending.form, body);
+        return this.#garble(response, fault.form, body);
     }
   }
 
@@ -154,14 +154,14 @@ export class RpcNode {
     const delay = faultOf(faults, 'delay');
     if (delay) await sleep(delay.ms);
     const early = faultOf(faults, 'http') ?? faultOf(faults, 'no-answer') ?? faultOf(faults, 'drop');
-    if (early) return { body: {}, ending: early };
+    if (early) return { body: {}, connectionFault: early };
     const error = faultOf(faults, 'error');
     if (error) return { body: failureBody(id, new RpcFailure(error.code, error.message, error.data)) };
     if (faultOf(faults, 'null')) return { body: envelope(id, { result: null }) };
     const result = faultOf(faults, 'result');
     if (result) return { body: envelope(id, { result: result.result }) };
     const body = this.#run(id, method, params, faults);
-    return { body, ending: faultOf(faults, 'lost-answer') ?? faultOf(faults, 'malformed') };
+    return { body, connectionFault: faultOf(faults, 'lost-answer') ?? faultOf(faults, 'malformed') };
   }
 
   #run(id: unknown, method: string, params: unknown, faults: readonly Fault[]): Record<string, unknown> {

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 
-const ATTEMPTS = 50;
+const MAX_ATTEMPTS = 50;
 
 function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -20,7 +20,7 @@ function stop(server: Server): Promise<void> {
   });
 }
 
-/** Listens on loopback on `port` and the next one, where Solana clients look for subscriptions. Port 0 finds a free pair. */
+/** Listens on loopback on `port` and on the port after it, where Solana clients expect subscriptions. Port 0 picks a free pair. */
 export async function listenOnPair(rpc: Server, subscriptions: Server, port: number): Promise<number> {
   for (let attempt = 1; ; attempt += 1) {
     const chosen = await listen(rpc, port);
@@ -29,7 +29,7 @@ export async function listenOnPair(rpc: Server, subscriptions: Server, port: num
       return chosen;
     } catch (error) {
       await stop(rpc);
-      if (port !== 0 || attempt === ATTEMPTS) throw error;
+      if (port !== 0 || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }

@@ -10,15 +10,14 @@ import { API_VERSION } from './rpc/call.ts';
 import { failures, RpcFailure } from './rpc/errors.ts';
 import { checkSignature, commitmentOf, Params } from './rpc/params.ts';
 
-/** Called after every block; true ends the subscription. */
 type Watcher = () => boolean;
 
 interface Reply {
   readonly result: unknown;
-  readonly afterwards?: () => void;
+  readonly afterReply?: () => void;
 }
 
-let lastSubscription = 0;
+let lastSubscriptionId = 0;
 
 class Session {
   readonly #node: RpcNode;
@@ -42,11 +41,11 @@ class Session {
       const error = faultOf(faults, 'error');
       if (error) throw new RpcFailure(error.code, error.message, error.data);
       const reply = this.#call(String(method), new Params(params));
-      await this.#say({ jsonrpc: '2.0', result: reply.result, id }, faults);
-      reply.afterwards?.();
+      await this.#send({ jsonrpc: '2.0', result: reply.result, id }, faults);
+      reply.afterReply?.();
     } catch (error) {
       const failure = error instanceof RpcFailure ? error : new RpcFailure(-32700, 'Parse error');
-      await this.#say({ jsonrpc: '2.0', error: { code: failure.code, message: failure.message }, id }, []);
+      await this.#send({ jsonrpc: '2.0', error: { code: failure.code, message: failure.message }, id }, []);
     }
   }
 
@@ -54,10 +53,15 @@ class Session {
     const view = this.#node.view(this.#node.faults.lasting('slotNotification'));
     const newest = view.lagBlocks === 0 ? block : view.at('processed');
     const root = view.at('finalized').slot;
-    for (const subscription of this.#slots) {
-      this.#notify('slotNotification', subscription, { slot: newest.slot, parent: newest.parentSlot, root });
+    for (const subscriptionId of this.#slots) {
+      this.#notify('slotNotification', subscriptionId, {
+        slot: newest.slot,
+        parent: newest.parentSlot,
+        root,
+      });
     }
-    for (const [subscription, watcher] of this.#watchers) if (watcher()) this.#watchers.delete(subscription);
+    for (const [subscriptionId, watcher] of this.#watchers)
+      if (watcher()) this.#watchers.delete(subscriptionId);
   }
 
   #call(method: string, params: Params): Reply {
@@ -65,9 +69,9 @@ class Session {
       case 'signatureSubscribe':
         return this.#watchSignature(params);
       case 'slotSubscribe': {
-        const subscription = ++lastSubscription;
-        this.#slots.add(subscription);
-        return { result: subscription };
+        const subscriptionId = ++lastSubscriptionId;
+        this.#slots.add(subscriptionId);
+        return { result: subscriptionId };
       }
       case 'signatureUnsubscribe':
       case 'slotUnsubscribe':
@@ -77,37 +81,37 @@ class Session {
     }
   }
 
-  #unsubscribe(subscription: number): boolean {
-    if (this.#watchers.delete(subscription) || this.#slots.delete(subscription)) return true;
+  #unsubscribe(subscriptionId: number): boolean {
+    if (this.#watchers.delete(subscriptionId) || this.#slots.delete(subscriptionId)) return true;
     throw new RpcFailure(-32602, 'Invalid subscription id.');
   }
 
   #watchSignature(params: Params): Reply {
     const signature = checkSignature(params.string(0));
     const commitment = commitmentOf(params.config(1));
-    const subscription = ++lastSubscription;
+    const subscriptionId = ++lastSubscriptionId;
     const watcher = (): boolean => {
       const view = this.#node.view(this.#node.faults.lasting('signatureNotification'));
       const record = view.chain.ledger.record(signature);
       if (!record || record.slot > view.at(commitment).slot) return false;
       const context = { apiVersion: API_VERSION, slot: view.at(commitment).slot };
-      this.#notify('signatureNotification', subscription, { context, value: { err: record.meta.err } });
+      this.#notify('signatureNotification', subscriptionId, { context, value: { err: record.meta.err } });
       return true;
     };
-    // A notification may not overtake the number of its subscription.
-    const afterwards = (): void => {
-      if (!watcher()) this.#watchers.set(subscription, watcher);
+    // Notify only after the reply, so that the client knows the subscription id before it receives a notification.
+    const afterReply = (): void => {
+      if (!watcher()) this.#watchers.set(subscriptionId, watcher);
     };
-    return { result: subscription, afterwards };
+    return { result: subscriptionId, afterReply };
   }
 
-  #notify(method: string, subscription: number, result: unknown): void {
-    const message = { jsonrpc: '2.0', method, params: { result, subscription } };
-    void this.#say(message, this.#node.faults.take(method));
+  #notify(method: string, subscriptionId: number, result: unknown): void {
+    const message = { jsonrpc: '2.0', method, params: { result, subscription: subscriptionId } };
+    void this.#send(message, this.#node.faults.take(method));
   }
 
-  /** Sends a message, or does what the faults make of it: later, never, or the end of the connection. */
-  async #say(message: unknown, faults: readonly Fault[]): Promise<void> {
+  /** Sends a message. Faults can delay it, drop it, or close the connection. */
+  async #send(message: unknown, faults: readonly Fault[]): Promise<void> {
     const delay = faultOf(faults, 'delay');
     if (delay) await sleep(delay.ms);
     if (faultOf(faults, 'drop') ?? faultOf(faults, 'lost-answer')) return this.#socket.terminate();
@@ -116,7 +120,7 @@ class Session {
   }
 }
 
-/** Serves subscriptions to connections that are upgraded on any of the servers, each of which shows a node. */
+/** Accepts WebSocket connections on all of `servers` and sends each client the subscriptions of that server's node. */
 export function serveSubscriptions(
   chain: SimulatedChain,
   servers: readonly { readonly server: Server; readonly node: RpcNode }[],

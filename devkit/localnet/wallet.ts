@@ -12,7 +12,7 @@ import type { SimulatedChain } from './chain/chain.ts';
 import { toBase58 } from './encoding/bytes.ts';
 import { decodeTransaction } from './encoding/wire.ts';
 
-/** A key pair that the chain itself holds: the faucet, and the authorities of its mints. */
+/** A key pair of the simulated chain itself: its faucet, or a new mint. */
 export interface Wallet {
   readonly address: string;
   readonly publicKey: PublicKey;
@@ -25,7 +25,7 @@ export function newWallet(): Wallet {
   return { address, publicKey: new PublicKey(address), seed };
 }
 
-/** Signs a version-0 transaction over the newest blockhash, paid by the first signer, and queues it. Gives the signature. */
+/** Signs a version-0 transaction with the newest blockhash, queues it and returns its signature. The first signer pays the fee. */
 export function submitSigned(
   chain: SimulatedChain,
   instructions: readonly TransactionInstruction[],
@@ -44,13 +44,14 @@ export function submitSigned(
   return transaction.signature;
 }
 
-const UNITS = 1000;
-let airdrops = 0;
+const MIN_UNIT_LIMIT = 1000;
+let airdropCount = 0;
 
-/** Queues a transfer from the faucet. The unit limit differs each time, or two equal airdrops would be one transaction. */
+/** Queues a transfer from the faucet. The compute unit limit differs each time, so that equal airdrops get different signatures. */
 export function airdrop(chain: SimulatedChain, faucet: Wallet, address: string, lamports: bigint): string {
-  airdrops += 1;
-  const limit = ComputeBudgetProgram.setComputeUnitLimit({ units: UNITS + (airdrops % 100_000) });
+  airdropCount += 1;
+  const units = MIN_UNIT_LIMIT + (airdropCount % 100_000);
+  const limit = ComputeBudgetProgram.setComputeUnitLimit({ units });
   const transfer = SystemProgram.transfer({
     fromPubkey: faucet.publicKey,
     toPubkey: new PublicKey(address),

@@ -4,42 +4,42 @@ import { transactionsSignedBy } from './chain-truth.ts';
 import { rpc } from './rpc.ts';
 import type { Stack } from './stack.ts';
 
-/** Lamports that left the hot wallet by signature: amounts in SOL, fees and rents. */
-export type Spent = Readonly<Record<string, bigint>>;
+export type LamportsBySignature = Readonly<Record<string, bigint>>;
 
-/** The same money by the finalized blocks and by PostgreSQL. */
+/** The spending of the hot wallet, from the finalized blocks and from PostgreSQL. */
 export interface Books {
-  readonly chain: Spent;
-  /** The fee that the hot wallet paid for each of these. */
-  readonly fees: Spent;
-  /** The recorded cost of every attempt that landed or failed and that the hot wallet signed. */
-  readonly record: Spent;
+  /** Lamports that left the hot wallet: transferred SOL, fees and rent. */
+  readonly chain: LamportsBySignature;
+  /** The fees of the transactions in `chain`, if the hot wallet paid them. */
+  readonly fees: LamportsBySignature;
+  /** The recorded lamports of every landed or failed attempt that the hot wallet signed. */
+  readonly record: LamportsBySignature;
+  /** Number of attempts that are prepared or signed. */
   readonly live: number;
   readonly dead: number;
-  /** Base units of all assets that are still reserved. */
   readonly openReservations: bigint;
 }
 
-/** Reads both sides once no recorded attempt can land any more. */
+/** Waits until no recorded attempt can land, then reads the chain and the database. */
 export async function readBooks(stack: Pick<Stack, 'databaseUrl' | 'rpcUrls' | 'hotWallet'>): Promise<Books> {
   const [url = ''] = stack.rpcUrls;
   const client = new pg.Client({ connectionString: stack.databaseUrl });
-  // If the connection ends, the next query fails.
+  // An error event without a listener would end the process; the next query fails anyway.
   client.on('error', () => undefined);
   await client.connect();
   try {
     const { rows: expiry } = await client.query<{ height: string }>(LAST_HEIGHT);
-    await finalizedAbove(url, BigInt(expiry[0]?.height ?? 0));
+    await waitUntilFinalizedAbove(url, BigInt(expiry[0]?.height ?? 0));
     const signed = await transactionsSignedBy(url, stack.hotWallet);
     const { rows: settled } = await client.query<{ signature: string; spent: string }>(SPENT, [
       stack.hotWallet,
     ]);
     const { rows: counts } = await client.query<{ live: string; dead: string; promised: string }>(COUNTS);
     const [counted] = counts;
-    if (counted === undefined) throw new Error('PostgreSQL answers a count with no row');
+    if (counted === undefined) throw new Error('PostgreSQL returned no row for a count');
     return {
-      chain: Object.fromEntries(signed.map((one) => [one.signature, -one.changeLamports])),
-      fees: Object.fromEntries(signed.map((one) => [one.signature, one.feeLamports])),
+      chain: Object.fromEntries(signed.map((item) => [item.signature, -item.changeLamports])),
+      fees: Object.fromEntries(signed.map((item) => [item.signature, item.feeLamports])),
       record: Object.fromEntries(settled.map(({ signature, spent }) => [signature, BigInt(spent)])),
       live: Number(counted.live),
       dead: Number(counted.dead),
@@ -50,12 +50,13 @@ export async function readBooks(stack: Pick<Stack, 'databaseUrl' | 'rpcUrls' | '
   }
 }
 
-const PATIENCE_MS = 90_000;
+const FINALITY_TIMEOUT_MS = 90_000;
 
-async function finalizedAbove(url: string, last: bigint): Promise<void> {
-  const end = performance.now() + PATIENCE_MS;
-  while (BigInt(await rpc<number>(url, 'getBlockHeight', [{ commitment: 'finalized' }])) <= last) {
-    if (performance.now() > end) throw new Error(`height ${last} is not finalized after ${PATIENCE_MS} ms`);
+async function waitUntilFinalizedAbove(url: string, height: bigint): Promise<void> {
+  const end = performance.now() + FINALITY_TIMEOUT_MS;
+  while (BigInt(await rpc<number>(url, 'getBlockHeight', [{ commitment: 'finalized' }])) <= height) {
+    if (performance.now() > end)
+      throw new Error(`no block above height ${height} was finalized within ${FINALITY_TIMEOUT_MS} ms`);
     await sleep(50);
   }
 }

@@ -17,11 +17,11 @@ import {
 } from '../../src/shims/spl-token.ts';
 import { MEMO_PROGRAM } from '../../src/solana/tx/programs.ts';
 
-/** How a buyer shows a payment: x402 version 2 or 1, or one of the two forms of the interface. */
+/** Payment formats: x402 version 2 and 1, and the exchange interface's payment that the gateway or the buyer sends. */
 export const FORMS = ['v2', 'v1', 'example', 'submitted'] as const;
 export type PaymentForm = (typeof FORMS)[number];
 
-/** Payment requirements of x402; version 1 names the amount in `maxAmountRequired`. */
+/** x402 payment requirements. The amount is in `amount` in version 2, in `maxAmountRequired` in version 1. */
 interface PaymentRequirements {
   readonly network: string;
   readonly asset: string;
@@ -31,7 +31,7 @@ interface PaymentRequirements {
   readonly extra: { readonly feePayer: string; readonly memo?: string };
 }
 
-/** `payment` of a 402. Source: docs/interface.md, Payment protocol resources: Quote. */
+/** The field `payment` of a 402 answer. Source: docs/interface.md, Payment protocol resources: Quote. */
 interface Quote {
   readonly recipientWallet: string;
   readonly mint: string;
@@ -40,7 +40,7 @@ interface Quote {
   readonly quoteToken: string;
 }
 
-export interface AskedTerms {
+export interface SellerTerms {
   readonly v2: { readonly resource: unknown; readonly accepts: readonly PaymentRequirements[] };
   readonly v1: readonly PaymentRequirements[];
   readonly quote: Quote;
@@ -61,27 +61,26 @@ interface BuyerWallet {
 
 const COMPUTE_UNITS = 40_000;
 const PRICE_MICRO_LAMPORTS = 1;
-const CONFIRMATION_MS = 30_000;
-const LOOK_MS = 100;
+const CONFIRMATION_TIMEOUT_MS = 30_000;
+const POLL_MS = 100;
 
-/** @throws Error if the URL does not answer 402 with terms of x402 */
-export async function askTerms(url: string, signal?: AbortSignal): Promise<AskedTerms> {
+/** Requests the payment terms of a URL. Throws if the answer is not a 402 with x402 terms. */
+export async function fetchTerms(url: string, signal?: AbortSignal): Promise<SellerTerms> {
   const response = await fetch(url, signal === undefined ? {} : { signal });
-  if (response.status !== 402) throw new Error(`${url} answers ${response.status}; expected 402`);
+  if (response.status !== 402) throw new Error(`${url} answered ${response.status}; expected 402`);
   const header = response.headers.get('payment-required');
-  if (header === null) throw new Error(`the 402 of ${url} has no header PAYMENT-REQUIRED`);
+  if (header === null) throw new Error(`the 402 answer of ${url} has no header PAYMENT-REQUIRED`);
   const { accepts, payment } = (await response.json()) as { accepts: PaymentRequirements[]; payment: Quote };
-  return { v2: fromHeader(header) as AskedTerms['v2'], v1: accepts, quote: payment };
+  return { v2: fromHeader(header) as SellerTerms['v2'], v1: accepts, quote: payment };
 }
 
 /**
- * Signs a payment of these terms; the form `submitted` also sends it and waits until it is confirmed.
- *
- * @param key the 64 bytes of a solana-keygen file
+ * Signs a payment for these terms and returns the headers that present it. With `submitted`, also sends it and waits until it is
+ * confirmed. `key` has the 64 bytes of a solana-keygen file.
  */
 export async function pay(
   form: PaymentForm,
-  terms: AskedTerms,
+  terms: SellerTerms,
   key: Uint8Array,
   rpcUrl: string,
 ): Promise<PaymentHeaders> {
@@ -93,69 +92,73 @@ export async function pay(
     case 'v1':
       return payVersion1(terms, wallet);
     case 'example': {
-      const serializedTransaction = base64(await buyersTransaction(terms.quote, wallet, randomUUID()));
-      return shownAsExample(terms.quote, { serializedTransaction });
+      const serializedTransaction = base64(await signQuotePayment(terms.quote, wallet, randomUUID()));
+      return quoteHeaders(terms.quote, { serializedTransaction });
     }
     case 'submitted':
       return submit(terms.quote, wallet);
   }
 }
 
-export function show(url: string, headers: PaymentHeaders, signal?: AbortSignal): Promise<Response> {
+export function presentPayment(
+  url: string,
+  headers: PaymentHeaders,
+  signal?: AbortSignal,
+): Promise<Response> {
   return fetch(url, { headers, ...(signal === undefined ? {} : { signal }) });
 }
 
-/** The signature of the payment by the seller's answer, base58; null where the answer names none. */
-export function signatureIn({ headers }: Response): string | null {
+/** The payment's transaction signature (base58) in the seller's answer; null if the answer has none. */
+export function paymentSignature({ headers }: Response): string | null {
   const header = headers.get('payment-response') ?? headers.get('x-payment-response');
   const { transaction = '' } = header === null ? {} : (fromHeader(header) as { transaction?: string });
   return transaction === '' ? null : transaction;
 }
 
-async function payVersion2({ v2 }: AskedTerms, wallet: BuyerWallet): Promise<PaymentHeaders> {
+async function payVersion2({ v2 }: SellerTerms, wallet: BuyerWallet): Promise<PaymentHeaders> {
   const accepted = firstOf(v2.accepts);
-  const transaction = base64(await exactTransaction(accepted, wallet));
+  const transaction = base64(await signExactPayment(accepted, wallet));
   const extensions = { 'payment-identifier': { info: { required: false, id: `buyer-${randomUUID()}` } } };
   const { resource } = v2;
   const payment = { x402Version: 2, resource, accepted, payload: { transaction }, extensions };
   return { 'payment-signature': toHeader(payment) };
 }
 
-async function payVersion1({ v1 }: AskedTerms, wallet: BuyerWallet): Promise<PaymentHeaders> {
+async function payVersion1({ v1 }: SellerTerms, wallet: BuyerWallet): Promise<PaymentHeaders> {
   const accepted = firstOf(v1);
-  const transaction = base64(await exactTransaction(accepted, wallet));
+  const transaction = base64(await signExactPayment(accepted, wallet));
   const { network } = accepted;
   return { 'x-payment': toHeader({ x402Version: 1, scheme: 'exact', network, payload: { transaction } }) };
 }
 
-/** Scheme `exact`: the seller's fee payer signs it after the buyer. Source: scheme_exact_svm. */
-async function exactTransaction(requirements: PaymentRequirements, wallet: BuyerWallet): Promise<Uint8Array> {
+/** Scheme `exact`: the transaction still needs the signature of the seller's fee payer. Source: scheme_exact_svm. */
+async function signExactPayment(requirements: PaymentRequirements, wallet: BuyerWallet): Promise<Uint8Array> {
   const { asset: mint, payTo, amount, maxAmountRequired, extra } = requirements;
   const transferTerms = { mint, payTo, amount: BigInt(amount ?? maxAmountRequired ?? 0) };
   const transfer = await transferOf(transferTerms, wallet);
   const memo = memoInstruction(extra.memo ?? randomUUID());
-  return signed([transfer.instruction, memo], new PublicKey(extra.feePayer), wallet);
+  return signTransaction([transfer.instruction, memo], new PublicKey(extra.feePayer), wallet);
 }
 
-/** The buyer pays the fee and, where the seller has none, for the token account. */
-async function buyersTransaction(quote: Quote, wallet: BuyerWallet, memo: string): Promise<Uint8Array> {
+/** The buyer pays the fee, and the rent of the seller's token account if that account does not exist. */
+async function signQuotePayment(quote: Quote, wallet: BuyerWallet, memo: string): Promise<Uint8Array> {
   const { mint, recipientWallet: payTo, amount } = quote;
   const transfer = await transferOf({ mint, payTo, amount: BigInt(amount) }, wallet);
-  const instructions = [transfer.makeAccount, transfer.instruction, memoInstruction(memo)];
-  return signed(instructions, wallet.buyer.publicKey, wallet);
+  const instructions = [transfer.createAccount, transfer.instruction, memoInstruction(memo)];
+  return signTransaction(instructions, wallet.buyer.publicKey, wallet);
 }
 
 async function submit(quote: Quote, wallet: BuyerWallet): Promise<PaymentHeaders> {
   const { quoteToken } = quote;
-  // The memo ties the transfer to the quote.
+  // The gateway accepts a sent transfer only if its memo has the hash of the quote.
   const memo = `x402:${createHash('sha256').update(quoteToken).digest('base64url')}`;
-  const transaction = await buyersTransaction(quote, wallet, memo);
+  const transaction = await signQuotePayment(quote, wallet, memo);
   const signature = await wallet.connection.sendRawTransaction(transaction);
-  await confirmed(wallet.connection, signature);
-  return shownAsExample(quote, { signature, quoteToken });
+  await waitUntilConfirmed(wallet.connection, signature);
+  return quoteHeaders(quote, { signature, quoteToken });
 }
 
-function shownAsExample({ cluster }: Quote, payload: object): PaymentHeaders {
+function quoteHeaders({ cluster }: Quote, payload: object): PaymentHeaders {
   const network = cluster === 'devnet' ? 'chain-devnet' : 'chain-mainnet';
   return { 'x-payment': toHeader({ x402Version: 1, scheme: 'exact', network, payload }) };
 }
@@ -163,7 +166,8 @@ function shownAsExample({ cluster }: Quote, payload: object): PaymentHeaders {
 async function transferOf({ mint, payTo, amount }: Transfer, { buyer, connection }: BuyerWallet) {
   const [asset, recipient, owner] = [new PublicKey(mint), new PublicKey(payTo), buyer.publicKey];
   const account = await connection.getAccountInfo(asset);
-  if (account === null) throw new Error(`${connection.rpcEndpoint} has no mint ${mint}`);
+  if (account === null)
+    throw new Error(`mint ${mint} does not exist on the chain of ${connection.rpcEndpoint}`);
   const program = account.owner;
   const { decimals } = await getMint(connection, asset, undefined, program);
   const source = getAssociatedTokenAddressSync(asset, owner, false, program);
@@ -179,7 +183,13 @@ async function transferOf({ mint, payTo, amount }: Transfer, { buyer, connection
       [],
       program,
     ),
-    makeAccount: createAssociatedTokenAccountIdempotentInstruction(owner, target, recipient, asset, program),
+    createAccount: createAssociatedTokenAccountIdempotentInstruction(
+      owner,
+      target,
+      recipient,
+      asset,
+      program,
+    ),
   };
 }
 
@@ -187,7 +197,7 @@ function memoInstruction(memo: string): TransactionInstruction {
   return { programId: new PublicKey(MEMO_PROGRAM), keys: [], data: Buffer.from(memo, 'utf8') };
 }
 
-async function signed(
+async function signTransaction(
   instructions: readonly TransactionInstruction[],
   payerKey: PublicKey,
   { buyer, connection }: BuyerWallet,
@@ -207,21 +217,21 @@ async function signed(
   return transaction.serialize();
 }
 
-async function confirmed(connection: Connection, signature: string): Promise<void> {
-  const end = Date.now() + CONFIRMATION_MS;
+async function waitUntilConfirmed(connection: Connection, signature: string): Promise<void> {
+  const end = Date.now() + CONFIRMATION_TIMEOUT_MS;
   while (Date.now() < end) {
     const { value } = await connection.getSignatureStatuses([signature]);
     const [status] = value;
     if (status?.err) throw new Error(`transaction ${signature} failed: ${JSON.stringify(status.err)}`);
     if (status?.confirmationStatus === 'confirmed' || status?.confirmationStatus === 'finalized') return;
-    await sleep(LOOK_MS);
+    await sleep(POLL_MS);
   }
-  throw new Error(`transaction ${signature} is not confirmed after ${CONFIRMATION_MS} ms`);
+  throw new Error(`transaction ${signature} was not confirmed within ${CONFIRMATION_TIMEOUT_MS} ms`);
 }
 
 function firstOf(accepts: readonly PaymentRequirements[]): PaymentRequirements {
   const [first] = accepts;
-  if (first === undefined) throw new Error('the 402 accepts no payment');
+  if (first === undefined) throw new Error('the 402 answer has no payment requirements in `accepts`');
   return first;
 }
 

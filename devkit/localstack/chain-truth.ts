@@ -1,38 +1,35 @@
 import { rpc } from './rpc.ts';
 
-/** One payment that left a wallet, as the finalized blocks show it. Amounts in base units. */
+/** A transfer from a wallet in a finalized block. Amounts are in base units. */
 export interface ChainPayment {
   readonly signature: string;
   readonly slot: number;
-  /** The wallet that received: for tokens the owner of the token account. */
   readonly wallet: string;
   readonly asset: string;
   readonly received: bigint;
-  /** What left the payer for it: more than arrived where the mint withholds a fee. */
+  /** Amount that left the payer; more than `received` if the mint withholds a fee. */
   readonly sent: bigint;
 }
 
-/** What one transaction brought to one account of a wallet, as its finalized block shows it. Amounts in base units. */
-export interface ChainArrival {
+/** An increase in the balance of a wallet's account by one transaction in a finalized block. `amount` is in base units. */
+export interface IncomingTransfer {
   readonly signature: string;
   readonly slot: number;
   readonly blockhash: string;
-  /** The wallet for SOL, else the token account. */
   readonly account: string;
   readonly wallet: string;
   readonly asset: string;
   readonly amount: bigint;
 }
 
-/** What one transaction did to the lamports of a wallet, as its finalized block shows it. */
+/** A finalized transaction that a wallet signed, with its effect on the wallet's lamports. */
 export interface WalletTransaction {
   readonly signature: string;
   readonly slot: number;
-  /** True where it failed on chain and cost its fee only. */
   readonly failed: boolean;
-  /** What the wallet paid as fee payer; 0 where another one did. */
+  /** Fee that the wallet paid; 0 if another account is the fee payer. */
   readonly feeLamports: bigint;
-  /** Balance after less balance before, fee included. */
+  /** Balance after minus balance before, including the fee. */
   readonly changeLamports: bigint;
 }
 
@@ -58,7 +55,7 @@ interface BlockTransaction {
   };
 }
 
-/** A finalized block with the balances of each account before and after its transactions. */
+/** A finalized block. Its transactions have the balances of their accounts before and after. */
 export interface FinalizedBlock {
   readonly slot: number;
   readonly blockhash: string;
@@ -67,8 +64,8 @@ export interface FinalizedBlock {
 }
 
 /**
- * All transfers from `payer`, with the fee paid by any account. Reads only the finalized blocks of one node, and uses no code of the
- * product: demo, crash tests and benchmarks are judged by it. Small amounts only: balances are read as JSON numbers.
+ * All transfers that `payer` signed, with any fee payer. Reads only the finalized blocks of one node and uses no code of the
+ * product, so that it can judge the demo, crash tests and benchmarks. Balances are JSON numbers: they must be safe integers.
  * Throws if a block is missing between genesis and the tip.
  */
 export function paymentsOnChain(rpcUrl: string, payer: string): Promise<readonly ChainPayment[]> {
@@ -77,23 +74,23 @@ export function paymentsOnChain(rpcUrl: string, payer: string): Promise<readonly
   );
 }
 
-/** All arrivals at `wallets` in the finalized blocks of one node, counted by {@link arrivalsIn}. Throws like {@link paymentsOnChain}. */
-export function arrivalsOnChain(
+/** {@link incomingTransfersIn} of all finalized blocks of one node. Throws if a block is missing between genesis and the tip. */
+export function incomingTransfersOnChain(
   rpcUrl: string,
   wallets: ReadonlySet<string>,
-): Promise<readonly ChainArrival[]> {
-  return collect(rpcUrl, (block) => arrivalsIn(block, wallets));
+): Promise<readonly IncomingTransfer[]> {
+  return collect(rpcUrl, (block) => incomingTransfersIn(block, wallets));
 }
 
 /**
- * Everything that the transactions without error of a block brought to `wallets`, whatever it is worth, by a count of its own: the judge
- * of what the scan found. A token account that changed hands, or was one of another mint before, brings all that is in it.
+ * All balance increases of `wallets` in the successful transactions of a block, of any asset and amount. Independent of the scanner's
+ * code, so that it can judge the scan. If the owner or mint of a token account changes, its whole balance is an increase.
  * Source: docs/interface.md, Deposit detection rules.
  */
-export function arrivalsIn(
+export function incomingTransfersIn(
   { slot, blockhash, transactions }: FinalizedBlock,
   wallets: ReadonlySet<string>,
-): readonly ChainArrival[] {
+): readonly IncomingTransfer[] {
   return transactions.flatMap(({ transaction, meta }) => {
     if (meta.err !== null) return [];
     const { accountKeys, signatures } = transaction;
@@ -107,11 +104,11 @@ export function arrivalsIn(
     });
     return [...lamports, ...tokens]
       .filter(({ wallet, amount }) => wallets.has(wallet) && amount > 0n)
-      .map((arrival) => ({ signature: signatures[0] ?? '', slot, blockhash, ...arrival }));
+      .map((transfer) => ({ signature: signatures[0] ?? '', slot, blockhash, ...transfer }));
   });
 }
 
-/** Every transaction that `wallet` signed, failed ones included, the oldest first. Throws as {@link paymentsOnChain}. */
+/** All transactions that `wallet` signed, including failed ones, oldest first. Throws if a block is missing. */
 export function transactionsSignedBy(rpcUrl: string, wallet: string): Promise<readonly WalletTransaction[]> {
   return collect(rpcUrl, ({ slot, transactions }) =>
     transactions.flatMap(({ transaction, meta }) => {
@@ -133,19 +130,20 @@ async function collect<T>(
   return found;
 }
 
-/** All finalized blocks, each proved to follow the one before: a count over them leaves nothing out. */
+/** All finalized blocks from genesis to the tip. Throws if a block is missing: each must have its predecessor's blockhash. */
 export async function* finalizedBlocks(rpcUrl: string): AsyncGenerator<FinalizedBlock> {
   const finalized = { commitment: 'finalized' };
   const tip = await rpc<number>(rpcUrl, 'getSlot', [finalized]);
   const slots = await rpc<readonly number[]>(rpcUrl, 'getBlocks', [0, tip, finalized]);
-  if (slots.at(-1) !== tip) throw new Error(`the finalized block ${tip} is missing`);
-  let before: FinalizedBlock | undefined;
-  for (let at = 0; at < slots.length; at += BLOCKS_AT_ONCE) {
-    const page = slots.slice(at, at + BLOCKS_AT_ONCE).map((slot) => readBlock(rpcUrl, slot));
+  if (slots.at(-1) !== tip) throw new Error(`${rpcUrl} does not list the finalized block in slot ${tip}`);
+  let previous: FinalizedBlock | undefined;
+  for (let start = 0; start < slots.length; start += MAX_BLOCKS_AT_ONCE) {
+    const page = slots.slice(start, start + MAX_BLOCKS_AT_ONCE).map((slot) => readBlock(rpcUrl, slot));
     for (const block of await Promise.all(page)) {
-      const follows = before === undefined ? block.slot === 0 : block.previousBlockhash === before.blockhash;
-      if (!follows) throw new Error(`a finalized block before ${block.slot} is missing`);
-      before = block;
+      const expected = previous?.blockhash;
+      const isNext = expected === undefined ? block.slot === 0 : block.previousBlockhash === expected;
+      if (!isNext) throw new Error(`${rpcUrl} does not list a finalized block before slot ${block.slot}`);
+      previous = block;
       yield block;
     }
   }
@@ -155,7 +153,7 @@ async function readBlock(rpcUrl: string, slot: number): Promise<FinalizedBlock> 
   return { ...(await rpc<Omit<FinalizedBlock, 'slot'>>(rpcUrl, 'getBlock', [slot, BLOCK_OPTIONS])), slot };
 }
 
-const BLOCKS_AT_ONCE = 32;
+const MAX_BLOCKS_AT_ONCE = 32;
 
 const BLOCK_OPTIONS = {
   commitment: 'finalized',
@@ -169,7 +167,7 @@ function gainOf(meta: BlockTransaction['meta'], index: number): bigint {
   return BigInt(meta.postBalances[index] ?? 0) - BigInt(meta.preBalances[index] ?? 0);
 }
 
-/** How much more of its mint an owner has in an account than before. */
+/** Increase of a token account's balance; the whole balance if the account had another mint or owner before. */
 function tokenGain(
   meta: BlockTransaction['meta'],
   { accountIndex, mint, owner, uiTokenAmount }: RpcTokenBalance,

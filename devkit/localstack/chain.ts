@@ -2,27 +2,26 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MintTo } from './payer.ts';
 import { ManagedProcess } from './process.ts';
-import { type Compiled, nodeProgram } from './program.ts';
+import { type CompiledPrograms, nodeProgram } from './program.ts';
 import { rpc } from './rpc.ts';
 
-/** How the development chain runs; see `devkit/localnet/main.ts`. */
-export interface LocalChainOptions extends Compiled {
+export interface LocalChainOptions extends CompiledPrograms {
   /** Default 400. */
   readonly slotMs?: number;
-  /** Slots from processed to finalized. Default 32. */
+  /** Number of blocks between processed and finalized. Default 32. */
   readonly finalityLag?: number;
-  /** Views of the chain, each a node of its own port. Default 2. */
+  /** Number of nodes, each on a port of its own. Default 2. */
   readonly nodes?: number;
 }
 
-/** What the chain said when it was ready. */
+/** The line that the chain printed when it was ready. */
 export interface ChainInfo {
   readonly rpcUrls: readonly string[];
-  /** Everything else of its ready line: websocket addresses, mints. */
+  /** The other fields of the line: WebSocket URLs and mints. */
   readonly [key: string]: unknown;
 }
 
-/** `localnet`: Sluice's own, with faults on order; `validator`: a real solana-test-validator, one node. */
+/** `localnet`: Sluice's simulated chain, which can inject faults. `validator`: one solana-test-validator. */
 export type ChainKind = 'localnet' | 'validator';
 
 export interface LocalChain {
@@ -33,7 +32,7 @@ export interface LocalChain {
   stop(): Promise<void>;
 }
 
-/** Addresses of the mints that the chain was started with, by name; none on a chain of `SLUICE_RPC_URLS`. */
+/** Addresses of the chain's mints by name; empty for null, the chain of `SLUICE_RPC_URLS`. */
 export function mintsOf(chain: ChainInfo | null): Readonly<Record<string, string>> {
   const mints: Record<string, string> = {};
   for (const [name, value] of Object.entries(chain ?? {})) {
@@ -52,7 +51,6 @@ function readInfo(file: string): ChainInfo | null {
   }
 }
 
-/** Starts localnet as a process of its own, with `hotWallet` funded. */
 export async function startChain(
   options: LocalChainOptions & {
     readonly hotWallet: string;
@@ -84,8 +82,7 @@ export async function startChain(
   });
   await chain.start(options.signal);
   const info = readInfo(readyFile);
-  if (info === null) throw new Error('localnet removed its ready file');
-  // The file is valid for this chain only.
+  if (info === null) throw new Error(`localnet is ready, but ${readyFile} is missing`);
   rmSync(readyFile);
   const [url = ''] = info.rpcUrls;
   return {

@@ -5,24 +5,22 @@ import type { Stack } from './stack.ts';
 import { depositsInUi, withdrawalsInUi } from './temporal.ts';
 
 export interface DevSetUp {
-  /** Paths of the manifest of the imported deposit addresses and of its mnemonic; null if none was imported. */
+  /** Paths of the manifest of the imported deposit addresses and of their mnemonic; null if no addresses were imported. */
   readonly deposits: { readonly manifestFile: string; readonly mnemonicFile: string } | null;
-  /** Whether webhooks may go to loopback and private addresses. */
+  /** Whether webhook URLs may have loopback and private addresses. */
   readonly webhooksToPrivate: boolean;
 }
 
-/** Facts that `npm run dev` prints, and writes to a file for other programs. It has paths of key files, never their contents. */
+/** Values that `npm run dev` prints, and writes to a file for other programs. For key files, only the paths. */
 export interface DevFacts extends DevSetUp {
   readonly apiUrl: string;
   readonly openapiUrl: string;
   readonly apiKey: string;
-  /** The `actor` of orders made with this key. */
+  /** The `actor` that is recorded for requests with this key. */
   readonly apiKeyName: string;
-  /** The Web UI at the list of withdrawals, without other workflows. */
   readonly temporalUi: string | null;
-  /** The Web UI at the workflows of deposits: scan, backfills, reconciliations, webhooks. */
   readonly temporalUiDeposits: string | null;
-  /** Why `temporalUi` may be wrong; null if it is certain. */
+  /** Why the Web UI's address can be wrong; null if it is certain. */
   readonly temporalUiNote: string | null;
   readonly temporalAddress: string;
   readonly temporalNamespace: string;
@@ -30,16 +28,15 @@ export interface DevFacts extends DevSetUp {
   readonly rpcUrls: readonly string[];
   readonly hotWallet: string;
   readonly signerKeyFile: string;
-  /** Addresses by name; empty on a chain of `SLUICE_RPC_URLS`. */
+  /** Mint addresses by name; empty on a chain of `SLUICE_RPC_URLS`. */
   readonly mints: Readonly<Record<string, string>>;
-  /** Facts that the started chain reported; null on a chain of `SLUICE_RPC_URLS`. */
+  /** Values that the started chain reported; null on a chain of `SLUICE_RPC_URLS`. */
   readonly chain: Stack['chainInfo'];
-  /** The gateway that sells on the development chain; null on a chain of `SLUICE_RPC_URLS`. */
+  /** The x402 gateway on the development chain; null on a chain of `SLUICE_RPC_URLS`. */
   readonly sales: {
     readonly gatewayUrl: string;
     readonly routesFile: string;
     readonly buyerKeyFile: string;
-    /** The wallet that is paid, and the mint of the prices. */
     readonly seller: string;
     readonly asset: string;
   } | null;

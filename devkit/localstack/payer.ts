@@ -25,41 +25,38 @@ import {
 } from '../../src/shims/spl-token.ts';
 import { rpc, statusesOf } from './rpc.ts';
 
-/** A mint of the development chain; base58 addresses. */
 export interface Token {
   readonly mint: string;
   readonly program: string;
 }
 
+/** Instructions with their signers other than the payer. */
 export interface Draft {
   readonly instructions: readonly TransactionInstruction[];
   readonly signers: readonly Keypair[];
 }
 
 export const DECIMALS = 6;
-/** What the tokens with a transfer fee withhold: 1 %. */
 const FEE_BASIS_POINTS = 100;
-const MAXIMUM_FEE = 1_000_000_000_000n;
-/** A mint that does not exist yet, and what makes it. */
+const MAX_TRANSFER_FEE = 1_000_000_000_000n;
 type NewMint = Draft & { readonly token: Token };
 
-/** Gives base units of a token of the chain to a wallet. */
 export type MintTo = (token: Token, owner: string, units: bigint) => Promise<void>;
 
-const noMint: MintTo = async ({ mint }) => {
-  throw new Error(`no authority to mint ${mint} is set`);
+const mintWithoutAuthority: MintTo = async ({ mint }) => {
+  throw new Error(`cannot mint ${mint}: no function with its mint authority was given`);
 };
 
 const ACCOUNT_BYTES = 165;
-const LOOK_MS = 50;
-const LOOKS_A_SEND = 20;
+const POLL_MS = 50;
+const POLLS_PER_SEND = 20;
 
-/** A user with a wallet on the development chain. Composes, signs and sends like a wallet program. */
+/** A user's wallet on the development chain. Composes, signs and sends transactions with web3.js. */
 export class Payer {
   readonly #url: string;
   readonly #keypair = Keypair.generate();
 
-  /** @param url of the node that is asked and gets the transactions */
+  /** @param url of the node that answers queries and receives the transactions */
   constructor(url: string) {
     this.#url = url;
   }
@@ -68,39 +65,44 @@ export class Payer {
     return this.#keypair.publicKey.toBase58();
   }
 
-  /** Resolves when `lamports` of the faucet, and base units of each of `tokens`, are in the wallet at `confirmed`. */
-  async fund(lamports: bigint, tokens: readonly Token[] = [], units = 0n, mintTo = noMint): Promise<void> {
+  /** Requests `lamports` from the faucet and `units` of each token; resolves when the wallet and its token accounts are confirmed. */
+  async fund(
+    lamports: bigint,
+    tokens: readonly Token[] = [],
+    units = 0n,
+    mintTo = mintWithoutAuthority,
+  ): Promise<void> {
     await rpc(this.#url, 'requestAirdrop', [this.address, Number(lamports)]);
     for (const token of tokens) await mintTo(token, this.address, units);
     const accounts = [this.address, ...tokens.map((token) => accountOf(token, this.address).toBase58())];
-    while ((await this.#present(accounts)) < accounts.length) await sleep(LOOK_MS);
+    while ((await this.#countExisting(accounts)) < accounts.length) await sleep(POLL_MS);
   }
 
   /**
-   * Sends without preflight, so that a transaction that fails lands, too, and again until it is in a block of the chain; its
-   * signature. Throws where it can land no more.
+   * Sends one transaction repeatedly until a block includes it, and returns its signature. Sends without preflight, so that failing
+   * transactions land, too. Throws if the transaction can no longer land.
    */
-  async send(...steps: readonly Draft[]): Promise<string> {
+  async send(...drafts: readonly Draft[]): Promise<string> {
     const { value } = await rpc<LatestBlockhashAnswer>(this.#url, 'getLatestBlockhash', [
       { commitment: 'confirmed' },
     ]);
     const message = new TransactionMessage({
       payerKey: this.#keypair.publicKey,
       recentBlockhash: value.blockhash,
-      instructions: steps.flatMap(({ instructions }) => instructions),
+      instructions: drafts.flatMap(({ instructions }) => instructions),
     }).compileToV0Message();
     const transaction = new VersionedTransaction(message);
-    transaction.sign([this.#keypair, ...steps.flatMap(({ signers }) => signers)]);
+    transaction.sign([this.#keypair, ...drafts.flatMap(({ signers }) => signers)]);
     const bytes = Buffer.from(transaction.serialize()).toString('base64');
     for (;;) {
       const options = { encoding: 'base64', skipPreflight: true };
       const signature = await rpc<string>(this.#url, 'sendTransaction', [bytes, options]);
-      for (let look = 0; look < LOOKS_A_SEND; look += 1) {
+      for (let poll = 0; poll < POLLS_PER_SEND; poll += 1) {
         if ((await slotOf(this.#url, signature)) !== null) return signature;
-        await sleep(LOOK_MS);
+        await sleep(POLL_MS);
       }
       const height = await rpc<number>(this.#url, 'getBlockHeight', [{ commitment: 'finalized' }]);
-      if (height > value.lastValidBlockHeight) throw new Error(`${signature} is in no block`);
+      if (height > value.lastValidBlockHeight) throw new Error(`transaction ${signature} did not land`);
     }
   }
 
@@ -109,14 +111,14 @@ export class Payer {
     return { instructions: [SystemProgram.transfer(transfer)], signers: [] };
   }
 
-  /** Tokens to the associated account of a wallet, which is made where it is absent. */
+  /** Transfers tokens to a wallet's associated token account, which is created if it does not exist. */
   tokens(token: Token, to: string, units: bigint): Draft {
     const { instructions } = this.#transfer(token, accountOf(token, to), units);
-    return { instructions: [this.#open(token, to), ...instructions], signers: [] };
+    return { instructions: [this.#createAta(token, to), ...instructions], signers: [] };
   }
 
-  /** Tokens to a new token account that is not the associated one of its owner. */
-  tokensBeside({ mint }: Token, owner: string, units: bigint): Draft {
+  /** Transfers tokens to a new token account of `owner` that is not its associated token account. */
+  tokensToOtherAccount({ mint }: Token, owner: string, units: bigint): Draft {
     const token = { mint, program: TOKEN_PROGRAM_ID.toBase58() };
     const account = Keypair.generate();
     const instructions = [
@@ -127,8 +129,8 @@ export class Payer {
     return { instructions, signers: [account] };
   }
 
-  /** Gives the associated token account of the payer itself, with all that is in it, to another owner. */
-  handOver(token: Token, to: string): Draft {
+  /** Changes the owner of the payer's associated token account, with its balance, to `to`. */
+  handOverAccount(token: Token, to: string): Draft {
     const account = accountOf(token, this.address);
     const owner = new PublicKey(to);
     const { publicKey } = this.#keypair;
@@ -138,13 +140,11 @@ export class Payer {
     };
   }
 
-  /** A new mint of the payer's own, and units of it to the associated account of a wallet. */
-  counterfeit(to: string, units: bigint): NewMint {
+  mintCounterfeit(to: string, units: bigint): NewMint {
     const { token, instructions, signers } = this.newMint();
     return { token, instructions: [...instructions, ...this.mintTo(token, to, units).instructions], signers };
   }
 
-  /** A new mint of the Token program with the payer as its authority. */
   newMint(): NewMint {
     const mint = Keypair.generate();
     const { publicKey } = this.#keypair;
@@ -158,22 +158,23 @@ export class Payer {
 
   newFeeMint(): NewMint {
     const [mint, program] = [Keypair.generate(), TOKEN_2022_PROGRAM_ID];
-    const { publicKey: at } = mint;
-    const { publicKey: own } = this.#keypair;
+    const { publicKey: key } = mint;
+    const { publicKey: payer } = this.#keypair;
+    const feeTerms = [payer, payer, FEE_BASIS_POINTS, MAX_TRANSFER_FEE, program] as const;
     const instructions = [
       this.#create(mint, getMintLen([ExtensionType.TransferFeeConfig]), 4_000_000, program),
-      createInitializeTransferFeeConfigInstruction(at, own, own, FEE_BASIS_POINTS, MAXIMUM_FEE, program),
-      createInitializeMint2Instruction(at, DECIMALS, own, null, program),
+      createInitializeTransferFeeConfigInstruction(key, ...feeTerms),
+      createInitializeMint2Instruction(key, DECIMALS, payer, null, program),
     ];
-    return { token: { mint: at.toBase58(), program: program.toBase58() }, instructions, signers: [mint] };
+    return { token: { mint: key.toBase58(), program: program.toBase58() }, instructions, signers: [mint] };
   }
 
-  /** New units of a mint of the payer's own, to the associated account of a wallet, which is made where it is absent. */
+  /** Mints tokens to a wallet's associated token account, which is created if it does not exist. The payer must be the mint authority. */
   mintTo(token: Token, to: string, units: bigint): Draft {
     const [mint, program] = [new PublicKey(token.mint), new PublicKey(token.program)];
     const { publicKey } = this.#keypair;
     const mintTo = createMintToInstruction(mint, accountOf(token, to), publicKey, units, [], program);
-    return { instructions: [this.#open(token, to), mintTo], signers: [] };
+    return { instructions: [this.#createAta(token, to), mintTo], signers: [] };
   }
 
   #transfer(token: Token, to: PublicKey, units: bigint): Draft {
@@ -193,7 +194,7 @@ export class Payer {
     return { instructions: [transfer], signers: [] };
   }
 
-  #open(token: Token, wallet: string): TransactionInstruction {
+  #createAta(token: Token, wallet: string): TransactionInstruction {
     const { publicKey } = this.#keypair;
     return createAssociatedTokenAccountIdempotentInstruction(
       publicKey,
@@ -219,7 +220,7 @@ export class Payer {
     });
   }
 
-  async #present(accounts: readonly string[]): Promise<number> {
+  async #countExisting(accounts: readonly string[]): Promise<number> {
     const options = { commitment: 'confirmed', encoding: 'base64' };
     const { value } = await rpc<{ value: readonly unknown[] }>(this.#url, 'getMultipleAccounts', [
       accounts,
@@ -233,7 +234,7 @@ interface LatestBlockhashAnswer {
   readonly value: { readonly blockhash: string; readonly lastValidBlockHeight: number };
 }
 
-/** The slot of the block in which a node has the transaction, however long ago, at any commitment; null while it has none. */
+/** The slot of the block that includes the transaction, at any commitment and of any age; null if the node knows no such block. */
 export async function slotOf(url: string, signature: string): Promise<number | null> {
   return (await statusesOf(url, [signature]))[0]?.slot ?? null;
 }

@@ -1,25 +1,24 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-// Systems assign ephemeral ports from 32768 (Linux) or 49152 up. A port below stays free until its program listens, and while the
-// program is down.
-const LOWEST = 15_000;
-const HIGHEST = 32_767;
+// Below the ephemeral ports, which begin at 32768 (Linux) or 49152. The system does not assign such a port to another connection
+// before the program listens, or while the program restarts.
+const MIN_PORT = 15_000;
+const MAX_PORT = 32_767;
 
-/** The next port to try: one process never chooses a port twice, and two processes rarely choose the same ports. */
-let next = randomInt(LOWEST, HIGHEST + 1);
+/** Random at first, so that two processes rarely choose the same port. */
+let nextPort = randomInt(MIN_PORT, MAX_PORT + 1);
 
 /** A TCP port of 127.0.0.1 without a listener, outside the range of ephemeral ports. */
 export async function freePort(): Promise<number> {
-  for (let tried = LOWEST; tried <= HIGHEST; tried += 1) {
-    const port = next;
-    next = port === HIGHEST ? LOWEST : port + 1;
+  for (let triedCount = MIN_PORT; triedCount <= MAX_PORT; triedCount += 1) {
+    const port = nextPort;
+    nextPort = port === MAX_PORT ? MIN_PORT : port + 1;
     if (await isFree(port)) return port;
   }
-  throw new Error(`127.0.0.1 has no free port from ${LOWEST} to ${HIGHEST}`);
+  throw new Error(`127.0.0.1 has no free port from ${MIN_PORT} to ${MAX_PORT}`);
 }
 
-/** True if a program can listen on `port` of 127.0.0.1 now. */
 export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const server = createServer();

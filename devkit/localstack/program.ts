@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-/** Whether this module, and so every program beside it, runs compiled from `dist`. */
-const BUILT = import.meta.url.endsWith('.js');
+/** Whether this module, and thus every program in the tree, is compiled to JavaScript. */
+const IS_COMPILED = import.meta.url.endsWith('.js');
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -13,32 +13,32 @@ export interface Program {
   readonly args: readonly string[];
 }
 
-/** Where the programs that run from their sources were compiled to, if they were. */
-export interface Compiled {
-  /** A directory with the tree of the repository; what it lacks is run from its source. */
+export interface CompiledPrograms {
+  /** A directory with the compiled tree of the repository. Programs that are missing there run from their source. */
   readonly compiledIn?: string | undefined;
 }
 
 /**
- * How to run a program of Sluice, named by the URL of its source, in one process: a signal to it reaches the program itself and no
- * wrapper. A compiled program runs as it is, so that the development tools need not be installed.
+ * The command that runs a program of Sluice in one process, so that a signal reaches the program and not a wrapper. A compiled program
+ * runs without tsx, which is a development dependency.
  *
- * @param flags for Node.js itself
+ * @param source URL of the program's source
+ * @param args arguments of the program; `flags` are those of Node.js
  */
 export function nodeProgram(
   source: URL,
   args: readonly string[] = [],
-  { flags = [], compiledIn }: Compiled & { readonly flags?: readonly string[] } = {},
+  { flags = [], compiledIn }: CompiledPrograms & { readonly flags?: readonly string[] } = {},
 ): Program {
   const path = fileURLToPath(source);
   const compiled = compiledProgram(path, compiledIn);
-  const run = compiled === undefined ? ['--import', tsx(), path] : [compiled];
-  return { command: process.execPath, args: ['--enable-source-maps', ...flags, ...run, ...args] };
+  const entry = compiled === undefined ? ['--import', tsx(), path] : [compiled];
+  return { command: process.execPath, args: ['--enable-source-maps', ...flags, ...entry, ...args] };
 }
 
 function compiledProgram(path: string, directory: string | undefined): string | undefined {
   const name = path.replace(/\.ts$/, '.js');
-  if (BUILT) return name;
+  if (IS_COMPILED) return name;
   if (directory === undefined) return undefined;
   const compiled = join(directory, relative(REPOSITORY, name));
   return existsSync(compiled) ? compiled : undefined;

@@ -1,4 +1,4 @@
-/** One JSON-RPC question to a development chain; the worker's own client is `solana/rpc`. */
+/** Makes one JSON-RPC call to a node of a development chain. Throws if the answer has an error or no result. */
 export async function rpc<T>(url: string, method: string, params: readonly unknown[]): Promise<T> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
   const response = await fetch(url, {
@@ -17,7 +17,7 @@ export async function rpc<T>(url: string, method: string, params: readonly unkno
 
 type NodeStatus = { readonly slot: number; readonly confirmationStatus: string };
 
-/** Statuses of signatures at a node, however old they are; null for one that the node does not have. */
+/** A node's statuses of signatures of any age; null for each signature that the node does not know. */
 export async function statusesOf(
   url: string,
   signatures: readonly string[],
@@ -27,7 +27,6 @@ export async function statusesOf(
   return value;
 }
 
-/** The balance of a wallet in lamports. */
 export async function lamportsOf(
   url: string,
   wallet: string,

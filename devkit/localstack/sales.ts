@@ -4,43 +4,39 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TOKEN_PROGRAM_ID } from '../../src/shims/spl-token.ts';
 import { type LocalChain, mintsOf } from './chain.ts';
-import { type KeypairFile, keptFile, keypairFile } from './keypair.ts';
+import { type KeypairFile, keypairFile, readOrCreateFile } from './keypair.ts';
 import { freePort } from './ports.ts';
 import { lamportsOf, rpc } from './rpc.ts';
 
-/** What a development gateway sells: the routes file, made from what there is. */
 export type RoutesOf = (facts: {
   readonly seller: string;
   readonly asset: string;
   readonly apiUrl: string;
 }) => object;
 
-/** A gateway of the development stack, and who buys there. Paths, never contents, of key files. */
+/** The x402 gateway of a development stack, with its buyer. For key files, only the paths. */
 export interface Sales {
   readonly gatewayUrl: string;
   readonly routesFile: string;
   readonly asset: string;
   readonly seller: string;
   readonly feePayer: string;
-  /** A wallet with tokens, and its key file. */
   readonly buyer: KeypairFile;
   readonly env: NodeJS.ProcessEnv;
-  /** Where the keys are: for the x402 worker alone. */
   readonly keys: NodeJS.ProcessEnv;
 }
 
 export interface SalesOptions {
   readonly routesOf: RoutesOf;
-  /** Default: a free one. */
   readonly port?: number;
 }
 
 const FEE_PAYER_LAMPORTS = 10_000_000_000;
 const BUYER_LAMPORTS = 1_000_000_000;
 const BUYER_UNITS = 1_000_000_000n;
-const LOOK_MS = 100;
+const POLL_MS = 100;
 
-/** Makes the wallets of a seller, a buyer and a fee payer, funds them on the chain, and writes the routes file. */
+/** Creates the wallets of a seller, a buyer and a fee payer, funds them on the chain, and writes the routes file. */
 export async function prepareSales(
   { routesOf, port }: SalesOptions,
   chain: LocalChain,
@@ -66,7 +62,7 @@ export async function prepareSales(
     env: {
       SLUICE_X402_ROUTES: routesFile,
       SLUICE_X402_PORT: String(gatewayPort),
-      SLUICE_X402_QUOTE_SECRET: keptFile(join(dir, 'keys', 'quote-secret'), newSecret).trim(),
+      SLUICE_X402_QUOTE_SECRET: readOrCreateFile(join(dir, 'keys', 'quote-secret'), newSecret).trim(),
       SLUICE_FEE_PAYERS: feePayer.address,
     },
     keys: { SLUICE_FEE_PAYER_KEY_FILES: feePayer.path },
@@ -77,11 +73,12 @@ function newSecret(): string {
   return `${randomBytes(32).toString('hex')}\n`;
 }
 
-/** The token that official clients pay with by default, where the chain has it. */
+/** The planted mint, which official clients pay with by default; else the chain's other mint. */
 function assetOf({ info }: LocalChain): { readonly mint: string; readonly program: string } {
   const { plantedMint, mint } = mintsOf(info);
   const address = plantedMint ?? mint;
-  if (address === undefined) throw new Error('the chain was started without a mint');
+  if (address === undefined)
+    throw new Error('the development chain has no mint, so that nothing can be sold');
   return { mint: address, program: TOKEN_PROGRAM_ID.toBase58() };
 }
 
@@ -93,8 +90,8 @@ async function fund(
   const [url = ''] = info.rpcUrls;
   await rpc(url, 'requestAirdrop', [feePayer.address, FEE_PAYER_LAMPORTS]);
   await rpc(url, 'requestAirdrop', [buyer.address, BUYER_LAMPORTS]);
-  // A unit, so that the seller's token account exists.
+  // One unit creates the seller's token account.
   await mintTo(asset, seller.address, 1n);
   await mintTo(asset, buyer.address, BUYER_UNITS);
-  while ((await lamportsOf(url, feePayer.address, 'confirmed')) < FEE_PAYER_LAMPORTS) await sleep(LOOK_MS);
+  while ((await lamportsOf(url, feePayer.address, 'confirmed')) < FEE_PAYER_LAMPORTS) await sleep(POLL_MS);
 }

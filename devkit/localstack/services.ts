@@ -9,9 +9,9 @@ import {
   WORKFLOW_TASK_QUEUE,
 } from '../../src/domain/ids.ts';
 import { ManagedProcess } from './process.ts';
-import { type Compiled, nodeProgram } from './program.ts';
+import { type CompiledPrograms, nodeProgram } from './program.ts';
 
-const ACTIVITY_QUEUE = 2;
+const ACTIVITY_QUEUE_TYPE = 2;
 const CHAIN_QUEUES = [WORKFLOW_TASK_QUEUE, LANDING_TASK_QUEUE, WATCH_TASK_QUEUE, AUDIT_TASK_QUEUE];
 const QUEUES = {
   chain: CHAIN_QUEUES,
@@ -20,25 +20,28 @@ const QUEUES = {
   all: [...CHAIN_QUEUES, SIGNER_TASK_QUEUE, QUICK_TASK_QUEUE],
 } as const;
 
-export interface ServiceContext extends Compiled {
+export interface ServiceContext extends CompiledPrograms {
   readonly connection: Connection;
   readonly namespace: string;
-  /** Settings of all services. */
   readonly env: NodeJS.ProcessEnv;
   readonly logDir: string;
 }
 
-/** True when the worker process `pid` polls `taskQueue`; the SDK names its workers `<pid>@<host>`. */
-async function polls(context: ServiceContext, taskQueue: string, pid: number | undefined): Promise<boolean> {
+/** True if the worker process `pid` polls `taskQueue`. The SDK's worker identity is `<pid>@<host>`. */
+async function isPolling(
+  context: ServiceContext,
+  taskQueue: string,
+  pid: number | undefined,
+): Promise<boolean> {
   const { pollers } = await context.connection.workflowService.describeTaskQueue({
     namespace: context.namespace,
     taskQueue: { name: taskQueue },
-    taskQueueType: ACTIVITY_QUEUE,
+    taskQueueType: ACTIVITY_QUEUE_TYPE,
   });
   return (pollers ?? []).some(({ identity }) => identity?.startsWith(`${pid}@`));
 }
 
-/** A worker process of one role, ready when Temporal sees it poll every queue of that role. */
+/** A worker process, ready when Temporal lists it as a poller of every queue of its role. */
 export function workerProcess(
   context: ServiceContext,
   name: string,
@@ -52,14 +55,13 @@ export function workerProcess(
     readyTimeoutMs: 90_000,
     stopTimeoutMs: 25_000,
     ready: async () => {
-      const polled = await Promise.all(QUEUES[role].map((queue) => polls(context, queue, worker.pid)));
-      return polled.every(Boolean);
+      const arePolled = await Promise.all(QUEUES[role].map((queue) => isPolling(context, queue, worker.pid)));
+      return arePolled.every(Boolean);
     },
   });
   return worker;
 }
 
-/** The API process, ready when it answers. */
 export function apiProcess(
   context: Pick<ServiceContext, 'env' | 'logDir' | 'compiledIn'>,
   apiUrl: string,

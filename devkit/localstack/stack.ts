@@ -9,7 +9,7 @@ import {
   type LocalChainOptions,
   startChain,
 } from './chain.ts';
-import { keptApiKey, keypairFile, nameOfKey } from './keypair.ts';
+import { apiKeyNameOf, keypairFile, storedApiKey } from './keypair.ts';
 import type { MintTo } from './payer.ts';
 import { freePort } from './ports.ts';
 import { type LocalPostgres, startPostgres } from './postgres.ts';
@@ -20,54 +20,48 @@ import { type LocalTemporal, startTemporal } from './temporal.ts';
 import { findValidator, startValidator } from './validator.ts';
 
 export interface StackOptions extends LocalChainOptions {
-  /** Keys, logs and the chain's ready file. Default `.sluice`. */
+  /** Directory of keys, logs and the chain's ready file. Default `.sluice`. */
   readonly stateDir?: string;
-  /** The chain to start. Default: localnet, or none where `SLUICE_RPC_URLS` names nodes. */
+  /** The chain to start. Default: localnet; no chain if `SLUICE_RPC_URLS` is set. */
   readonly chainKind?: ChainKind;
-  /** Default: a free one. */
   readonly httpPort?: number;
-  /** Default: a free one. */
   readonly uiPort?: number;
-  /** Temporal's Web UI. Default true. */
   readonly ui?: boolean;
-  /** Lets Temporal survive a restart; the SQLite file of its server. */
+  /** SQLite file of the Temporal server, so that workflows survive its restart. Default: in memory. */
   readonly dbFile?: string;
-  /** A gateway that sells on the development chain, and its worker. Default: none. */
+  /** Adds an x402 gateway on the development chain, and its worker. Default: none. */
   readonly sales?: SalesOptions;
   readonly env?: NodeJS.ProcessEnv;
-  /** Aborted before all is up, it ends the start: what has started is stopped, and the reason thrown. */
+  /** If aborted during the start, the started processes are stopped, and the reason is thrown. */
   readonly signal?: AbortSignal;
   readonly say?: (line: string) => void;
 }
 
-/** A whole running Sluice. Every process can be killed and started again on its own. */
+/** A running Sluice with all its services. Each process can be killed and restarted separately. */
 export interface Stack {
   readonly temporal: Pick<LocalTemporal, 'address' | 'namespace' | 'uiUrl' | 'uiNote'>;
   readonly databaseUrl: string;
   readonly rpcUrls: readonly string[];
-  /** What the development chain said of itself; null on a chain of `SLUICE_RPC_URLS`. */
+  /** Values that the development chain reported; null on a chain of `SLUICE_RPC_URLS`, as are `chainKind` and `mintTo`. */
   readonly chainInfo: ChainInfo | null;
-  /** Null on a chain of `SLUICE_RPC_URLS`, as is `mintTo`. */
   readonly chainKind: ChainKind | null;
   readonly mintTo: MintTo | null;
   readonly hotWallet: string;
   readonly signerKeyFile: string;
   readonly apiUrl: string;
   readonly apiKey: string;
-  /** Who gave an order by that key, as records and answers say it: `actor`. */
+  /** The `actor` that is recorded for requests with this key. */
   readonly apiKeyName: string;
   readonly logDir: string;
-  /** Null where the server is not of this stack. */
+  /** `temporalServer`, `postgres` and `chain` are null if the stack did not start them. */
   readonly temporalServer: ManagedProcess | null;
-  /** What Temporal has on disk; null where it has all in memory, or is not of this stack. */
+  /** Null if Temporal's data is in memory, or the stack did not start the server. */
   readonly dbFile: string | null;
-  /** Null where the server is not of this stack. */
   readonly postgres: ManagedProcess | null;
   readonly chain: ManagedProcess | null;
   readonly worker: ManagedProcess;
   readonly signer: ManagedProcess;
   readonly api: ManagedProcess;
-  /** Null where nothing is sold. */
   readonly sales: Sales | null;
   readonly x402: ManagedProcess | null;
   addWorker(name: string): Promise<ManagedProcess>;
@@ -85,7 +79,7 @@ async function startBase(options: StackOptions, dir: string, closers: Closers): 
   const env = options.env ?? process.env;
   const say = options.say ?? (() => undefined);
   const logDir = join(dir, 'logs');
-  const started = <T extends { stop(): Promise<void> }>(name: string) => {
+  const registerService = <T extends { stop(): Promise<void> }>(name: string) => {
     return (service: T): T => {
       closers.add(name, () => service.stop());
       options.signal?.throwIfAborted();
@@ -95,31 +89,33 @@ async function startBase(options: StackOptions, dir: string, closers: Closers): 
   };
   const key = keypairFile(env.SLUICE_SIGNER_KEY_FILE || join(dir, 'keys', 'hot-wallet.json'));
   if (env.SLUICE_RPC_URLS && options.chainKind !== undefined)
-    throw new Error(`unset SLUICE_RPC_URLS, or start no ${options.chainKind}: one chain is enough`);
-  // Before anything else is started: it takes an operator to mend it.
+    throw new Error(
+      `SLUICE_RPC_URLS is set and a chain (${options.chainKind}) was requested: unset SLUICE_RPC_URLS, or request no chain`,
+    );
+  // Check before starting any service, so that a missing program fails at once.
   if (options.chainKind === 'validator') findValidator(env);
   const start = options.chainKind === 'validator' ? startValidator : startChain;
   const chainStart = env.SLUICE_RPC_URLS
     ? Promise.resolve(null)
-    : start({ ...options, hotWallet: key.address, stateDir: dir, env }).then(started('chain'));
+    : start({ ...options, hotWallet: key.address, stateDir: dir, env }).then(registerService('chain'));
   const starts = [
-    startTemporal({ ...options, env, logDir, say }).then(started('Temporal')),
-    startPostgres({ ...options, env, logDir }).then(started('PostgreSQL')),
+    startTemporal({ ...options, env, logDir, say }).then(registerService('Temporal')),
+    startPostgres({ ...options, env, logDir }).then(registerService('PostgreSQL')),
     chainStart,
   ] as const;
-  // All of them have a closer, or have failed, before the first failure is thrown.
+  // Wait for all services before throwing the first failure, so that every started service has its closer.
   await Promise.allSettled(starts);
   const [temporal, postgres, chain] = await Promise.all(starts);
   return { temporal, postgres, chain, key };
 }
 
-/** Registers the key at the API. Returns its name; a key that is already stored keeps its earlier name. */
-async function giveKey(databaseUrl: string, key: string): Promise<string> {
+/** Stores the API key in the database and returns its name. A key that is already stored keeps its earlier name. */
+async function registerApiKey(databaseUrl: string, key: string): Promise<string> {
   const ledger = await openLedger(databaseUrl);
   try {
     const known = await ledger.apiKeys.nameOf(key);
     if (known !== null) return known;
-    const name = nameOfKey(key);
+    const name = apiKeyNameOf(key);
     await ledger.apiKeys.add(name, key);
     return name;
   } finally {
@@ -127,7 +123,7 @@ async function giveKey(databaseUrl: string, key: string): Promise<string> {
   }
 }
 
-/** Settings of the services. Only the signer learns where the key is, and nothing else of the database. */
+/** Settings of the services. Only the signer gets the path of the key file, and it does not get the database URL. */
 function serviceEnvironments(
   base: Base,
   env: NodeJS.ProcessEnv,
@@ -159,11 +155,11 @@ function serviceEnvironments(
   };
 }
 
-function nodesOf(base: Base, env: NodeJS.ProcessEnv): readonly string[] {
+function rpcUrlsOf(base: Base, env: NodeJS.ProcessEnv): readonly string[] {
   return base.chain?.info.rpcUrls ?? (env.SLUICE_RPC_URLS ?? '').split(',').map((url) => url.trim());
 }
 
-/** Starts Temporal, PostgreSQL, the chain, the signer, one chain worker and the API. Whatever started is stopped when one fails. */
+/** Starts Temporal, PostgreSQL, the chain, the signer, one chain worker and the API. If one start fails, all are stopped. */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const closers = new Closers();
   try {
@@ -187,7 +183,7 @@ function starter(
   };
 }
 
-/** Null where nothing is to be sold, or the chain is not ours. */
+/** Null without the option, or on a chain of `SLUICE_RPC_URLS`. */
 async function salesOf(
   { sales }: StackOptions,
   chain: LocalChain | null,
@@ -203,11 +199,11 @@ async function assemble(options: StackOptions, closers: Closers): Promise<Stack>
   const dir = resolve(options.stateDir ?? '.sluice');
   const logDir = join(dir, 'logs');
   const base = await startBase(options, dir, closers);
-  const rpcUrls = nodesOf(base, settings);
+  const rpcUrls = rpcUrlsOf(base, settings);
   const connection = await Connection.connect({ address: base.temporal.address });
   closers.add('Temporal connection', () => connection.close());
-  const apiKey = settings.SLUICE_API_KEY || keptApiKey(join(dir, 'keys', 'api-key'));
-  const apiKeyName = await giveKey(base.postgres.url, apiKey);
+  const apiKey = settings.SLUICE_API_KEY || storedApiKey(join(dir, 'keys', 'api-key'));
+  const apiKeyName = await registerApiKey(base.postgres.url, apiKey);
   const httpPort = options.httpPort ?? (await freePort());
   const apiUrl = `http://127.0.0.1:${httpPort}`;
   const environments = serviceEnvironments(base, settings, rpcUrls, httpPort);

@@ -3,16 +3,16 @@ import { untilAborted } from '../../src/platform/shutdown.ts';
 import type { ManagedProcess } from './process.ts';
 import type { Stack } from './stack.ts';
 
-/** A process, and the data that is lost when it ends; null if the next run continues from the same state. */
-export interface Supervised {
+/** A process. `loss` is the data that is lost when it ends; null if the next run continues from the same state. */
+export interface SupervisedProcess {
   readonly process: ManagedProcess;
   readonly loss: string | null;
 }
 
-const PAUSE_MS = 2_000;
+const RETRY_DELAY_MS = 2_000;
 
-/** Every process that `stack` started. Localnet, and Temporal without a `dbFile`, keep their data in memory only. */
-export function processesOf(stack: Stack): readonly Supervised[] {
+/** Every process that `stack` started. Localnet, and Temporal without a `dbFile`, have their data only in memory. */
+export function processesOf(stack: Stack): readonly SupervisedProcess[] {
   const { temporalServer, dbFile, chain, chainKind, postgres, signer, worker, api, x402 } = stack;
   const all = [
     { process: temporalServer, loss: dbFile === null ? 'all workflows were in its memory' : null },
@@ -23,19 +23,19 @@ export function processesOf(stack: Stack): readonly Supervised[] {
 }
 
 /**
- * Reports each process that ends unexpectedly, and restarts it unless its data is lost. Settles when `signal` is aborted: abort it
- * before you stop the processes.
+ * Reports each process that ends unexpectedly, and restarts the process unless its data is lost. Resolves when `signal` is aborted;
+ * abort it before stopping the processes.
  */
 export async function supervise(
-  processes: readonly Supervised[],
+  processes: readonly SupervisedProcess[],
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  await Promise.all(processes.map((each) => keepUp(each, say, signal)));
+  await Promise.all(processes.map((each) => superviseOne(each, say, signal)));
 }
 
-async function keepUp(
-  { process, loss }: Supervised,
+async function superviseOne(
+  { process, loss }: SupervisedProcess,
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
@@ -43,17 +43,17 @@ async function keepUp(
   while (!signal.aborted) {
     await Promise.race([process.exited, stopped]);
     if (signal.aborted) return;
-    const next = loss === null ? 'it is restarted; ' : '';
-    say(`${process.name} ended (${process.ending}); ${next}its log is ${process.logFile}`);
+    const action = loss === null ? 'it is restarted; ' : '';
+    say(`${process.name} ended (${process.ending}); ${action}its log is ${process.logFile}`);
     if (loss !== null) {
       say(`${process.name} is not restarted, because ${loss}: press Ctrl-C and run this command again`);
       return;
     }
-    await revive(process, say, signal);
+    await restart(process, say, signal);
   }
 }
 
-async function revive(
+async function restart(
   process: ManagedProcess,
   say: (line: string) => void,
   signal: AbortSignal,
@@ -67,7 +67,7 @@ async function revive(
       if (signal.aborted) return;
       const [reason = ''] = String(error instanceof Error ? error.message : error).split('\n');
       say(`${reason} The start is retried`);
-      await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+      await sleep(RETRY_DELAY_MS, undefined, { signal }).catch(() => undefined);
     }
   }
 }

@@ -1,4 +1,4 @@
-// Finds or makes the Temporal CLI. Node modules only: the bootstrap runs this before any package is installed.
+// Finds, downloads or builds the Temporal CLI. Imports only Node.js modules: scripts/bootstrap.mjs runs it before packages are installed.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   accessSync,
@@ -16,14 +16,13 @@ import { delimiter, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** The newest tag that `go install` can build. */
 export const TEMPORAL_CLI_VERSION = '1.5.1';
 
 const MODULE = `github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_CLI_VERSION}`;
 const EXECUTABLE = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
-const SILENCE_MS = 5_000;
+const SILENCE_TIMEOUT_MS = 5_000;
 
-/** Where a CLI that was made here is kept. @param {NodeJS.ProcessEnv} env */
+/** The directory of a downloaded or built CLI. @param {NodeJS.ProcessEnv} env */
 export function cacheDir(env = process.env) {
   return env.SLUICE_CACHE_DIR || join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'sluice');
 }
@@ -45,31 +44,31 @@ function onPath(name, env) {
 }
 
 /** @param {NodeJS.ProcessEnv} env */
-function cached(env) {
+function cachedProgram(env) {
   return join(cacheDir(env), `temporal-v${TEMPORAL_CLI_VERSION}`, EXECUTABLE);
 }
 
-/** A CLI that needs no work: `TEMPORAL_CLI_PATH`, PATH, cache. Null when there is none. @param {NodeJS.ProcessEnv} env */
+/** The path of an existing CLI: `TEMPORAL_CLI_PATH`, PATH, cache; null if there is none. @param {NodeJS.ProcessEnv} env */
 export function findTemporalCli(env = process.env) {
-  const given = env.TEMPORAL_CLI_PATH;
-  if (given) {
-    if (!isProgram(given)) throw new Error(`TEMPORAL_CLI_PATH=${given} is not a program`);
-    return given;
+  const path = env.TEMPORAL_CLI_PATH;
+  if (path) {
+    if (!isProgram(path)) throw new Error(`TEMPORAL_CLI_PATH=${path} is not an executable file`);
+    return path;
   }
   const found = onPath(EXECUTABLE, env);
   if (found !== null) return found;
-  return isProgram(cached(env)) ? cached(env) : null;
+  return isProgram(cachedProgram(env)) ? cachedProgram(env) : null;
 }
 
 /**
- * Puts a finished program into the cache in one step, so that two makers at once do no harm.
+ * Copies a program into the cache. The final rename is atomic, so that concurrent processes always find a complete file.
  * @param {string} program @param {NodeJS.ProcessEnv} env
  */
-function keep(program, env) {
-  const answer = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: 30_000 });
-  if (answer.status !== 0)
-    throw new Error(`the new program does not run: ${answer.stderr || answer.error?.message}`);
-  const target = cached(env);
+function addToCache(program, env) {
+  const result = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: 30_000 });
+  if (result.status !== 0)
+    throw new Error(`${EXECUTABLE} --version failed: ${result.stderr || result.error?.message}`);
+  const target = cachedProgram(env);
   mkdirSync(join(target, '..'), { recursive: true });
   const partial = `${target}.${process.pid}`;
   copyFileSync(program, partial);
@@ -81,16 +80,16 @@ function keep(program, env) {
 function archiveUrl() {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
   const machine = process.arch === 'x64' ? 'amd64' : process.arch;
-  const ending = system === 'windows' ? 'zip' : 'tar.gz';
-  const name = `temporal_cli_${TEMPORAL_CLI_VERSION}_${system}_${machine}.${ending}`;
+  const extension = system === 'windows' ? 'zip' : 'tar.gz';
+  const name = `temporal_cli_${TEMPORAL_CLI_VERSION}_${system}_${machine}.${extension}`;
   return `https://github.com/temporalio/cli/releases/download/v${TEMPORAL_CLI_VERSION}/${name}`;
 }
 
-/** Gives up after five seconds without a byte. @param {string} dir @param {NodeJS.ProcessEnv} env */
+/** Throws if no byte arrives for `SILENCE_TIMEOUT_MS`. @param {string} dir @param {NodeJS.ProcessEnv} env */
 async function download(dir, env) {
   const silence = new AbortController();
-  const giveUp = () => silence.abort(new Error(`no byte for ${SILENCE_MS / 1000} s`));
-  let timer = setTimeout(giveUp, SILENCE_MS);
+  const giveUp = () => silence.abort(new Error(`no byte arrived for ${SILENCE_TIMEOUT_MS / 1000} s`));
+  let timer = setTimeout(giveUp, SILENCE_TIMEOUT_MS);
   try {
     const response = await fetch(archiveUrl(), { signal: silence.signal });
     if (!response.ok || response.body === null) throw new Error(`HTTP ${response.status}`);
@@ -98,12 +97,12 @@ async function download(dir, env) {
     const body = Readable.fromWeb(/** @type {import('node:stream/web').ReadableStream} */ (response.body));
     body.on('data', () => {
       clearTimeout(timer);
-      timer = setTimeout(giveUp, SILENCE_MS);
+      timer = setTimeout(giveUp, SILENCE_TIMEOUT_MS);
     });
     await pipeline(body, createWriteStream(archive), { signal: silence.signal });
     const unpacked = spawnSync('tar', ['-xf', archive, '-C', dir], { encoding: 'utf8' });
-    if (unpacked.status !== 0) throw new Error(`tar: ${unpacked.stderr || unpacked.error?.message}`);
-    return keep(join(dir, EXECUTABLE), env);
+    if (unpacked.status !== 0) throw new Error(`tar failed: ${unpacked.stderr || unpacked.error?.message}`);
+    return addToCache(join(dir, EXECUTABLE), env);
   } finally {
     clearTimeout(timer);
   }
@@ -123,19 +122,19 @@ async function build(dir, env) {
   });
   if (code !== 0)
     throw new Error(
-      `go install ended with ${code}: ${output.join('').trim().split('\n').slice(-3).join(' | ')}`,
+      `go install ended with exit code ${code}: ${output.join('').trim().split('\n').slice(-3).join(' | ')}`,
     );
-  return keep(join(dir, EXECUTABLE), env);
+  return addToCache(join(dir, EXECUTABLE), env);
 }
 
 /** @param {unknown} error */
-function sentence(error) {
+function messageOf(error) {
   const { message, cause } = /** @type {Error} */ (error);
   return cause instanceof Error && cause.message ? `${message}: ${cause.message}` : message;
 }
 
 /**
- * The path of a Temporal CLI: found, else the official download, else built with Go.
+ * The path of a Temporal CLI: an existing one, else the official download, else one built with Go.
  * @param {{ env?: NodeJS.ProcessEnv, say?: (line: string) => void }} [options]
  * @returns {Promise<string>}
  */
@@ -155,7 +154,7 @@ export async function ensureTemporalCli({ env = process.env, say = () => {} } = 
       failures.push('build: go is not on PATH');
     else {
       say(
-        `Temporal CLI: no download (${failures[0]}); building v${TEMPORAL_CLI_VERSION} with Go, this once, 2 to 5 minutes`,
+        `Temporal CLI: not downloaded (${failures[0]}); building v${TEMPORAL_CLI_VERSION} with Go once, which takes 2 to 5 minutes`,
       );
       try {
         return await build(dir, env);
@@ -167,6 +166,6 @@ export async function ensureTemporalCli({ env = process.env, say = () => {} } = 
     rmSync(dir, { recursive: true, force: true });
   }
   throw new Error(
-    `There is no Temporal CLI (${failures.join('; ')}). Install it (https://docs.temporal.io/cli) and put it on PATH or name it by TEMPORAL_CLI_PATH, install Go, or name a running server by TEMPORAL_ADDRESS.`,
+    `The Temporal CLI is missing (${failures.join('; ')}). Install it (https://docs.temporal.io/cli) on PATH or set TEMPORAL_CLI_PATH to it, install Go, or set TEMPORAL_ADDRESS to a running server.`,
   );
 }

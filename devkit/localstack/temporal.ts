@@ -10,46 +10,42 @@ export interface LocalTemporal {
   /** `host:port` of the gRPC service. */
   readonly address: string;
   readonly namespace: string;
-  /** Address of the Web UI; null when it was not asked for. */
+  /** URL of the Web UI; null if the server runs without it. */
   readonly uiUrl: string | null;
-  /** Why that address may be wrong; null if it is certain. */
+  /** Note about `uiUrl`: why it can be wrong, or that there is no Web UI. Null if `uiUrl` is certain. */
   readonly uiNote: string | null;
-  /** The server, which can be killed and restarted; null if this program did not start it. */
+  /** The server's process; null for the server of `TEMPORAL_ADDRESS`. */
   readonly process: ManagedProcess | null;
   stop(): Promise<void>;
 }
 
 export interface TemporalOptions {
-  /** Default: a free one. */
   readonly uiPort?: number;
   /** Default true. */
   readonly ui?: boolean;
-  /** SQLite file that lets the server survive a restart. Default: everything in memory. */
+  /** SQLite file for the server's data, so that workflows survive a restart. Default: in memory. */
   readonly dbFile?: string;
   /** Default `.sluice/logs`. */
   readonly logDir?: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** Dynamic config of the server, by key, such as `limit.historyCount.suggestContinueAsNew`. */
+  /** Dynamic config values of the server by key, such as `limit.historyCount.suggestContinueAsNew`. */
   readonly dynamicConfig?: Readonly<Record<string, string>>;
-  /** Ends the start of the server early. */
   readonly signal?: AbortSignal;
   /** Receives one line for each step of finding or building the CLI. */
   readonly say?: (line: string) => void;
 }
 
-type Ui = Pick<LocalTemporal, 'uiUrl' | 'namespace'>;
+type UiAddress = Pick<LocalTemporal, 'uiUrl' | 'namespace'>;
 
-/** Address of the list of withdrawals in the Web UI; null without a UI. */
-export function withdrawalsInUi(ui: Ui): string | null {
+export function withdrawalsInUi(ui: UiAddress): string | null {
   return listInUi(ui, ['withdrawal']);
 }
 
-/** Address of the list of deposit workflows: scan, backfills, reconciliations and webhooks. */
-export function depositsInUi(ui: Ui): string | null {
+export function depositsInUi(ui: UiAddress): string | null {
   return listInUi(ui, ['depositScan', 'backfill', 'reconciliation', 'webhookDelivery']);
 }
 
-function listInUi({ uiUrl, namespace }: Ui, types: readonly string[]): string | null {
+function listInUi({ uiUrl, namespace }: UiAddress, types: readonly string[]): string | null {
   if (uiUrl === null) return null;
   const [first = '', ...others] = types.map((type) => `"${type}"`);
   const filter = others.length === 0 ? `=${first}` : ` IN (${[first, ...others].join(',')})`;
@@ -57,7 +53,7 @@ function listInUi({ uiUrl, namespace }: Ui, types: readonly string[]): string | 
   return `${uiUrl}/namespaces/${namespace}/workflows?query=${query}`;
 }
 
-async function serves(address: string, namespace: string): Promise<boolean> {
+async function isServing(address: string, namespace: string): Promise<boolean> {
   let connection: Connection | undefined;
   try {
     connection = await Connection.connect({ address, connectTimeout: '2s' });
@@ -71,18 +67,18 @@ async function serves(address: string, namespace: string): Promise<boolean> {
 }
 
 /** Port of the Web UI in Temporal's development server and in the compose file. */
-const USUAL_UI_PORT = 8233;
+const DEFAULT_UI_PORT = 8233;
 
-/** The Web UI of a server that this program did not start. No API returns its address, so it is guessed. */
-function guessedUi(address: string): Pick<LocalTemporal, 'uiUrl' | 'uiNote'> {
+/** The probable Web UI of a server that this program did not start: no API returns its URL. */
+function guessUi(address: string): Pick<LocalTemporal, 'uiUrl' | 'uiNote'> {
   const host = address.slice(0, address.lastIndexOf(':'));
   return {
-    uiUrl: `http://${host}:${USUAL_UI_PORT}`,
-    uiNote: 'a guess: the usual port of the Web UI on the host of TEMPORAL_ADDRESS',
+    uiUrl: `http://${host}:${DEFAULT_UI_PORT}`,
+    uiNote: 'a guess: the default port of the Web UI on the host of TEMPORAL_ADDRESS',
   };
 }
 
-async function useRunning(address: string, env: NodeJS.ProcessEnv): Promise<LocalTemporal> {
+async function connectToServer(address: string, env: NodeJS.ProcessEnv): Promise<LocalTemporal> {
   const namespace = env.TEMPORAL_NAMESPACE || 'default';
   const connection = await Connection.connect({ address, connectTimeout: '10s' });
   try {
@@ -90,7 +86,7 @@ async function useRunning(address: string, env: NodeJS.ProcessEnv): Promise<Loca
   } finally {
     await connection.close();
   }
-  return { address, namespace, ...guessedUi(address), process: null, stop: async () => undefined };
+  return { address, namespace, ...guessUi(address), process: null, stop: async () => undefined };
 }
 
 function dynamicConfigArgs(values: TemporalOptions['dynamicConfig'] = {}): readonly string[] {
@@ -98,12 +94,12 @@ function dynamicConfigArgs(values: TemporalOptions['dynamicConfig'] = {}): reado
 }
 
 /**
- * The Temporal server at `TEMPORAL_ADDRESS` if it is set; `stop` does not stop it. Else a development server, by a CLI that is found
- * or built. Registers the search attributes.
+ * The Temporal server at `TEMPORAL_ADDRESS` if it is set; `stop` then does nothing. Else a development server of the Temporal CLI,
+ * which is downloaded or built if it is missing. Registers the search attributes.
  */
 export async function startTemporal(options: TemporalOptions = {}): Promise<LocalTemporal> {
   const env = options.env ?? process.env;
-  if (env.TEMPORAL_ADDRESS) return useRunning(env.TEMPORAL_ADDRESS, env);
+  if (env.TEMPORAL_ADDRESS) return connectToServer(env.TEMPORAL_ADDRESS, env);
 
   const command = await ensureTemporalCli({
     env,
@@ -133,14 +129,14 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Loca
     env,
     logFile: join(resolve(options.logDir ?? '.sluice/logs'), 'temporal.log'),
     stopTimeoutMs: 3_000,
-    ready: () => serves(address, namespace),
+    ready: () => isServing(address, namespace),
   });
   await server.start(options.signal);
   return {
     address,
     namespace,
     uiUrl: uiPort === null ? null : `http://127.0.0.1:${uiPort}`,
-    uiNote: uiPort === null ? 'started without' : null,
+    uiNote: uiPort === null ? 'the server was started without a Web UI' : null,
     process: server,
     stop: () => server.stop(),
   };

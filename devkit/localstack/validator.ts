@@ -9,14 +9,14 @@ import { ManagedProcess } from './process.ts';
 import { rpc } from './rpc.ts';
 
 const BINARY = 'solana-test-validator';
-/** As much as localnet gives. Balances of this size are exact as JSON numbers, by which the judges of the demo read them. */
+/** The same as on localnet. The demo reads balances as JSON numbers, which are exact up to 2^53. */
 const HOT_WALLET_LAMPORTS = 1_000_000_000_000n;
 const HOT_WALLET_TOKENS = 1_000_000_000_000n;
 const AUTHORITY_LAMPORTS = 10_000_000_000n;
-/** So many shreds that no block of a day is thrown away: the judges count from the first one. */
-const KEPT_SHREDS = '50000000';
-const LOOK_MS = 200;
-const FINAL_WITHIN_MS = 120_000;
+/** More shreds than in a day, because the demo reads all blocks from genesis. */
+const MAX_LEDGER_SHREDS = '50000000';
+const POLL_MS = 200;
+const FINALITY_TIMEOUT_MS = 120_000;
 
 interface ValidatorOptions {
   readonly hotWallet: string;
@@ -26,13 +26,13 @@ interface ValidatorOptions {
 }
 
 /**
- * Starts a real `solana-test-validator` of PATH with a ledger in a temporary folder, which goes when it stops, and makes two mints there
- * by ordinary transactions. Resolves when all that is final. Throws, with what to do, where PATH has none.
+ * Starts `solana-test-validator` from PATH with a temporary ledger, which `stop` deletes, and creates two mints. Resolves when the mints
+ * are finalized. Throws, with instructions, if the program is not on PATH.
  */
 export async function startValidator(options: ValidatorOptions): Promise<LocalChain> {
   const command = findValidator(options.env);
   const ledger = mkdtempSync(join(tmpdir(), 'sluice-validator-'));
-  const port = await freePair();
+  const port = await freePortPair();
   const faucetPort = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const validator = validatorProcess(command, { ledger, port, faucetPort }, options);
@@ -43,7 +43,7 @@ export async function startValidator(options: ValidatorOptions): Promise<LocalCh
   try {
     await validator.start(options.signal);
     const authority = new Payer(url);
-    const { mint, feeMint } = await makeMints(url, authority, options);
+    const { mint, feeMint } = await createMints(url, authority, options);
     const describeMint = ({ mint: address }: Token) => ({ address, decimals: DECIMALS });
     return {
       kind: 'validator',
@@ -84,8 +84,8 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** The RPC port: the next one is that of the websocket, which the validator opens by itself. */
-async function freePair(): Promise<number> {
+/** A free RPC port whose next port is free, too: the validator opens its WebSocket there. */
+async function freePortPair(): Promise<number> {
   let first = await freePort();
   for (;;) {
     const second = await freePort();
@@ -111,7 +111,7 @@ function validatorProcess(
       '--bind-address': '127.0.0.1',
       '--rpc-port': String(port),
       '--faucet-port': String(faucetPort),
-      '--limit-ledger-size': KEPT_SHREDS,
+      '--limit-ledger-size': MAX_LEDGER_SHREDS,
     })
       .flat()
       .concat('--quiet'),
@@ -123,10 +123,10 @@ function validatorProcess(
 }
 
 /**
- * The mints of localnet, but for the planted one, which no transaction can make; and SOL and tokens for the hot wallet. Resolves when all
- * of it is final.
+ * Creates the mints of localnet, except the planted one, whose private key is not known. Gives the hot wallet SOL and tokens.
+ * Resolves when all of this is finalized.
  */
-async function makeMints(
+async function createMints(
   url: string,
   authority: Payer,
   { hotWallet, signal }: ValidatorOptions,
@@ -139,10 +139,11 @@ async function makeMints(
   const [mint, feeMint] = [plain.token, withFee.token];
   const grants = [mint, feeMint].map((token) => authority.mintTo(token, hotWallet, HOT_WALLET_TOKENS));
   const last = await slotOf(url, await authority.send(...grants));
-  const end = Date.now() + FINAL_WITHIN_MS;
+  const end = Date.now() + FINALITY_TIMEOUT_MS;
   while ((await rpc<number>(url, 'getSlot', [{ commitment: 'finalized' }])) < (last ?? Infinity)) {
-    if (Date.now() > end) throw new Error(`${BINARY}: its mints are not final after ${FINAL_WITHIN_MS} ms`);
-    await sleep(LOOK_MS, undefined, { signal });
+    if (Date.now() > end)
+      throw new Error(`${BINARY} did not finalize the mints within ${FINALITY_TIMEOUT_MS} ms`);
+    await sleep(POLL_MS, undefined, { signal });
   }
   return { mint, feeMint };
 }

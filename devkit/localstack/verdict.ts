@@ -1,11 +1,10 @@
 import type { Withdrawal, WithdrawalTerms } from '../../src/client/client.ts';
 import type { ChainPayment } from './chain-truth.ts';
 
-/** A withdrawal by the API, at the end. */
 export interface Claim {
   readonly terms: WithdrawalTerms;
   readonly status: string;
-  /** Base units that arrived, if fewer than the amount. */
+  /** Base units that arrived; null if they equal the amount. */
   readonly amountReceived: string | null;
   readonly signatures: readonly string[];
 }
@@ -13,9 +12,9 @@ export interface Claim {
 /** A {@link Claim} compared with the finalized blocks. */
 export interface ChainVerdict {
   readonly transfers: readonly ChainPayment[];
-  /** True if it is finalized, but no transfer has its asset, amount and wallet. */
+  /** True if the withdrawal is finalized, but no transfer has its asset, amount and destination. */
   readonly lost: boolean;
-  /** How API and blocks differ; null if both have exactly one correct transfer, or none. */
+  /** How API and blocks differ; null if the blocks have exactly one correct transfer, or none for an unpaid withdrawal. */
   readonly fault: string | null;
 }
 
@@ -24,27 +23,29 @@ export function claimOf(terms: WithdrawalTerms, { status, amountReceived, attemp
   return { terms, status, amountReceived, signatures };
 }
 
-/** Compares a claim with `payments`, all transfers from the hot wallet. */
+/** Compares a claim with the blocks. `payments` are all transfers from the hot wallet. */
 export function judge(claim: Claim, payments: readonly ChainPayment[]): ChainVerdict {
   const { terms, status, signatures } = claim;
   const transfers = payments.filter(({ signature }) => signatures.includes(signature));
-  const right = transfers.filter((transfer) => isRight(transfer, claim));
-  const finalized = status === 'finalized';
-  const agrees = finalized ? transfers.length === 1 && right.length === 1 : transfers.length === 0;
-  const seen = transfers.map(({ received, asset, wallet }) => `${received} ${asset} to ${wallet}`).join(', ');
-  const fault = `${terms.id} is ${status}, the blocks show: ${seen === '' ? 'nothing' : seen}`;
-  return { transfers, lost: finalized && right.length === 0, fault: agrees ? null : fault };
+  const correct = transfers.filter((transfer) => isCorrect(transfer, claim));
+  const isFinalized = status === 'finalized';
+  const agrees = isFinalized ? transfers.length === 1 && correct.length === 1 : transfers.length === 0;
+  const found = transfers
+    .map(({ received, asset, wallet }) => `${received} ${asset} to ${wallet}`)
+    .join(', ');
+  const fault = `${terms.id} is ${status}, the blocks have: ${found === '' ? 'no transfer' : found}`;
+  return { transfers, lost: isFinalized && correct.length === 0, fault: agrees ? null : fault };
 }
 
-export function strangersTo(
+export function unclaimedPayments(
   claims: readonly Claim[],
   payments: readonly ChainPayment[],
 ): readonly ChainPayment[] {
-  const known = new Set(claims.flatMap(({ signatures }) => signatures));
-  return payments.filter(({ signature }) => !known.has(signature));
+  const claimed = new Set(claims.flatMap(({ signatures }) => signatures));
+  return payments.filter(({ signature }) => !claimed.has(signature));
 }
 
-function isRight(payment: ChainPayment, { terms, amountReceived }: Claim): boolean {
+function isCorrect(payment: ChainPayment, { terms, amountReceived }: Claim): boolean {
   return (
     payment.wallet === terms.destination &&
     payment.asset === terms.asset &&

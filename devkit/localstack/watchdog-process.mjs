@@ -1,5 +1,5 @@
-// Ends the children of a program that died without doing so itself (a crash, SIGKILL).
-// stdin carries one line a change: `+<pid> <signal>` or `-<pid>`; its end means that the parent is gone.
+// Stops the children of a program that ended without stopping them (a crash, SIGKILL).
+// Each line on stdin adds or removes a process group: `+<pid> <signal>` or `-<pid>`. The end of stdin means that the program has ended.
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 

@@ -15,12 +15,12 @@ function send(line: string): void {
   watchdog.stdin?.write(`${line}\n`);
 }
 
-/** From now on, when this process dies, the process group `pid` gets `signal`, and SIGKILL three seconds later. */
+/** If this process ends, the watchdog sends `signal` to the process group `pid`, and SIGKILL three seconds later. */
 export function guard(pid: number, signal: NodeJS.Signals): void {
   send(`+${pid} ${signal}`);
 }
 
-/** Call it when the process group `pid` has ended, because the system may reuse its number. */
+/** Must be called when the process group `pid` has ended, because the system can reuse its number. */
 export function unguard(pid: number): void {
   send(`-${pid}`);
 }

@@ -20,38 +20,38 @@ import {
   withdrawalRow,
 } from './composition-fixture.ts';
 
-let room: CompositionFixture;
+let fixture: CompositionFixture;
 let receiver: Wallet;
 
 beforeAll(async () => {
-  room = await openCompositionFixture();
+  fixture = await openCompositionFixture();
 });
-afterAll(() => room.close());
+afterAll(() => fixture.close());
 beforeEach(async () => {
   receiver = newWallet();
-  await room.localnet.airdrop(receiver.address, 1_000_000_000n);
+  await fixture.localnet.airdrop(receiver.address, 1_000_000_000n);
 });
 
 /** The receiver's own transaction is in the newest confirmed block, and no finalized one. */
 function confirmed(...instructions: TransactionInstruction[]): void {
-  const { controls } = room.localnet;
+  const { controls } = fixture.localnet;
   submitSigned(controls.chain, instructions, [receiver]);
   controls.produceSlots(2);
 }
 
 /** An account of the receiver for the mint, which holds nothing. */
 async function opened(mint: string, program = TOKEN_PROGRAM_ID): Promise<PublicKey> {
-  await room.localnet.mintTo(mint, receiver.address, 0n);
+  await fixture.localnet.mintTo(mint, receiver.address, 0n);
   return new PublicKey(deriveAta(receiver.address, mint, program.toBase58()));
 }
 
 const pay = (mint: string) =>
-  room.composer().compose(withdrawalRow(mint, { destination: receiver.address }), FIRST_ATTEMPT);
+  fixture.composer().compose(withdrawalRow(mint, { destination: receiver.address }), FIRST_ATTEMPT);
 
 describe('a token account of the receiver that the newest confirmed block changes', () => {
   it.each([
-    ['Token', () => room.localnet.mint.address, TOKEN_PROGRAM_ID],
-    ['Token-2022', () => room.localnet.feeMint.address, TOKEN_2022_PROGRAM_ID],
+    ['Token', () => fixture.localnet.mint.address, TOKEN_PROGRAM_ID],
+    ['Token-2022', () => fixture.localnet.feeMint.address, TOKEN_2022_PROGRAM_ID],
   ])(
     'delays the payment when the receiver closed it, and the payment creates it again: %s',
     async (_, mintOf, program) => {
@@ -63,7 +63,7 @@ describe('a token account of the receiver that the newest confirmed block change
         code: 'NodeFault',
         message: expect.stringContaining('(token program) failed'),
       });
-      room.localnet.controls.produceSlots(4);
+      fixture.localnet.controls.produceSlots(4);
       const composed = await pay(mint);
       if (composed.kind !== 'composed') throw new Error(composed.reason.message);
       expect(composed.attempt.rentLamports).toBeGreaterThan(0n);
@@ -71,8 +71,8 @@ describe('a token account of the receiver that the newest confirmed block change
   );
 
   it('delays the payment when the receiver began to require a memo, and the payment then carries one', async () => {
-    const mint = await room.localnet.createToken22Mint();
-    await room.localnet.mintTo(mint, room.hotWallet, 1_000_000n);
+    const mint = await fixture.localnet.createToken22Mint();
+    await fixture.localnet.mintTo(mint, fixture.hotWallet, 1_000_000n);
     const account = await opened(mint, TOKEN_2022_PROGRAM_ID);
     const owner = receiver.publicKey;
     const memo = [ExtensionType.MemoTransfer];
@@ -81,7 +81,7 @@ describe('a token account of the receiver that the newest confirmed block change
       createEnableRequiredMemoTransfersInstruction(account, owner, [], TOKEN_2022_PROGRAM_ID),
     );
     await expect(pay(mint)).rejects.toMatchObject({ code: 'NodeFault' });
-    room.localnet.controls.produceSlots(4);
+    fixture.localnet.controls.produceSlots(4);
     const composed = await pay(mint);
     if (composed.kind !== 'composed') throw new Error(composed.reason.message);
     const { instructions } = decodeMessage(base64.decode(composed.attempt.message));
@@ -91,8 +91,8 @@ describe('a token account of the receiver that the newest confirmed block change
 
 describe('the compute limit of an attempt that follows a failed one', () => {
   it('is measured again, ignores the cached value, and covers what the attempt uses', async () => {
-    const mint = room.localnet.mint.address;
-    const composer = room.composer();
+    const mint = fixture.localnet.mint.address;
+    const composer = fixture.composer();
     const limitOf = async (minUnits?: number) => {
       const row = withdrawalRow(mint, { destination: receiver.address });
       const composed = await composer.compose(row, {
@@ -103,10 +103,10 @@ describe('the compute limit of an attempt that follows a failed one', () => {
       return composed.attempt.computeUnitLimit;
     };
     const first = await limitOf();
-    room.localnet.controls.setFault(0, 'simulateTransaction', { kind: 'http', status: 503 });
+    fixture.localnet.controls.setFault(0, 'simulateTransaction', { kind: 'http', status: 503 });
     expect(await limitOf()).toBe(first);
     await expect(limitOf(0)).rejects.toThrow();
-    room.localnet.controls.clearFaults();
+    fixture.localnet.controls.clearFaults();
     expect(await limitOf(0)).toBe(first);
     expect(await limitOf(2 * first)).toBe(2 * first);
   });

@@ -218,9 +218,9 @@ describe('the composer', () => {
     const answer = await compose(sized('é'.repeat(600)));
     expect(answer).toMatchObject(refusedFor('invalid_request', 'its memo has 1200 bytes, but at most'));
     if (answer.kind === 'composed') throw new Error('it was composed');
-    const room = Number(/at most ([0-9]+) fit/.exec(answer.reason.message)?.[1]);
-    expect((await compose(sized('m'.repeat(room)))).kind).toBe('composed');
-    expect((await compose(sized('m'.repeat(room + 1)))).kind).toBe('rejected');
+    const maxBytes = Number(/at most ([0-9]+) fit/.exec(answer.reason.message)?.[1]);
+    expect((await compose(sized('m'.repeat(maxBytes)))).kind).toBe('composed');
+    expect((await compose(sized('m'.repeat(maxBytes + 1)))).kind).toBe('rejected');
   });
 
   it.each([['an address that holds no mint', HOT]])('rejects %s as an asset', async (_what, asset) => {

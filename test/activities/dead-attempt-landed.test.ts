@@ -12,12 +12,12 @@ import { AMOUNT, landAttempt, signedPayment, stateOf } from './prepared-attempt.
 const use = useLedger();
 /** How often the watchers of a {@link LandingFixture} resend an attempt that has not landed. */
 const PACE_MS = 100;
-const room = useLandingFixture();
+const fixture = useLandingFixture();
 
 /** A withdrawal whose first attempt is recorded as dead, and whose second is prepared; `signature` and `raw` are those of the second. */
 async function secondPrepared() {
   const [id, destination] = [newId(), newAddress()];
-  const { raw, signature, row } = await signedPayment(room, destination);
+  const { raw, signature, row } = await signedPayment(fixture, destination);
   const { attempts, withdrawals } = use.ledger;
   await withdrawals.reserve(terms(id, { destination }));
   await attempts.prepare(attempt(id, 1, { blockhashSlot: row.blockhashSlot }), PLENTY);
@@ -35,7 +35,7 @@ async function raisePaidByDead(id: string): Promise<void> {
   await resume(use.ledger);
 }
 
-const landing = (id: string, signature: string) => landAttempt(use.ledger, room, { id, n: 2, signature });
+const landing = (id: string, signature: string) => landAttempt(use.ledger, fixture, { id, n: 2, signature });
 
 describe('after the alert that a dead attempt landed, the next attempt', () => {
   it('is not given to the signer', async () => {
@@ -53,29 +53,29 @@ describe('after the alert that a dead attempt landed, the next attempt', () => {
     const { end, heartbeats } = landing(id, signature);
     await expect.poll(() => heartbeats, { timeout: 30_000 }).toContain(PAID_BY_DEAD);
     expect(await stateOf(use.ledger, id)).toEqual(['held', PAID_BY_DEAD, 'dead', 'prepared']);
-    room.localnet.controls.produceSlots(170);
-    await createUnsignedExpiry({ ledger: use.ledger, chain: room.chain }).expireUnsigned();
+    fixture.localnet.controls.produceSlots(170);
+    await createUnsignedExpiry({ ledger: use.ledger, chain: fixture.chain }).expireUnsigned();
     expect(await end).toEqual({ kind: 'dead', signature: null });
     expect(await stateOf(use.ledger, id)).toEqual(['held', PAID_BY_DEAD, 'dead', 'dead']);
-    expect(await room.lamportsOf(destination)).toBe(0n);
+    expect(await fixture.lamportsOf(destination)).toBe(0n);
   });
 
   it('is not resent when it is signed, and the judge still examines it', async () => {
     const { id, signature, destination } = await secondPrepared();
     for (const node of [0, 1])
-      room.localnet.controls.setFault(node, 'sendTransaction', { kind: 'http', status: 503 });
+      fixture.localnet.controls.setFault(node, 'sendTransaction', { kind: 'http', status: 503 });
     const { end, heartbeats } = landing(id, signature);
     await expect
       .poll(() => stateOf(use.ledger, id), { timeout: 30_000 })
       .toEqual(['sending', undefined, 'dead', 'signed']);
     await raisePaidByDead(id);
     await expect.poll(() => heartbeats, { timeout: 30_000 }).toContain(PAID_BY_DEAD);
-    room.localnet.controls.clearFaults();
+    fixture.localnet.controls.clearFaults();
     await sleep(10 * PACE_MS);
-    room.localnet.controls.produceSlots(170);
+    fixture.localnet.controls.produceSlots(170);
     expect(await end).toEqual({ kind: 'dead', signature });
     expect(await stateOf(use.ledger, id)).toEqual(['held', PAID_BY_DEAD, 'dead', 'dead']);
-    expect(await room.lamportsOf(destination)).toBe(0n);
+    expect(await fixture.lamportsOf(destination)).toBe(0n);
   });
 
   it('is resent once an operator closes the alert as false', async () => {
@@ -85,18 +85,18 @@ describe('after the alert that a dead attempt landed, the next attempt', () => {
     const { end, heartbeats } = landing(id, signature);
     await expect.poll(() => heartbeats, { timeout: 30_000 }).toContain(PAID_BY_DEAD);
     await use.ledger.settlements.continueUnpaid(id, { actor: 'ops', reason: 'no second node shows it' });
-    expect(await room.withBlocks(end)).toMatchObject({ kind: 'finalized', signature });
+    expect(await fixture.withBlocks(end)).toMatchObject({ kind: 'finalized', signature });
     expect(await stateOf(use.ledger, id)).toEqual(['finalized', undefined, 'dead', 'landed']);
-    expect(await room.lamportsOf(destination)).toBe(AMOUNT);
+    expect(await fixture.lamportsOf(destination)).toBe(AMOUNT);
   });
 
   it('is recorded when it lands, and only an operator ends the withdrawal', async () => {
     const { id, signature, raw } = await secondPrepared();
     await use.ledger.attempts.storeSignature(id, 2, signature);
-    await room.chain.send(raw);
+    await fixture.chain.send(raw);
     await raisePaidByDead(id);
     const { end, stop } = landing(id, signature);
-    room.localnet.controls.produceSlots(8);
+    fixture.localnet.controls.produceSlots(8);
     await expect
       .poll(() => stateOf(use.ledger, id), { timeout: 30_000 })
       .toEqual(['held', PAID_BY_DEAD, 'dead', 'landed']);

@@ -22,7 +22,7 @@ import { landedWithdrawals } from '../support/withdrawal-kind.ts';
 
 const use = useLedger();
 const AMOUNT = 3_000_000n;
-const room = useLandingFixture();
+const fixture = useLandingFixture();
 
 /** A recorded withdrawal, of the same terms as every other one to this destination. */
 async function reserved(destination: string, id = newId()): Promise<WithdrawalTerms> {
@@ -33,7 +33,7 @@ async function reserved(destination: string, id = newId()): Promise<WithdrawalTe
 
 /** A chain worker that has just started. */
 function worker(ledger: Ledger): (of: WithdrawalTerms) => Promise<PreparedAttempt> {
-  const { chain, signer } = room;
+  const { chain, signer } = fixture;
   const composer = new Composer({
     chain,
     fees: new FeePlanner(chain, QUICK_PRICES),
@@ -86,11 +86,11 @@ function twins(): readonly [string, string] {
 }
 
 async function land({ id }: WithdrawalTerms, { n, message }: PreparedAttempt): Promise<unknown> {
-  const signature = base58.encode(await room.signer.sign(base64.decode(message)));
+  const signature = base58.encode(await fixture.signer.sign(base64.decode(message)));
   const landings = createLanding({
     ledger: use.ledger,
-    watcher: room.watcher,
-    chain: room.chain,
+    watcher: fixture.watcher,
+    chain: fixture.chain,
     kinds: landedWithdrawals(use.ledger),
   });
   return activityEnvironment().run(() => landings.landAttempt({ id, n, signature }));
@@ -113,21 +113,21 @@ describe('withdrawals with equal terms', () => {
     expect(new Set(rows.map(({ blockhash }) => blockhash)).size).toBe(1);
 
     const landings = prepared.map((attempt, at) => land(asked[at] ?? terms(''), attempt));
-    expect(await room.withBlocks(Promise.all(landings))).toMatchObject([
+    expect(await fixture.withBlocks(Promise.all(landings))).toMatchObject([
       { kind: 'finalized' },
       { kind: 'finalized' },
     ]);
-    expect(await room.lamportsOf(destination)).toBe(2n * AMOUNT);
+    expect(await fixture.lamportsOf(destination)).toBe(2n * AMOUNT);
   });
 
   it('that are prepared at once share one simulation by two nodes, and each gets its own message', async () => {
     const destination = newAddress();
     const asked = await Promise.all(Array.from({ length: 20 }, () => reserved(destination)));
     const calls: string[] = [];
-    const stop = recordCalls(room.pool, calls);
+    const stop = recordCalls(fixture.pool, calls);
     const prepared = await Promise.all(asked.map(worker(use.ledger)));
     stop();
     expect(new Set(prepared.map(({ message }) => message)).size).toBe(20);
-    expect(calls.filter((method) => method === 'simulateTransaction')).toHaveLength(room.pool.quorum);
+    expect(calls.filter((method) => method === 'simulateTransaction')).toHaveLength(fixture.pool.quorum);
   });
 });

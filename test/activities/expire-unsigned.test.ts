@@ -10,18 +10,23 @@ import { preparedAttempt } from './prepared-attempt.ts';
 
 const use = useLedger();
 const REFUSED = { code: 'signing_refused', message: 'the price is above what this signer grants' };
-const room = useLandingFixture();
+const fixture = useLandingFixture();
 
-const expireUnsigned = () => createUnsignedExpiry({ ledger: use.ledger, chain: room.chain }).expireUnsigned();
+const expireUnsigned = () =>
+  createUnsignedExpiry({ ledger: use.ledger, chain: fixture.chain }).expireUnsigned();
 /** A reader that reads two history entries per run. */
 const smallPageExpiry = () =>
-  createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, history: { pageSize: 3, pagesPerCall: 1 } });
+  createUnsignedExpiry({
+    ledger: use.ledger,
+    chain: fixture.chain,
+    history: { pageSize: 3, pagesPerCall: 1 },
+  });
 
 /** So many transactions that name the hot wallet, each in a block of its own. */
 async function sendDust(count: number): Promise<void> {
   for (let n = 1; n <= count; n += 1) {
-    await room.localnet.airdrop(room.signer.address, BigInt(n));
-    room.localnet.controls.produceSlots(5);
+    await fixture.localnet.airdrop(fixture.signer.address, BigInt(n));
+    fixture.localnet.controls.produceSlots(5);
   }
 }
 
@@ -32,7 +37,7 @@ const statesOf = async (id: string) => {
 
 /** A withdrawal held because the signer refused its attempt; `raw` is what a holder of the key could still send. */
 async function refusedAttempt(changes: { readonly message?: string } = {}) {
-  const { id, raw, signature } = await preparedAttempt(use.ledger, room, changes);
+  const { id, raw, signature } = await preparedAttempt(use.ledger, fixture, changes);
   await use.ledger.settlements.move(id, 'held', REFUSED);
   return { id, raw, signature };
 }
@@ -46,10 +51,10 @@ describe('an attempt that the signer refused', () => {
   it('is dead once the blocks of its lifetime and the histories of the wallet lack its message, and the next one may follow', async () => {
     const { id, signature } = await refusedAttempt();
     expect(await expireUnsigned()).toBe(0);
-    const other = await room.attempt(newAddress(), 5_000_000n);
-    await room.chain.send(other.raw);
-    await room.localnet.airdrop(room.signer.address, 1_000n);
-    room.localnet.controls.produceSlots(170);
+    const other = await fixture.attempt(newAddress(), 5_000_000n);
+    await fixture.chain.send(other.raw);
+    await fixture.localnet.airdrop(fixture.signer.address, 1_000n);
+    fixture.localnet.controls.produceSlots(170);
     expect(await expireUnsigned()).toBe(1);
 
     expect(await statesOf(id)).toEqual(['preparing', 'dead']);
@@ -63,7 +68,7 @@ describe('an attempt that the signer refused', () => {
     const { id } = await refusedAttempt();
     await sql`update settlement set status = 'preparing', reason_code = null, reason_message = null
       where id = ${id}`.execute(use.ledger.db);
-    room.localnet.controls.produceSlots(170);
+    fixture.localnet.controls.produceSlots(170);
     expect(await expireUnsigned()).toBe(0);
     await sql`update attempt set created_at = now() - interval '4 minutes'
       where settlement_id = ${id}`.execute(use.ledger.db);
@@ -73,8 +78,8 @@ describe('an attempt that the signer refused', () => {
 
   it('has an open alert while it cannot be examined', async () => {
     const { id } = await refusedAttempt();
-    const expiry = createUnsignedExpiry({ ledger: use.ledger, chain: room.chain });
-    room.localnet.controls.produceSlots(170);
+    const expiry = createUnsignedExpiry({ ledger: use.ledger, chain: fixture.chain });
+    fixture.localnet.controls.produceSlots(170);
     const settle = vi.spyOn(use.ledger.attempts, 'settle').mockRejectedValue(new Error('no disk is left'));
     await expiry.expireUnsigned();
     settle.mockRestore();
@@ -89,7 +94,7 @@ describe('an attempt that the signer refused', () => {
     await closeAttempt(judged.id);
     for (const { id: subject } of [over, judged])
       await use.ledger.alerts.raise({ kind: 'evidence_missing', subject, message: 'nodes are silent' });
-    room.localnet.controls.produceSlots(170);
+    fixture.localnet.controls.produceSlots(170);
     expect(await expireUnsigned()).toBe(1);
     expect(await use.ledger.alerts.listOpenAbout(over.id)).toEqual([]);
     expect(await use.ledger.alerts.listOpenAbout(judged.id)).toMatchObject([{ kind: 'evidence_missing' }]);
@@ -108,8 +113,8 @@ describe('an attempt that the signer refused', () => {
   it('is examined even when a full batch of older attempts cannot be proved dead', async () => {
     const odd = [await refusedAttempt({ message: 'AQID' }), await refusedAttempt({ message: 'AQIE' })];
     const { id } = await refusedAttempt();
-    room.localnet.controls.produceSlots(170);
-    const rounds = createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, maxRowsPerRound: 2 });
+    fixture.localnet.controls.produceSlots(170);
+    const rounds = createUnsignedExpiry({ ledger: use.ledger, chain: fixture.chain, maxRowsPerRound: 2 });
     expect([await rounds.expireUnsigned(), await rounds.expireUnsigned()]).toEqual([0, 1]);
     expect(await statesOf(id)).toEqual(['preparing', 'dead']);
     // The oldest attempts are examined again.
@@ -126,7 +131,7 @@ describe('an attempt that the signer refused', () => {
   it('allows a cancellation only once it is dead, and the cancellation releases its reservation', async () => {
     const { id } = await refusedAttempt();
     expect(await codeOf(use.ledger.settlements.cancel(id, CANCELLED))).toBe('NotCancellable');
-    room.localnet.controls.produceSlots(170);
+    fixture.localnet.controls.produceSlots(170);
     expect(await expireUnsigned()).toBe(1);
     expect((await use.ledger.settlements.cancel(id, CANCELLED)).status).toBe('cancelled');
     const open = await use.ledger.db
@@ -140,15 +145,15 @@ describe('an attempt that the signer refused', () => {
 
   it('is not dead when it was signed and sent, even if every history of the wallet hides it', async () => {
     const { id, raw, signature } = await refusedAttempt();
-    await room.chain.send(raw);
-    room.localnet.controls.produceSlots(170);
-    expect(room.localnet.controls.chain.ledger.record(signature)).toBeDefined();
+    await fixture.chain.send(raw);
+    fixture.localnet.controls.produceSlots(170);
+    expect(fixture.localnet.controls.chain.ledger.record(signature)).toBeDefined();
     expect(await expireUnsigned()).toBe(0);
     for (const node of [0, 1])
-      room.localnet.controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
+      fixture.localnet.controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
     expect(await expireUnsigned()).toBe(0);
-    room.localnet.controls.clearFaults();
-    room.localnet.controls.setFault(1, 'getSignaturesForAddress', { kind: 'result', result: [] });
+    fixture.localnet.controls.clearFaults();
+    fixture.localnet.controls.setFault(1, 'getSignaturesForAddress', { kind: 'result', result: [] });
     expect(await expireUnsigned()).toBe(0);
     expect(await statesOf(id)).toEqual(['held', 'prepared']);
     await closeAttempt(id);
@@ -159,21 +164,21 @@ describe('an attempt that the signer refused', () => {
     ['a node shows no history of the wallet', 'getSignaturesForAddress'],
   ])('is not dead while %s', async (_title, method) => {
     const { id } = await refusedAttempt();
-    room.localnet.controls.produceSlots(170);
-    room.localnet.controls.setFault(1, method, { kind: 'http', status: 503 });
+    fixture.localnet.controls.produceSlots(170);
+    fixture.localnet.controls.setFault(1, method, { kind: 'http', status: 503 });
     expect(await expireUnsigned()).toBe(0);
-    room.localnet.controls.clearFaults();
+    fixture.localnet.controls.clearFaults();
     expect(await expireUnsigned()).toBe(1);
     expect(await statesOf(id)).toEqual(['preparing', 'dead']);
   });
 
   it('is dead in the end when the wallet history is longer than one batch', async () => {
     const { id } = await refusedAttempt();
-    room.localnet.controls.produceSlots(170);
+    fixture.localnet.controls.produceSlots(170);
     await sendDust(9);
     const expiry = smallPageExpiry();
     const asked: string[] = [];
-    const stop = recordCalls(room.pool, asked);
+    const stop = recordCalls(fixture.pool, asked);
     const rounds = [];
     for (let sum = 0; sum === 0 && rounds.length < 12; rounds.push(sum)) sum = await expiry.expireUnsigned();
     stop();
@@ -186,23 +191,23 @@ describe('an attempt that the signer refused', () => {
 
   it('is not dead when a node lost the cursor at which its history continues', async () => {
     const { id } = await refusedAttempt();
-    room.localnet.controls.produceSlots(170);
+    fixture.localnet.controls.produceSlots(170);
     await sendDust(3);
     const expiry = smallPageExpiry();
     expect(await expiry.expireUnsigned()).toBe(0);
-    room.localnet.controls.setFault(1, 'getSignaturesForAddress', { kind: 'result', result: [] });
-    room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
+    fixture.localnet.controls.setFault(1, 'getSignaturesForAddress', { kind: 'result', result: [] });
+    fixture.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
     expect(await expiry.expireUnsigned()).toBe(0);
-    room.localnet.controls.clearFaults();
+    fixture.localnet.controls.clearFaults();
     expect([await expiry.expireUnsigned(), await expiry.expireUnsigned()]).toEqual([0, 1]);
     expect(await statesOf(id)).toEqual(['preparing', 'dead']);
   });
 
   it('is dead when a fork dropped the block of its blockhash, by a history that covers only its lifetime', async () => {
-    room.localnet.controls.produceSlots(10);
+    fixture.localnet.controls.produceSlots(10);
     const { id } = await refusedAttempt();
-    room.localnet.controls.fork(3);
-    room.localnet.controls.produceSlots(170);
+    fixture.localnet.controls.fork(3);
+    fixture.localnet.controls.produceSlots(170);
     await sendDust(5);
     const expiry = smallPageExpiry();
     const rounds = [];
@@ -214,9 +219,9 @@ describe('an attempt that the signer refused', () => {
   it('is dead however much dust its lifetime holds, and only transactions with a known signer are read', async () => {
     const { id } = await refusedAttempt();
     await sendDust(12);
-    room.localnet.controls.produceSlots(170);
+    fixture.localnet.controls.produceSlots(170);
     const asked: string[] = [];
-    const stop = recordCalls(room.pool, asked);
+    const stop = recordCalls(fixture.pool, asked);
     expect(await expireUnsigned()).toBe(1);
     stop();
     expect(asked).not.toContain('getTransaction');
@@ -225,7 +230,7 @@ describe('an attempt that the signer refused', () => {
 
   it('is not judged by any message but the prepared one', async () => {
     const { id } = await refusedAttempt({ message: 'AQID' });
-    room.localnet.controls.produceSlots(170);
+    fixture.localnet.controls.produceSlots(170);
     expect(await expireUnsigned()).toBe(0);
     await closeAttempt(id);
   });

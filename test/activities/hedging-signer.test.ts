@@ -10,7 +10,7 @@ import { AMOUNT, landAttempt, preparedAttempt, stateOf } from './prepared-attemp
 
 const use = useLedger();
 const LIFE_AND_MORE = 170;
-const room = useLandingFixture(hedgingSigner(Keypair.generate()));
+const fixture = useLandingFixture(hedgingSigner(Keypair.generate()));
 
 beforeEach(async () => {
   await look();
@@ -18,13 +18,13 @@ beforeEach(async () => {
 
 function look(): Promise<void> {
   const { ledger } = use;
-  return new WalletWatch({ ledger, chain: room.chain, hotWallet: room.signer.address }).look();
+  return new WalletWatch({ ledger, chain: fixture.chain, hotWallet: fixture.signer.address }).look();
 }
 
 /** A prepared attempt of which its signer has given two signatures, and the database has none. */
 async function signedTwice() {
-  const { id, destination, raw, signature, message } = await preparedAttempt(use.ledger, room);
-  const second = assembleTransaction(message, await room.signer.sign(message));
+  const { id, destination, raw, signature, message } = await preparedAttempt(use.ledger, fixture);
+  const second = assembleTransaction(message, await fixture.signer.sign(message));
   expect(second.signature).not.toBe(signature);
   return { id, destination, first: { signature, raw }, second };
 }
@@ -35,17 +35,17 @@ async function restore(): Promise<void> {
 }
 
 /** The wait of a run that got this signature from its signer. */
-const landing = (id: string, signature: string) => landAttempt(use.ledger, room, { id, n: 1, signature });
+const landing = (id: string, signature: string) => landAttempt(use.ledger, fixture, { id, n: 1, signature });
 
 describe('a second signature of one message from the same signer', () => {
   it('is ignored: only the signature that was stored first is ever sent', async () => {
     const { id, destination, first, second } = await signedTwice();
     await use.ledger.attempts.storeSignature(id, 1, first.signature);
     const { end } = landing(id, second.signature);
-    expect(await room.withBlocks(end)).toMatchObject({ kind: 'finalized', signature: first.signature });
+    expect(await fixture.withBlocks(end)).toMatchObject({ kind: 'finalized', signature: first.signature });
     expect(await use.ledger.attempts.of(id)).toMatchObject([{ signature: first.signature, state: 'landed' }]);
-    expect(room.localnet.controls.chain.ledger.record(second.signature)).toBeUndefined();
-    expect(await room.lamportsOf(destination)).toBe(AMOUNT);
+    expect(fixture.localnet.controls.chain.ledger.record(second.signature)).toBeUndefined();
+    expect(await fixture.lamportsOf(destination)).toBe(AMOUNT);
     expect((await use.ledger.alerts.list({ open: true, limit: 9 })).rows).toEqual([]);
   });
 
@@ -57,23 +57,23 @@ describe('a second signature of one message from the same signer', () => {
       return attempts.storeSignature(...mine);
     });
     const { end } = landing(id, second.signature);
-    expect(await room.withBlocks(end)).toMatchObject({ kind: 'finalized', signature: first.signature });
+    expect(await fixture.withBlocks(end)).toMatchObject({ kind: 'finalized', signature: first.signature });
     expect(storing).toHaveBeenCalledTimes(3);
     storing.mockRestore();
-    expect(room.localnet.controls.chain.ledger.record(first.signature)).toBeDefined();
-    expect(room.localnet.controls.chain.ledger.record(second.signature)).toBeUndefined();
+    expect(fixture.localnet.controls.chain.ledger.record(first.signature)).toBeDefined();
+    expect(fixture.localnet.controls.chain.ledger.record(second.signature)).toBeUndefined();
   });
 
   it('leads to no second payment when the restored database lacks the one that landed', async () => {
     const { id, destination, first, second } = await signedTwice();
-    await room.chain.send(first.raw);
-    room.localnet.controls.produceSlots(8);
+    await fixture.chain.send(first.raw);
+    fixture.localnet.controls.produceSlots(8);
     await restore();
     const { end, stop } = landing(id, second.signature);
     await expect
       .poll(() => stateOf(use.ledger, id), { timeout: 30_000 })
       .toEqual(['sending', undefined, 'signed']);
-    room.localnet.controls.produceSlots(LIFE_AND_MORE);
+    fixture.localnet.controls.produceSlots(LIFE_AND_MORE);
     await expect
       .poll(() => stateOf(use.ledger, id), { timeout: 30_000 })
       .toEqual(['held', 'evidence_missing', 'signed']);
@@ -83,26 +83,26 @@ describe('a second signature of one message from the same signer', () => {
     await look();
     expect(await end).toMatchObject({ kind: 'finalized', signature: first.signature });
     expect(await use.ledger.attempts.of(id)).toMatchObject([{ signature: first.signature, state: 'landed' }]);
-    expect(await room.lamportsOf(destination)).toBe(AMOUNT);
+    expect(await fixture.lamportsOf(destination)).toBe(AMOUNT);
     stop();
   });
 
   it('is ruled out after a restore only when no block of its lifetime holds the message', async () => {
     await endGap();
     const { id, second } = await signedTwice();
-    room.swallow();
+    fixture.swallow();
     await restore();
     const { end } = landing(id, second.signature);
     await expect
       .poll(() => stateOf(use.ledger, id), { timeout: 30_000 })
       .toEqual(['sending', undefined, 'signed']);
     const silent = { kind: 'http', status: 503 } as const;
-    room.localnet.controls.setFault(1, 'getSignaturesForAddress', silent);
-    room.localnet.controls.produceSlots(LIFE_AND_MORE);
+    fixture.localnet.controls.setFault(1, 'getSignaturesForAddress', silent);
+    fixture.localnet.controls.produceSlots(LIFE_AND_MORE);
     await expect
       .poll(() => stateOf(use.ledger, id), { timeout: 30_000 })
       .toEqual(['held', 'evidence_missing', 'signed']);
-    room.localnet.controls.clearFaults(1, 'getSignaturesForAddress');
+    fixture.localnet.controls.clearFaults(1, 'getSignaturesForAddress');
     expect(await end).toEqual({ kind: 'dead', signature: second.signature });
     const [dead] = await use.ledger.attempts.of(id);
     const absent = { seen: 'absent' };
@@ -114,11 +114,11 @@ describe('a second signature of one message from the same signer', () => {
   it('is searched by its message even after the gap ended, when every list hides that it landed', async () => {
     await endGap();
     const { id, first, second } = await signedTwice();
-    await room.chain.send(first.raw);
-    room.localnet.controls.produceSlots(8);
+    await fixture.chain.send(first.raw);
+    fixture.localnet.controls.produceSlots(8);
     await restore();
     for (const node of [0, 1])
-      room.localnet.controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
+      fixture.localnet.controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
     await endGap();
     const { end, stop } = landing(id, second.signature);
     await expect
@@ -134,7 +134,7 @@ async function endGap(): Promise<void> {
   await expect
     .poll(
       async () => {
-        room.localnet.controls.produceSlots(LIFE_AND_MORE);
+        fixture.localnet.controls.produceSlots(LIFE_AND_MORE);
         await look();
         return use.ledger.continuity.pulse();
       },

@@ -3,8 +3,8 @@ import { reportNodeAlerts } from '../../src/platform/roles/nodes.ts';
 import { type Json, useLiar } from '../deposits/lying-proxy.ts';
 import { useScanFixture } from '../deposits/scan-fixture.ts';
 
-const room = useScanFixture(3);
-const nodes = useLiar(room);
+const fixture = useScanFixture(3);
+const nodes = useLiar(fixture);
 
 const UNKEPT: readonly (readonly [string, string, Json])[] = [
   ['a version with a NUL', 'getVersion', { 'solana-core': '1.0.0\0' }],
@@ -17,8 +17,8 @@ describe('a value that one node reports about itself', () => {
     nodes.liar.edit = (asked, _params, answer) => (asked === method ? { ...answer, result } : answer);
     for (let rounds = 0; rounds < 3; rounds += 1) await nodes.pool.probe();
     nodes.pool.distrust(nodes.pool.nodes[0]?.name ?? '', 'showed a transaction that a quorum denies');
-    await reportNodeAlerts(room.ledger, nodes.pool);
-    const { rows } = await room.ledger.alerts.list({ open: true, limit: 10 });
+    await reportNodeAlerts(fixture.ledger, nodes.pool);
+    const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 10 });
     expect(rows.map(({ kind }) => kind)).toContain('node_false_word');
   });
 });

@@ -51,8 +51,8 @@ export class NonceFixture {
   readonly #ledger: Ledger;
   readonly #wallet: string;
 
-  static async open(rooms: FixtureParts): Promise<NonceFixture> {
-    return new NonceFixture(rooms, await activities(rooms));
+  static async open(parts: FixtureParts): Promise<NonceFixture> {
+    return new NonceFixture(parts, await activities(parts));
   }
 
   private constructor({ ledger, key }: FixtureParts, act: NonceFixture['act']) {

@@ -24,7 +24,7 @@ let localnet: Localnet;
 let pool: NodePool;
 let chain: Chain;
 let clock: NodeJS.Timeout;
-let desk: NonceFixture;
+let fixture: NonceFixture;
 
 beforeAll(async () => {
   database = await freshDatabase();
@@ -32,7 +32,7 @@ beforeAll(async () => {
   localnet = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes: 2, hotWallet: HOT });
   pool = await openNodePool(localnet.rpcUrls);
   chain = quickChain(pool);
-  desk = await NonceFixture.open({ ledger, chain, key: HOT_KEY });
+  fixture = await NonceFixture.open({ ledger, chain, key: HOT_KEY });
   clock = setInterval(() => localnet.controls.produceSlot(), 40);
 });
 afterAll(async () => {
@@ -49,7 +49,7 @@ async function lamports(address: string): Promise<bigint> {
 
 describe('a withdrawal with a durable nonce', () => {
   it('waits while no account is free, and gives that reason', async () => {
-    expect(await desk.prepare(await desk.withdrawal())).toMatchObject({
+    expect(await fixture.prepare(await fixture.withdrawal())).toMatchObject({
       kind: 'waiting',
       status: 'held',
       reason: { code: 'no_free_nonce' },
@@ -57,35 +57,35 @@ describe('a withdrawal with a durable nonce', () => {
   });
 
   it('is paid, and its account is free again only once another nonce is finalized', async () => {
-    const { address, nonce, state } = await desk.newAccount();
+    const { address, nonce, state } = await fixture.newAccount();
     expect(state).toBe('free');
-    const paid = await desk.withdrawal();
-    const preparation = await desk.prepare(paid);
-    expect(await desk.account(address)).toMatchObject({ state: 'leased', settlementId: paid.id, nonce });
+    const paid = await fixture.withdrawal();
+    const preparation = await fixture.prepare(paid);
+    expect(await fixture.account(address)).toMatchObject({ state: 'leased', settlementId: paid.id, nonce });
     const [row] = await ledger.attempts.of(paid.id);
     expect(row).toMatchObject({ nonceAccount: address, blockhash: nonce, lastValidBlockHeight: null });
 
-    const landing = await desk.land(await desk.sign(paid, preparation));
+    const landing = await fixture.land(await fixture.sign(paid, preparation));
     expect(landing.kind).toBe('finalized');
     expect(await lamports(paid.destination)).toBe(AMOUNT);
-    expect(await desk.account(address)).toMatchObject({ state: 'unproved', settlementId: null, nonce });
-    const other = await desk.withdrawal();
-    const again = await desk.sign(other, await desk.preparedWhenFree(other));
-    expect((await desk.land(again)).kind).toBe('finalized');
+    expect(await fixture.account(address)).toMatchObject({ state: 'unproved', settlementId: null, nonce });
+    const other = await fixture.withdrawal();
+    const again = await fixture.sign(other, await fixture.preparedWhenFree(other));
+    expect((await fixture.land(again)).kind).toBe('finalized');
     const [later] = await ledger.attempts.of(other.id);
     expect(later?.nonceAccount).toBe(address);
     expect(later?.blockhash).not.toBe(nonce);
   });
 
   it('is paid once when its signer returns two signatures, even if the database has only the one that did not land', async () => {
-    const paid = await desk.withdrawal();
-    const signed = await desk.sign(paid, await desk.preparedWhenFree(paid));
+    const paid = await fixture.withdrawal();
+    const signed = await fixture.sign(paid, await fixture.preparedWhenFree(paid));
     const message = base64.decode(signed.message);
     const sent = assembleTransaction(message, await hedgingSigner(HOT_KEY).sign(message));
     expect(sent.signature).not.toBe(signed.signature);
     await chain.send(sent.raw);
     await expect.poll(() => lamports(paid.destination), { timeout: 20_000 }).toBe(AMOUNT);
-    const landing = desk.land(signed);
+    const landing = fixture.land(signed);
     const status = async () => (await ledger.withdrawals.get(paid.id)).reason?.message;
     await expect
       .poll(status, { timeout: 30_000 })
@@ -97,7 +97,7 @@ describe('a withdrawal with a durable nonce', () => {
   });
 
   it('reads its slot and its nonce from a quorum, whatever one node claims', async () => {
-    await desk.newAccount();
+    await fixture.newAccount();
     const lifetimes = new NonceLifetimes({ ledger, chain, hotWallet: HOT });
     const next = await ledger.nonces.candidate(HOT, 7n);
     const { data, ...account } = (await chain.accounts([next?.address ?? ''])).accounts[0] ?? {
@@ -121,16 +121,16 @@ describe('a withdrawal with a durable nonce', () => {
       expect('slot' in lifetime && Math.abs(Number(lifetime.slot) - tip)).toBeLessThan(100);
       claim(data.with(40, (data[40] ?? 0) ^ 1));
       await expect(lifetimes.next(7n)).rejects.toThrow('fewer than 2 of 2 nodes agree');
-      expect(await desk.account(next?.address ?? '')).toMatchObject({ state: 'free', nonce: next?.nonce });
+      expect(await fixture.account(next?.address ?? '')).toMatchObject({ state: 'free', nonce: next?.nonce });
     } finally {
       localnet.controls.clearFaults();
     }
   });
 
   it('shares no nonce with any other, however many are prepared at once', async () => {
-    await desk.newAccount();
-    const all = await Promise.all(Array.from({ length: 9 }, () => desk.withdrawal()));
-    const preparations = await Promise.all(all.map((one) => desk.prepare(one)));
+    await fixture.newAccount();
+    const all = await Promise.all(Array.from({ length: 9 }, () => fixture.withdrawal()));
+    const preparations = await Promise.all(all.map((one) => fixture.prepare(one)));
     const prepared = preparations.filter(({ kind }) => kind === 'prepared');
     expect(prepared).toHaveLength(3);
     const waiting = preparations.filter(
@@ -138,10 +138,11 @@ describe('a withdrawal with a durable nonce', () => {
     );
     expect(waiting).toHaveLength(6);
     const ended = async () => {
-      const steps = await Promise.all(all.map((one) => desk.prepare(one)));
+      const steps = await Promise.all(all.map((one) => fixture.prepare(one)));
       for (const [index, step] of steps.entries()) {
         const paid = all[index];
-        if (paid !== undefined && step.kind === 'prepared') await desk.land(await desk.sign(paid, step));
+        if (paid !== undefined && step.kind === 'prepared')
+          await fixture.land(await fixture.sign(paid, step));
       }
       return steps.filter(({ kind }) => kind === 'ended').length;
     };
@@ -153,17 +154,17 @@ describe('a withdrawal with a durable nonce', () => {
   });
 
   it('is dead after a bare advance, and a second attempt pays it once', async () => {
-    const paid = await desk.withdrawal();
-    const signed = await desk.sign(paid, await desk.preparedWhenFree(paid));
+    const paid = await fixture.withdrawal();
+    const signed = await fixture.sign(paid, await fixture.preparedWhenFree(paid));
     const [first] = await ledger.attempts.of(paid.id);
     if (!first?.nonceAccount) throw new Error('it has no nonce account');
     const used = { address: first.nonceAccount, nonce: first.blockhash };
-    expect(await desk.settle(await desk.advance(used))).toMatchObject({ kind: 'finalized' });
-    expect(await desk.land(signed)).toMatchObject({ kind: 'dead' });
-    expect(await desk.settle(await desk.advance(used)), 'a late request has no effect').toBeNull();
+    expect(await fixture.settle(await fixture.advance(used))).toMatchObject({ kind: 'finalized' });
+    expect(await fixture.land(signed)).toMatchObject({ kind: 'dead' });
+    expect(await fixture.settle(await fixture.advance(used)), 'a late request has no effect').toBeNull();
 
-    const second = await desk.sign(paid, await desk.preparedWhenFree(paid));
-    expect((await desk.land(second)).kind).toBe('finalized');
+    const second = await fixture.sign(paid, await fixture.preparedWhenFree(paid));
+    expect((await fixture.land(second)).kind).toBe('finalized');
     expect(await lamports(paid.destination)).toBe(AMOUNT);
     const rows = await ledger.attempts.of(paid.id);
     expect(rows.map(({ state }) => state)).toEqual(['dead', 'landed']);
@@ -171,25 +172,25 @@ describe('a withdrawal with a durable nonce', () => {
   });
 
   it('outlives an advance that came too late, and is paid once', async () => {
-    const paid = await desk.withdrawal();
-    const signed = await desk.sign(paid, await desk.preparedWhenFree(paid));
+    const paid = await fixture.withdrawal();
+    const signed = await fixture.sign(paid, await fixture.preparedWhenFree(paid));
     const [row] = await ledger.attempts.of(paid.id);
     if (!row?.nonceAccount) throw new Error('it has no nonce account');
-    const id = await desk.advance({ address: row.nonceAccount, nonce: row.blockhash });
-    const attempt = await desk.prepareSettlement(id);
+    const id = await fixture.advance({ address: row.nonceAccount, nonce: row.blockhash });
+    const attempt = await fixture.prepareSettlement(id);
     if (attempt === null) throw new Error('the account is leased with this nonce');
-    expect((await desk.land(signed)).kind).toBe('finalized');
-    const signature = await desk.signSettlement(attempt);
-    expect(await desk.landSettlement(id, attempt, signature)).toMatchObject({ kind: 'dead' });
-    expect(await desk.settle(id), 'nothing is to be used up any more').toBeNull();
+    expect((await fixture.land(signed)).kind).toBe('finalized');
+    const signature = await fixture.signSettlement(attempt);
+    expect(await fixture.landSettlement(id, attempt, signature)).toMatchObject({ kind: 'dead' });
+    expect(await fixture.settle(id), 'nothing is to be used up any more').toBeNull();
     expect(await ledger.settlements.get(id)).toMatchObject({ status: 'cancelled' });
     expect(await lamports(paid.destination)).toBe(AMOUNT);
   });
 
   it('is not failed when a block includes it without executing it, and is resent and paid once', async () => {
-    await desk.newAccount();
-    const paid = await desk.withdrawal();
-    const signed = await desk.sign(paid, await desk.preparedWhenFree(paid));
+    await fixture.newAccount();
+    const paid = await fixture.withdrawal();
+    const signed = await fixture.sign(paid, await fixture.preparedWhenFree(paid));
     const err = 'AccountNotFound';
     const { slot } = await chain.accounts([HOT]);
     const status = { slot: Number(slot), confirmations: null, err, confirmationStatus: 'finalized' };
@@ -202,7 +203,7 @@ describe('a withdrawal with a durable nonce', () => {
       controls.setFault(node, 'sendTransaction', { kind: 'drop-send' });
     }
     const before = controls.faultsMet()['drop-send'] ?? 0;
-    const landing = desk.land(signed);
+    const landing = fixture.land(signed);
     await expect
       .poll(() => controls.faultsMet()['drop-send'] ?? 0, { timeout: 20_000 })
       .toBeGreaterThan(before + 6);
@@ -217,44 +218,44 @@ describe('a withdrawal with a durable nonce', () => {
     const expiry = createUnsignedExpiry({ ledger, chain });
     const { paid, used } = await refused();
     expect(await expiry.expireUnsigned()).toBe(0);
-    expect(await desk.settle(await desk.advance(used))).toMatchObject({ kind: 'finalized' });
+    expect(await fixture.settle(await fixture.advance(used))).toMatchObject({ kind: 'finalized' });
     await expect.poll(() => expiry.expireUnsigned(), { timeout: 30_000 }).toBe(1);
     const [dead] = await ledger.attempts.of(paid.id);
     expect(dead?.proof).toMatchObject({ nonceUsedBy: { carriedNonce: true } });
-    expect(await desk.account(used.address)).toMatchObject({ state: 'unproved', settlementId: null });
-    const again = await desk.sign(paid, await desk.preparedWhenFree(paid));
-    expect((await desk.land(again)).kind).toBe('finalized');
+    expect(await fixture.account(used.address)).toMatchObject({ state: 'unproved', settlementId: null });
+    const again = await fixture.sign(paid, await fixture.preparedWhenFree(paid));
+    expect((await fixture.land(again)).kind).toBe('finalized');
     expect(await statesOf(paid.id)).toEqual(['dead', 'landed']);
     expect(await lamports(paid.destination)).toBe(AMOUNT);
   });
 
   it('is not dead when it was signed and sent, whatever the database says', async () => {
     const { paid, preparation } = await refused();
-    const { message, signature } = await desk.sign(paid, preparation);
+    const { message, signature } = await fixture.sign(paid, preparation);
     await chain.send(assembleTransaction(base64.decode(message), base58.decode(signature)).raw);
     await expect.poll(() => lamports(paid.destination), { timeout: 20_000 }).toBe(AMOUNT);
     expect(await createUnsignedExpiry({ ledger, chain }).expireUnsigned()).toBe(0);
     expect(await statesOf(paid.id)).toEqual(['prepared']);
     await new WalletWatch({ ledger, chain, hotWallet: HOT }).look();
     expect(await statesOf(paid.id)).toEqual(['signed']);
-    expect((await desk.land({ id: paid.id, n: 1, signature, message })).kind).toBe('finalized');
+    expect((await fixture.land({ id: paid.id, n: 1, signature, message })).kind).toBe('finalized');
   });
 
   it('leaves no transaction of the hot wallet that the database lacks', async () => {
-    await desk.prepare(await desk.withdrawal());
+    await fixture.prepare(await fixture.withdrawal());
     expect((await ledger.alerts.list({ open: true, limit: 9 })).rows).toEqual([]);
   });
 
   // The last one: it takes the money of the hot wallet without a database row.
   it('waits for its next attempt when its transaction fails on chain and uses the nonce', async () => {
-    const paid = await desk.withdrawal();
-    const signed = await desk.sign(paid, await desk.preparedWhenFree(paid));
+    const paid = await fixture.withdrawal();
+    const signed = await fixture.sign(paid, await fixture.preparedWhenFree(paid));
     const [row] = await ledger.attempts.of(paid.id);
     await drain(1_500_000n);
-    expect(await desk.land(signed)).toMatchObject({ kind: 'failed', goesOn: true });
+    expect(await fixture.land(signed)).toMatchObject({ kind: 'failed', goesOn: true });
     const waiting = { status: 'preparing', reason: { code: 'attempt_failed' } };
     expect(await ledger.withdrawals.get(paid.id)).toMatchObject(waiting);
-    const { address } = await desk.account(row?.nonceAccount ?? '');
+    const { address } = await fixture.account(row?.nonceAccount ?? '');
     await expect.poll(() => finalizedNonce(address), { timeout: 20_000 }).not.toBe(row?.blockhash);
     expect(await lamports(paid.destination)).toBe(0n);
   });
@@ -262,8 +263,8 @@ describe('a withdrawal with a durable nonce', () => {
 
 /** An attempt that is prepared, and that the signer has refused. */
 async function refused() {
-  const paid = await desk.withdrawal();
-  const preparation = await desk.preparedWhenFree(paid);
+  const paid = await fixture.withdrawal();
+  const preparation = await fixture.preparedWhenFree(paid);
   const reason = { code: 'signing_refused', message: 'the price is above what this signer grants' };
   await ledger.settlements.move(paid.id, 'held', reason);
   const [row] = await ledger.attempts.of(paid.id);

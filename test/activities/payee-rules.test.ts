@@ -25,18 +25,18 @@ import {
 } from './composition-fixture.ts';
 
 const use = useLedger();
-let room: CompositionFixture;
+let fixture: CompositionFixture;
 
 beforeAll(async () => {
-  room = await openCompositionFixture();
+  fixture = await openCompositionFixture();
 });
-afterAll(() => room?.close());
+afterAll(() => fixture?.close());
 
 /** Lands instructions that a wallet signs and pays for. */
 async function lands(wallet: Wallet, ...instructions: TransactionInstruction[]): Promise<void> {
-  const { chain } = room.localnet.controls;
+  const { chain } = fixture.localnet.controls;
   const signature = submitSigned(chain, instructions, [wallet]);
-  room.localnet.controls.produceSlots(4);
+  fixture.localnet.controls.produceSlots(4);
   expect(chain.ledger.record(signature)?.meta.err).toBeNull();
 }
 
@@ -50,13 +50,13 @@ function memosOf(answer: Composition): readonly string[] {
 
 describe('a token account that requires a memo', () => {
   it('gets the withdrawal id as memo, or the memo of the customer', async () => {
-    const { localnet } = room;
+    const { localnet } = fixture;
     const mint = localnet.feeMint.address;
     const owner = newWallet();
     await localnet.airdrop(owner.address, 1_000_000_000n);
     await localnet.mintTo(mint, owner.address, 1n);
     const row = withdrawalRow(mint, { destination: owner.address, id: 'order-17' });
-    expect(memosOf(await room.composer().compose(row, FIRST_ATTEMPT))).toEqual([]);
+    expect(memosOf(await fixture.composer().compose(row, FIRST_ATTEMPT))).toEqual([]);
 
     const account = new PublicKey(deriveAta(owner.address, mint, TOKEN_2022_PROGRAM));
     await lands(
@@ -64,23 +64,23 @@ describe('a token account that requires a memo', () => {
       createReallocateInstruction(account, owner.publicKey, [ExtensionType.MemoTransfer], owner.publicKey),
       createEnableRequiredMemoTransfersInstruction(account, owner.publicKey),
     );
-    expect(memosOf(await room.composer().compose(row, FIRST_ATTEMPT))).toEqual(['order-17']);
+    expect(memosOf(await fixture.composer().compose(row, FIRST_ATTEMPT))).toEqual(['order-17']);
     const worded = { ...row, memo: 'invoice 4' };
-    expect(memosOf(await room.composer().compose(worded, FIRST_ATTEMPT))).toEqual(['invoice 4']);
+    expect(memosOf(await fixture.composer().compose(worded, FIRST_ATTEMPT))).toEqual(['invoice 4']);
   });
 });
 
 describe('a paused mint', () => {
   it('is not paid until the issuer resumes it', async () => {
     const issuer = newWallet();
-    await room.localnet.airdrop(issuer.address, 1_000_000_000n);
+    await fixture.localnet.airdrop(issuer.address, 1_000_000_000n);
     const initialize = (mint: PublicKey) =>
       createInitializePausableConfigInstruction(mint, issuer.publicKey, TOKEN_2022_PROGRAM_ID);
-    const mint = await room.localnet.createToken22Mint({
+    const mint = await fixture.localnet.createToken22Mint({
       extensions: [{ type: ExtensionType.PausableConfig, initialize }],
     });
-    await room.localnet.mintTo(mint, room.hotWallet, 1_000_000n);
-    const outcome = () => room.composer().compose(withdrawalRow(mint), FIRST_ATTEMPT);
+    await fixture.localnet.mintTo(mint, fixture.hotWallet, 1_000_000n);
+    const outcome = () => fixture.composer().compose(withdrawalRow(mint), FIRST_ATTEMPT);
     expect(await outcome()).toMatchObject({ kind: 'composed' });
 
     await lands(issuer, createPauseInstruction(new PublicKey(mint), issuer.publicKey));
@@ -94,11 +94,11 @@ describe('a paused mint', () => {
 describe('a wallet that is in use', () => {
   it('is paid at once, but waits for the customer when confirmUsedWallet is on', async () => {
     const destination = newAddress();
-    await room.localnet.airdrop(destination, 5_000_000n);
+    await fixture.localnet.airdrop(destination, 5_000_000n);
     const row = withdrawalRow('SOL', { destination, amount: 1_000_000n });
-    expect(await room.composer().compose(row, FIRST_ATTEMPT)).toMatchObject({ kind: 'composed' });
+    expect(await fixture.composer().compose(row, FIRST_ATTEMPT)).toMatchObject({ kind: 'composed' });
 
-    const careful = room.composer({ confirmUsedWallet: true });
+    const careful = fixture.composer({ confirmUsedWallet: true });
     expect(await careful.compose(row, FIRST_ATTEMPT)).toMatchObject({
       kind: 'awaiting_confirmation',
       reason: { code: 'used_wallet' },
@@ -113,14 +113,14 @@ describe('a multisig vault', () => {
     PublicKey.findProgramAddressSync([Buffer.from(seed)], new PublicKey(TOKEN_2022_PROGRAM))[0].toBase58();
 
   it('is paid in SOL and tokens once the customer confirms, when the setting allows vaults', async () => {
-    const { localnet } = room;
+    const { localnet } = fixture;
     const destination = vaultOf('vault');
     await localnet.airdrop(destination, 5_000_000_000n);
-    const allowing = room.composer({ allowVaults: true });
+    const allowing = fixture.composer({ allowVaults: true });
     for (const asset of ['SOL', localnet.mint.address, localnet.feeMint.address]) {
       const row = withdrawalRow(asset, { destination, amount: 1_000_000n });
       const rejected = { kind: 'rejected', reason: { code: 'pda' } };
-      expect(await room.composer().compose(row, FIRST_ATTEMPT)).toMatchObject(rejected);
+      expect(await fixture.composer().compose(row, FIRST_ATTEMPT)).toMatchObject(rejected);
       const waiting = { kind: 'awaiting_confirmation', reason: { code: 'vault' } };
       expect(await allowing.compose(row, FIRST_ATTEMPT)).toMatchObject(waiting);
       const confirmed = { ...row, confirmedByCustomer: true };
@@ -130,7 +130,7 @@ describe('a multisig vault', () => {
 
   it('is rejected when it holds nothing, whatever the setting', async () => {
     const row = withdrawalRow('SOL', { destination: vaultOf('missing'), confirmedByCustomer: true });
-    expect(await room.composer({ allowVaults: true }).compose(row, FIRST_ATTEMPT)).toMatchObject({
+    expect(await fixture.composer({ allowVaults: true }).compose(row, FIRST_ATTEMPT)).toMatchObject({
       kind: 'rejected',
       reason: { code: 'off_curve' },
     });
@@ -141,11 +141,11 @@ describe('a deposit address of Sluice', () => {
   it('is never paid, assigned or not, in SOL or a token, because its user would not be credited', async () => {
     const { ledger } = use;
     const [free, given] = [newAddress(), newAddress()];
-    const composer = room.composer({ kindOf: (address) => ledger.walletHistory.kindOf(address) });
+    const composer = fixture.composer({ kindOf: (address) => ledger.walletHistory.kindOf(address) });
     const answers = async (destination: string) =>
       Promise.all(
-        ['SOL', room.localnet.mint.address].map(async (asset) => {
-          await room.localnet.airdrop(destination, 1_000_000_000n);
+        ['SOL', fixture.localnet.mint.address].map(async (asset) => {
+          await fixture.localnet.airdrop(destination, 1_000_000_000n);
           const answer = await composer.compose(
             withdrawalRow(asset, { destination, amount: 5_000_000n }),
             FIRST_ATTEMPT,

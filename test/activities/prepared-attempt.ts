@@ -14,11 +14,17 @@ import { landedWithdrawals } from '../support/withdrawal-kind.ts';
 export const AMOUNT = 5_000_000n;
 
 /** A signed payment of the hot wallet, and the fields of its attempt row before the signature is stored. */
-export async function signedPayment(room: LandingFixture, destination: string) {
-  const { raw, signature, message, feeLamports: _fee, ...lifetime } = await room.attempt(destination, AMOUNT);
+export async function signedPayment(fixture: LandingFixture, destination: string) {
+  const {
+    raw,
+    signature,
+    message,
+    feeLamports: _fee,
+    ...lifetime
+  } = await fixture.attempt(destination, AMOUNT);
   const row = {
     ...lifetime,
-    signers: [room.signer.address],
+    signers: [fixture.signer.address],
     message: base64.encode(message),
     messageHash: messageHashOf(message),
   };
@@ -28,11 +34,11 @@ export async function signedPayment(room: LandingFixture, destination: string) {
 /** A withdrawal with a prepared attempt; the database lacks the signature of the attempt. */
 export async function preparedAttempt(
   ledger: Ledger,
-  room: LandingFixture,
+  fixture: LandingFixture,
   changes: Partial<NewAttempt> = {},
 ) {
   const [id, destination] = [newId(), newAddress()];
-  const { row, ...payment } = await signedPayment(room, destination);
+  const { row, ...payment } = await signedPayment(fixture, destination);
   await ledger.withdrawals.reserve(terms(id, { destination }));
   const { kind } = await ledger.attempts.prepare(attempt(id, 1, { ...row, ...changes }), PLENTY);
   if (kind !== 'prepared') throw new Error(`the attempt is ${kind}`);

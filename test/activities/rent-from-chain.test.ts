@@ -13,17 +13,17 @@ import {
 const RENT = 650_240n;
 /** What a node answers for a message includes its priority fee. */
 const FEE = 7_000n;
-let room: CompositionFixture;
+let fixture: CompositionFixture;
 
 beforeAll(async () => {
-  room = await openCompositionFixture();
+  fixture = await openCompositionFixture();
 });
-afterEach(() => room.localnet.controls.clearFaults());
-afterAll(() => room?.close());
+afterEach(() => fixture.localnet.controls.clearFaults());
+afterAll(() => fixture?.close());
 
 const says = (method: string, result: unknown): void =>
-  room.localnet.controls.setFault(0, method, { kind: 'result', result });
-const compose = (row: WithdrawalRow): Promise<Composition> => room.composer().compose(row, FIRST_ATTEMPT);
+  fixture.localnet.controls.setFault(0, method, { kind: 'result', result });
+const compose = (row: WithdrawalRow): Promise<Composition> => fixture.composer().compose(row, FIRST_ATTEMPT);
 
 async function composed(row: WithdrawalRow) {
   const answer = await compose(row);
@@ -52,7 +52,7 @@ describe('the rent of another chain', () => {
     const {
       attempt,
       reservations: [reservation],
-    } = await composed(withdrawalRow(room.localnet.mint.address));
+    } = await composed(withdrawalRow(fixture.localnet.mint.address));
     expect(attempt.rentLamports).toBe(RENT);
     expect(reservation?.needs[0]).toMatchObject({
       asset: 'SOL',

@@ -12,12 +12,12 @@ import { preparedAttempt } from './prepared-attempt.ts';
 
 const ELSEWHERE = '4uhcVJyU9pJkvQyS88uRDiswHScg5X3hJzxuBxKTrPSY';
 const use = useLedger();
-const room = useLandingFixture();
+const fixture = useLandingFixture();
 let other: Localnet;
 let otherPool: NodePool;
 
 beforeAll(async () => {
-  other = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes: 2, hotWallet: room.signer.address });
+  other = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes: 2, hotWallet: fixture.signer.address });
   moveToOtherCluster(other);
   other.controls.produceSlots(900);
   otherPool = await openNodePool(other.rpcUrls);
@@ -36,24 +36,24 @@ const watchWallet = (pool: NodePool) =>
   new WalletWatch({
     ledger: use.ledger,
     chain: quickChain(pool),
-    hotWallet: room.signer.address,
+    hotWallet: fixture.signer.address,
   }).look();
-const judgedTo = () => use.ledger.walletHistory.judgedTo(room.signer.address);
+const judgedTo = () => use.ledger.walletHistory.judgedTo(fixture.signer.address);
 
 /** A recorded attempt that was never sent, so that its death can be proved after its life. */
 async function unsent() {
-  const { id, signature } = await preparedAttempt(use.ledger, room);
+  const { id, signature } = await preparedAttempt(use.ledger, fixture);
   await use.ledger.attempts.storeSignature(id, 1, signature);
   for (const node of [0, 1])
-    room.localnet.controls.setFault(node, 'sendTransaction', { kind: 'http', status: 503 });
-  room.localnet.controls.produceSlots(170);
+    fixture.localnet.controls.setFault(node, 'sendTransaction', { kind: 'http', status: 503 });
+  fixture.localnet.controls.produceSlots(170);
   return { id, signature };
 }
 
 function land(id: string, signature: string, pool: NodePool): Promise<unknown> {
   const landings = createLanding({
     ledger: use.ledger,
-    watcher: room.watcher,
+    watcher: fixture.watcher,
     chain: quickChain(pool),
     kinds: landedWithdrawals(use.ledger),
   });
@@ -63,7 +63,7 @@ function land(id: string, signature: string, pool: NodePool): Promise<unknown> {
 
 describe('a pool of another cluster than the database', () => {
   it('moves no scan cursor, and may not even be opened', async () => {
-    await watchWallet(room.pool);
+    await watchWallet(fixture.pool);
     const before = await judgedTo();
     expect(await codeOf(watchWallet(otherPool))).toBe('WrongCluster');
     expect(await judgedTo()).toBe(before);
@@ -75,13 +75,13 @@ describe('a pool of another cluster than the database', () => {
     const { id, signature } = await unsent();
     expect(await codeOf(land(id, signature, otherPool))).toBe('WrongCluster');
     expect(await use.ledger.attempts.get(id, 1)).toMatchObject({ state: 'signed' });
-    expect(await land(id, signature, room.pool)).toMatchObject({ kind: 'dead' });
+    expect(await land(id, signature, fixture.pool)).toMatchObject({ kind: 'dead' });
   });
 
   it('judges no attempt when its addresses switch to that cluster after it was opened', async () => {
     const { id, signature } = await unsent();
-    moveToOtherCluster(room.localnet);
-    expect(await codeOf(land(id, signature, room.pool))).toBe('NoHealthyNode');
+    moveToOtherCluster(fixture.localnet);
+    expect(await codeOf(land(id, signature, fixture.pool))).toBe('NoHealthyNode');
     expect(await use.ledger.attempts.get(id, 1)).toMatchObject({ state: 'signed' });
   });
 });

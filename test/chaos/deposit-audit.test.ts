@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { auditDeposits, type DepositEvidence } from '../../chaos/deposits/audit.ts';
-import type { ChainArrival } from '../../devkit/localstack/chain-truth.ts';
+import type { IncomingTransfer } from '../../devkit/localstack/chain-truth.ts';
 import type { Deposit, DepositEvent } from '../../src/client/client.ts';
 import type { BlockHeader } from '../../src/domain/deposit.ts';
 
-const arrival: ChainArrival = {
+const arrival: IncomingTransfer = {
   signature: 's1',
   slot: 9,
   blockhash: 'h9',
@@ -14,7 +14,7 @@ const arrival: ChainArrival = {
   amount: 5n,
 };
 
-const fake: ChainArrival = { ...arrival, signature: 's2', account: 'ATA', asset: 'other', amount: 7n };
+const fake: IncomingTransfer = { ...arrival, signature: 's2', account: 'ATA', asset: 'other', amount: 7n };
 
 const credit: Deposit = {
   id: '1',

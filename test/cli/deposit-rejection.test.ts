@@ -11,13 +11,13 @@ import { jsonOf } from '../support/cli.ts';
 
 const [ANN, BEN] = [address('ann'), address('ben')];
 
-let desk: DepositsApi;
+let api: DepositsApi;
 let apiUrl: string;
 beforeAll(async () => {
-  desk = await DepositsApi.open();
-  apiUrl = await desk.app.listen({ host: '127.0.0.1', port: 0 });
+  api = await DepositsApi.open();
+  apiUrl = await api.app.listen({ host: '127.0.0.1', port: 0 });
 });
-afterAll(() => desk?.close());
+afterAll(() => api?.close());
 
 async function reject({ id }: { readonly id: string }, reason = 'in no explorer') {
   const env = { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY };
@@ -26,13 +26,13 @@ async function reject({ id }: { readonly id: string }, reason = 'in no explorer'
 }
 
 async function rowOf(wallet: string): Promise<DepositRow> {
-  const [row] = (await desk.ledger.deposits.list({ address: wallet, limit: 1 })).rows;
+  const [row] = (await api.ledger.deposits.list({ address: wallet, limit: 1 })).rows;
   if (row === undefined) throw new Error('a deposit');
   return row;
 }
 
 test('an operator can reject a deposit that a quorum of nodes denies, with a reason, and no other deposit', async () => {
-  const { ledger, localnet } = desk;
+  const { ledger, localnet } = api;
   await importWallets(ledger, ANN, BEN);
   await ledger.scan.start(START);
   const blocks = chain(START, [inflow(ANN, 5n, { signature: newSignature() })], [inflow(BEN)]);
@@ -43,9 +43,9 @@ test('an operator can reject a deposit that a quorum of nodes denies, with a rea
   expect(await reject({ id })).toMatchObject({ json: { error: { code: 'NotRejectable' } }, code: 3 });
   localnet.controls.produceSlots(120);
   expect((await reject({ id }, ' ')).code).toBe(2);
-  const alone = await desk.also({});
+  const alone = await api.also({});
   expect(
-    (await desk.call('POST', `/v1/deposits/${id}/reject`, { reason: 'a test' }, alone)).body,
+    (await api.call('POST', `/v1/deposits/${id}/reject`, { reason: 'a test' }, alone)).body,
   ).toMatchObject({
     status: 503,
     code: 'Unavailable',

@@ -1,22 +1,28 @@
 import { expect, test } from 'vitest';
-import { judgeDeposits, type SentGift } from '../../devkit/demo/deposit-verdict.ts';
-import type { ChainArrival } from '../../devkit/localstack/chain-truth.ts';
+import { judgeDeposits, type SentTransfer } from '../../devkit/demo/deposit-verdict.ts';
+import type { IncomingTransfer } from '../../devkit/localstack/chain-truth.ts';
 import type { DepositEvent } from '../../src/client/client.ts';
 
-const GIFT: SentGift = {
+const GIFT: SentTransfer = {
   what: 'SOL',
   wallet: 'alice',
   asset: 'SOL',
   sent: 5n,
-  arrives: 5n,
+  received: 5n,
   reason: null,
   signature: 'sig-1',
 };
-const FAKE: SentGift = { ...GIFT, what: 'fake', asset: 'mint', reason: 'unknown_mint', signature: 'sig-2' };
-const FAILED: SentGift = { ...GIFT, what: 'failed', arrives: 0n, signature: 'sig-3' };
+const FAKE: SentTransfer = {
+  ...GIFT,
+  what: 'fake',
+  asset: 'mint',
+  reason: 'unknown_mint',
+  signature: 'sig-2',
+};
+const FAILED: SentTransfer = { ...GIFT, what: 'failed', received: 0n, signature: 'sig-3' };
 const GIVEN = [GIFT, FAKE, FAILED];
 
-const ARRIVED: ChainArrival = {
+const ARRIVED: IncomingTransfer = {
   signature: 'sig-1',
   slot: 7,
   blockhash: 'h7',
@@ -25,7 +31,7 @@ const ARRIVED: ChainArrival = {
   asset: 'SOL',
   amount: 5n,
 };
-const FAKE_ARRIVED: ChainArrival = { ...ARRIVED, signature: 'sig-2', account: 'ata', asset: 'mint' };
+const FAKE_ARRIVED: IncomingTransfer = { ...ARRIVED, signature: 'sig-2', account: 'ata', asset: 'mint' };
 const ARRIVALS = [ARRIVED, FAKE_ARRIVED];
 
 type FeedEvent = Pick<DepositEvent['deposit'], 'signature' | 'account' | 'asset' | 'amount' | 'reason'>;
@@ -59,17 +65,21 @@ test('the verdict accepts a feed with each arrival once, and its counts are thos
 });
 
 test.each([
-  ['a credit is missing', feedOf(REFUSED), /SOL: 5 arrived, the feed has no event/],
+  ['a credit is missing', feedOf(REFUSED), /SOL: the wallet received 5 base units, the feed has no event/],
   ['a credit occurs twice', feedOf(CREDIT, REFUSED, CREDIT), /has final 5, final 5/],
-  ['a credit has another amount', feedOf({ ...CREDIT, amount: '6' }, REFUSED), /5 arrived, .* final 6/],
-  ['a fake is credited', feedOf(CREDIT, { ...REFUSED, reason: null }), /fake: 5 arrived, .* final 5/],
+  ['a credit has another amount', feedOf({ ...CREDIT, amount: '6' }, REFUSED), /received 5 .* final 6/],
+  [
+    'a fake is credited',
+    feedOf(CREDIT, { ...REFUSED, reason: null }),
+    /fake: the wallet received 5 .* final 5/,
+  ],
   ['the reason differs', feedOf(CREDIT, { ...REFUSED, reason: 'below_minimum' }), /below_minimum/],
   [
     'a failed transaction is credited',
     feedOf(CREDIT, REFUSED, { ...CREDIT, signature: 'sig-3' }),
-    /not in the/,
+    /the blocks do not have/,
   ],
-  ['the feed skips a number', feedOf(CREDIT, CREDIT, REFUSED).slice(1), /has 2 in the place of 1/],
+  ['the feed skips a number', feedOf(CREDIT, CREDIT, REFUSED).slice(1), /sequence 2 instead of 1/],
 ] as const)('the verdict reports a fault where %s', (_what, feed, fault) => {
   expect(judgeDeposits(GIVEN, ARRIVALS, feed).faults.join('\n')).toMatch(fault);
 });
@@ -81,12 +91,12 @@ test('the verdict does not count a pending deposit as credited', () => {
 });
 
 test.each([
-  ['a gift did not arrive', [FAKE_ARRIVED], /SOL: the blocks show nothing/],
-  ['a smaller amount arrived', [{ ...ARRIVED, amount: 4n }, FAKE_ARRIVED], /SOL: the blocks show 4/],
+  ['a gift did not arrive', [FAKE_ARRIVED], /SOL: the wallet received nothing/],
+  ['a smaller amount arrived', [{ ...ARRIVED, amount: 4n }, FAKE_ARRIVED], /SOL: the wallet received 4/],
   [
     'a withdrawal that must fail has paid',
     [...ARRIVALS, { ...ARRIVED, signature: 'sig-3' }],
-    /failed: the blocks show 5/,
+    /failed: the wallet received 5/,
   ],
   ['another wallet has paid', [...ARRIVALS, { ...ARRIVED, signature: 'sig-4' }], /the demo did not send it/],
 ] as const)('the verdict reports a fault where %s', (_what, arrivals, fault) => {

@@ -31,7 +31,7 @@ async function runScript(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
 test.each(['demo', 'dev'])('%s --json ends with one object when the bootstrap fails', async (command) => {
   const ended = await runScript(['devkit/main.ts', command, '--json'], { TEMPORAL_CLI_PATH: missing });
   expect(ended.code).toBe(1);
-  const message = `TEMPORAL_CLI_PATH=${missing} is not a program`;
+  const message = `TEMPORAL_CLI_PATH=${missing} is not an executable file`;
   expect(ended.last).toEqual({ ok: false, error: { code: 'BootstrapFailed', message } });
   expect(ended.stderr).toContain(message);
 });

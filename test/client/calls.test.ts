@@ -202,8 +202,8 @@ const CALLS: Readonly<Record<string, Part>> = {
     end: ({ pauses }, how) => pauses.end('a test', how),
   },
 };
-const everyCall = Object.entries(CALLS).flatMap(([room, calls]) =>
-  Object.entries(calls).map(([name, call]) => [`${room}.${name}`, call] as const),
+const everyCall = Object.entries(CALLS).flatMap(([group, calls]) =>
+  Object.entries(calls).map(([name, call]) => [`${group}.${name}`, call] as const),
 );
 
 /** The public methods of a part of the client; none for any other value. */
@@ -218,8 +218,8 @@ function methodsOf(part: unknown): readonly string[] {
 describe('the abort signal of a call', () => {
   it('is tested for every call of the client', async () => {
     const { sluice } = await clientOf([]);
-    const rooms = [['sluice', sluice] as const, ...Object.entries(sluice)];
-    const there = rooms.flatMap(([room, part]) => methodsOf(part).map((name) => `${room}.${name}`));
+    const parts = [['sluice', sluice] as const, ...Object.entries(sluice)];
+    const there = parts.flatMap(([group, part]) => methodsOf(part).map((name) => `${group}.${name}`));
     expect(everyCall.map(([name]) => name).toSorted()).toEqual(there.toSorted());
   });
 

@@ -7,20 +7,20 @@ import { auditIn } from './audit-support.ts';
 import { type Json, rpc, useLiar } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(3);
-const nodes = useLiar(room);
+const fixture = useScanFixture(3);
+const nodes = useLiar(fixture);
 
 /** A deposit of 7,000,000 lamports whose block is confirmed and not finalized. */
 async function confirmedDeposit(): Promise<{ readonly wallet: string; readonly slot: number }> {
-  await room.scanAll(room.scanner());
-  const wallet = await room.newDepositAddress();
-  await room.localnet.airdrop(wallet, 7_000_000n);
-  const [url = ''] = room.localnet.rpcUrls;
+  await fixture.scanAll(fixture.scanner());
+  const wallet = await fixture.newDepositAddress();
+  await fixture.localnet.airdrop(wallet, 7_000_000n);
+  const [url = ''] = fixture.localnet.rpcUrls;
   const question = { method: 'getSignaturesForAddress', params: [wallet, { commitment: 'confirmed' }] };
   for (let blocks = 0; blocks < 3; blocks += 1) {
     const { result } = await rpc(url, question);
     if (result.length > 0) return { wallet, slot: result[0].slot };
-    room.localnet.controls.produceSlot();
+    fixture.localnet.controls.produceSlot();
   }
   throw new Error('the deposit is not confirmed');
 }
@@ -32,7 +32,7 @@ async function announceAt(
   change: (block: Json) => void = () => undefined,
   pool = nodes.pool,
 ): Promise<void> {
-  const [url = ''] = room.localnet.rpcUrls;
+  const [url = ''] = fixture.localnet.rpcUrls;
   nodes.liar.edit = async (method, params, answer) => {
     const isConfirmed = params.some((param: Json) => param?.commitment === 'confirmed');
     if (method === 'getEpochInfo' && isConfirmed) answer.result.absoluteSlot = claimed;
@@ -42,7 +42,7 @@ async function announceAt(
     change(block.result);
     return block;
   };
-  await new DepositAnnouncer(room.deps(pool)).announce();
+  await new DepositAnnouncer(fixture.deps(pool)).announce();
   nodes.liar.beHonest();
 }
 
@@ -58,14 +58,14 @@ async function announceAlone(...args: Parameters<typeof announceAt>): Promise<vo
 }
 
 async function readAll(): Promise<void> {
-  room.finalize(10);
-  await room.scanAll(room.scanner());
-  await new DepositConfirmer(room.deps()).confirm();
+  fixture.finalize(10);
+  await fixture.scanAll(fixture.scanner());
+  await new DepositConfirmer(fixture.deps()).confirm();
 }
 
 /** Runs an announcer with honest nodes on the same chain. */
 async function announceHonestly(): Promise<void> {
-  await new DepositAnnouncer(room.deps(nodes.pool)).announce();
+  await new DepositAnnouncer(fixture.deps(nodes.pool)).announce();
 }
 
 describe('a deposit in a confirmed block of one node', () => {
@@ -76,26 +76,26 @@ describe('a deposit in a confirmed block of one node', () => {
       block.blockhash = wallet;
     });
     expect(nodes.liar.asked).toContain('getEpochInfo');
-    expect(await room.depositsOf(wallet)).toEqual([]);
+    expect(await fixture.depositsOf(wallet)).toEqual([]);
     await announceHonestly();
-    expect(await room.depositsOf(wallet)).toMatchObject([{ slot: BigInt(slot), state: 'pending' }]);
+    expect(await fixture.depositsOf(wallet)).toMatchObject([{ slot: BigInt(slot), state: 'pending' }]);
   });
 
   it('is dropped where the node names a false slot, and the real deposit is still announced', async () => {
     const { wallet, slot } = await confirmedDeposit();
-    room.localnet.controls.produceSlots(1);
+    fixture.localnet.controls.produceSlots(1);
     await announceAlone(slot + 1, slot);
-    const announced = await room.depositsOf(wallet);
+    const announced = await fixture.depositsOf(wallet);
     expect(announced).toMatchObject([{ slot: BigInt(slot) + 1n, state: 'pending', finalizedAt: null }]);
     await readAll();
-    const rows = await room.depositsOf(wallet);
+    const rows = await fixture.depositsOf(wallet);
     expect(rows.map((row) => [row.state, row.slot])).toEqual([
       ['final', BigInt(slot)],
       ['dropped', BigInt(slot) + 1n],
     ]);
-    const to = `${(await room.ledger.scan.cursor())?.slot}`;
+    const to = `${(await fixture.ledger.scan.cursor())?.slot}`;
     const order = { address: wallet, from: '1', to, repair: true, cause: 'operator' } as const;
-    expect(await auditIn(room, order)).toMatchObject({ unread: 0, differences: [] });
+    expect(await auditIn(fixture, order)).toMatchObject({ unread: 0, differences: [] });
   });
 
   it('is not announced where its block does not follow its parent', async () => {
@@ -105,9 +105,9 @@ describe('a deposit in a confirmed block of one node', () => {
       block.parentSlot = slot;
     });
     expect(nodes.liar.asked).toContain('getBlock');
-    expect(await room.depositsOf(wallet)).toEqual([]);
+    expect(await fixture.depositsOf(wallet)).toEqual([]);
     await announceHonestly();
-    expect(await room.depositsOf(wallet)).toMatchObject([{ slot: BigInt(slot), state: 'pending' }]);
+    expect(await fixture.depositsOf(wallet)).toMatchObject([{ slot: BigInt(slot), state: 'pending' }]);
   });
 });
 
@@ -117,18 +117,18 @@ describe('the announcer', () => {
     ['no node returns it at first', 'getBlock', { kind: 'null' }],
   ] as const)('reads a block one turn later where %s', async (_title, method, fault) => {
     const { wallet, slot } = await confirmedDeposit();
-    const announcer = new DepositAnnouncer(room.deps());
-    for (const node of [0, 1, 2]) room.localnet.controls.setFault(node, method, fault);
+    const announcer = new DepositAnnouncer(fixture.deps());
+    for (const node of [0, 1, 2]) fixture.localnet.controls.setFault(node, method, fault);
     await announcer.announce();
-    expect(await room.depositsOf(wallet)).toEqual([]);
-    room.localnet.controls.clearFaults();
+    expect(await fixture.depositsOf(wallet)).toEqual([]);
+    fixture.localnet.controls.clearFaults();
     await announcer.announce();
-    expect(await room.depositsOf(wallet)).toMatchObject([{ slot: BigInt(slot), state: 'pending' }]);
+    expect(await fixture.depositsOf(wallet)).toMatchObject([{ slot: BigInt(slot), state: 'pending' }]);
   });
 
   it('reports an error of its own code', async () => {
     const { wallet } = await confirmedDeposit();
-    const deps = room.deps();
+    const deps = fixture.deps();
     class Broken extends WatchSet {
       override hash(): number {
         throw new TypeError('boom');
@@ -139,7 +139,7 @@ describe('the announcer', () => {
     await expect(announcer.announce()).rejects.toThrow('boom');
     watch.mockRestore();
     await announcer.announce();
-    expect(await room.depositsOf(wallet)).toMatchObject([{ state: 'pending' }]);
+    expect(await fixture.depositsOf(wallet)).toMatchObject([{ state: 'pending' }]);
   });
 
   it('reads a block once that a node lists twice', async () => {
@@ -151,13 +151,13 @@ describe('the announcer', () => {
     };
     const asked = vi.spyOn(nodes.liar, 'edit');
     try {
-      await new DepositAnnouncer(room.deps(alone)).announce();
+      await new DepositAnnouncer(fixture.deps(alone)).announce();
       const shown = asked.mock.calls
         .filter(([method]) => method === 'getBlock')
         .map(([, params]) => params[0]);
       expect(shown).toContain(slot);
       expect(shown).toEqual([...new Set(shown)]);
-      expect(await room.depositsOf(wallet)).toMatchObject([{ state: 'pending' }]);
+      expect(await fixture.depositsOf(wallet)).toMatchObject([{ state: 'pending' }]);
     } finally {
       nodes.liar.beHonest();
       await alone.close();
@@ -167,7 +167,7 @@ describe('the announcer', () => {
   it('does not read a block again', async () => {
     await confirmedDeposit();
     const alone = await openNodePool(nodes.pool.nodes.slice(0, 1).map(({ url }) => url));
-    const announcer = new DepositAnnouncer(room.deps(alone));
+    const announcer = new DepositAnnouncer(fixture.deps(alone));
     const askedByALook = async (): Promise<readonly string[]> => {
       nodes.liar.asked = [];
       await announcer.announce();

@@ -7,28 +7,28 @@ import { auditIn, dueAuditsIn, newSignature, openAlertsIn } from './audit-suppor
 import { type Json, rpc, useLiar } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(3);
-const nodes = useLiar(room);
+const fixture = useScanFixture(3);
+const nodes = useLiar(fixture);
 
 const LAMPORTS = 7_000_000n;
 
 async function paid(wallet: string): Promise<string> {
-  const signature = await room.localnet.airdrop(wallet, LAMPORTS);
-  room.finalize();
-  await room.scanAll(room.scanner());
+  const signature = await fixture.localnet.airdrop(wallet, LAMPORTS);
+  fixture.finalize();
+  await fixture.scanAll(fixture.scanner());
   return signature;
 }
 
 /** A wallet that was paid before its import, and its due audit. */
 async function imported(wallet: string): Promise<AuditOrder> {
-  await room.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }], 1n);
-  const order = (await dueAuditsIn(room)).find(({ address }) => address === wallet);
+  await fixture.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }], 1n);
+  const order = (await dueAuditsIn(fixture)).find(({ address }) => address === wallet);
   if (order === undefined) throw new Error('an audit is due');
   return order;
 }
 
 async function slotOf(signature: string): Promise<bigint> {
-  const [url = ''] = room.localnet.rpcUrls;
+  const [url = ''] = fixture.localnet.rpcUrls;
   const params = [signature, { commitment: 'confirmed', maxSupportedTransactionVersion: 1 }];
   return BigInt((await rpc(url, { method: 'getTransaction', params })).result.slot);
 }
@@ -51,38 +51,38 @@ function askedFor(method: string): number {
 
 describe('a node that lists a transaction under a false slot', () => {
   it('does not delay an audit with a transaction of after the audit', async () => {
-    await room.scanAll(room.scanner());
+    await fixture.scanAll(fixture.scanner());
     const wallet = newAddress();
     const order = await imported(wallet);
-    const later = await room.localnet.airdrop(newAddress(), LAMPORTS);
+    const later = await fixture.localnet.airdrop(newAddress(), LAMPORTS);
     alsoLists(wallet, [[later, 2n]]);
-    expect(await auditIn(room, order, nodes.pool)).toMatchObject({ unread: 0, transactions: 0 });
-    expect((await room.ledger.addresses.byAddress(wallet))?.state).toBe('free');
+    expect(await auditIn(fixture, order, nodes.pool)).toMatchObject({ unread: 0, transactions: 0 });
+    expect((await fixture.ledger.addresses.byAddress(wallet))?.state).toBe('free');
   });
 
   it('causes no alert about a deposit that the scan recorded before the audit', async () => {
-    await room.scanAll(room.scanner());
-    const wallet = await room.newDepositAddress();
+    await fixture.scanAll(fixture.scanner());
+    const wallet = await fixture.newDepositAddress();
     const signature = await paid(wallet);
-    await room.confirm();
+    await fixture.confirm();
     const slot = await slotOf(signature);
-    room.finalize(6);
-    await room.scanAll(room.scanner());
+    fixture.finalize(6);
+    await fixture.scanAll(fixture.scanner());
     alsoLists(wallet, [[signature, slot + 2n]]);
     const [from, to] = [`${slot + 1n}`, `${slot + 4n}`];
     const order: AuditOrder = { address: wallet, from, to, repair: true, cause: 'operator' };
-    expect(await auditIn(room, order, nodes.pool)).toMatchObject({ found: 0, remaining: 0, unread: 0 });
-    expect(await openAlertsIn(room, 'deposit_missed')).not.toContain(signature);
+    expect(await auditIn(fixture, order, nodes.pool)).toMatchObject({ found: 0, remaining: 0, unread: 0 });
+    expect(await openAlertsIn(fixture, 'deposit_missed')).not.toContain(signature);
   });
 
   it('does not hide the transaction from the audit', async () => {
-    await room.scanAll(room.scanner());
+    await fixture.scanAll(fixture.scanner());
     const wallet = newAddress();
     const signature = await paid(wallet);
     const order = await imported(wallet);
     const slot = await slotOf(signature);
     alsoLists(wallet, [[signature, slot - 1n]]);
-    expect(await auditIn(room, order, nodes.pool)).toMatchObject({ found: 1, unread: 0, transactions: 1 });
+    expect(await auditIn(fixture, order, nodes.pool)).toMatchObject({ found: 1, unread: 0, transactions: 1 });
   });
 });
 
@@ -90,18 +90,18 @@ describe('a node that lists invented transactions', () => {
   const never = Array.from({ length: 300 }, () => [newSignature(), 2n] as const);
 
   it('makes the audit request only a limited number of them', async () => {
-    await room.scanAll(room.scanner());
+    await fixture.scanAll(fixture.scanner());
     const wallet = newAddress();
     const order = await imported(wallet);
     alsoLists(wallet, never);
     nodes.liar.asked = [];
-    expect(await auditIn(room, order, nodes.pool)).toMatchObject({ unread: 0 });
+    expect(await auditIn(fixture, order, nodes.pool)).toMatchObject({ unread: 0 });
     expect(askedFor('getTransaction')).toBeLessThan(100);
-    expect((await room.ledger.addresses.byAddress(wallet))?.state).toBe('free');
+    expect((await fixture.ledger.addresses.byAddress(wallet))?.state).toBe('free');
   });
 
   it('does not hide the transactions that it lists after them', async () => {
-    await room.scanAll(room.scanner());
+    await fixture.scanAll(fixture.scanner());
     const wallet = newAddress();
     await paid(wallet);
     const order = await imported(wallet);
@@ -110,7 +110,7 @@ describe('a node that lists invented transactions', () => {
       wallet,
       never.map(([signature]) => [signature, BigInt(to)]),
     );
-    expect(await auditIn(room, order, nodes.pool)).toMatchObject({ found: 1, remaining: 0, unread: 0 });
+    expect(await auditIn(fixture, order, nodes.pool)).toMatchObject({ found: 1, remaining: 0, unread: 0 });
   });
 });
 
@@ -125,18 +125,18 @@ describe('an audit', () => {
 
   async function holder(): Promise<{ readonly wallet: string; readonly accounts: readonly string[] }> {
     const wallet = newAddress();
-    await room.localnet.mintTo(room.localnet.mint.address, wallet, 7n);
-    room.finalize();
-    return { wallet, accounts: await tokenAccountsOf(room.pool, wallet, 0n) };
+    await fixture.localnet.mintTo(fixture.localnet.mint.address, wallet, 7n);
+    fixture.finalize();
+    return { wallet, accounts: await tokenAccountsOf(fixture.pool, wallet, 0n) };
   }
 
   it('reads no token account that only one node names', async () => {
-    await room.scanAll(room.scanner());
+    await fixture.scanAll(fixture.scanner());
     const wallet = newAddress();
     const order = await imported(wallet);
     names(() => Array.from({ length: 250 }, () => ({ pubkey: newAddress() })));
     nodes.liar.asked = [];
-    expect(await auditIn(room, order, nodes.pool)).toMatchObject({ unread: 0 });
+    expect(await auditIn(fixture, order, nodes.pool)).toMatchObject({ unread: 0 });
     expect(askedFor('getSignaturesForAddress')).toBeLessThan(10);
   });
 
@@ -149,7 +149,7 @@ describe('an audit', () => {
 
   it('waits for a token account that no quorum names or denies', async () => {
     const { wallet } = await holder();
-    const [, second = ''] = room.localnet.rpcUrls;
+    const [, second = ''] = fixture.localnet.rpcUrls;
     const [liar = ''] = nodes.pool.nodes.map(({ url }) => url);
     const pair = await openNodePool([liar, second]);
     names(() => []);
@@ -159,9 +159,9 @@ describe('an audit', () => {
 
   it('reads the token accounts that nodes name at the last slot of the audit', async () => {
     const { wallet, accounts } = await holder();
-    const slot = (await room.ledger.scan.cursor())?.slot ?? 0n;
-    expect(await tokenAccountsOf(room.pool, wallet, slot)).toEqual(accounts);
-    await expect(tokenAccountsOf(room.pool, wallet, slot + 1_000n)).rejects.toMatchObject({
+    const slot = (await fixture.ledger.scan.cursor())?.slot ?? 0n;
+    expect(await tokenAccountsOf(fixture.pool, wallet, slot)).toEqual(accounts);
+    await expect(tokenAccountsOf(fixture.pool, wallet, slot + 1_000n)).rejects.toMatchObject({
       code: 'NoHealthyNode',
     });
   });

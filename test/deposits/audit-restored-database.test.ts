@@ -10,24 +10,24 @@ import { auditIn, dueAuditsIn } from './audit-support.ts';
 import { useLiar } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(3);
-const lies = useLiar(room);
+const fixture = useScanFixture(3);
+const lies = useLiar(fixture);
 
 const LAMPORTS = 7_000_000n;
 
 /** A wallet that was paid before it was watched, and that is imported with that past. */
 async function importedWithPast(): Promise<{ readonly wallet: string; readonly order: AuditOrder }> {
-  await room.scanAll(room.scanner());
+  await fixture.scanAll(fixture.scanner());
   const wallet = newAddress();
-  await room.localnet.airdrop(wallet, LAMPORTS);
-  room.finalize();
-  await room.scanAll(room.scanner());
+  await fixture.localnet.airdrop(wallet, LAMPORTS);
+  fixture.finalize();
+  await fixture.scanAll(fixture.scanner());
   return { wallet, order: await imported(wallet) };
 }
 
 async function imported(wallet: string): Promise<AuditOrder> {
-  await room.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }], 1n);
-  const order = (await dueAuditsIn(room)).find(({ address }) => address === wallet);
+  await fixture.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }], 1n);
+  const order = (await dueAuditsIn(fixture)).find(({ address }) => address === wallet);
   if (order === undefined) throw new Error('an audit is due');
   return order;
 }
@@ -37,24 +37,24 @@ function listed(signature: string, slot: number) {
 }
 
 async function stateOf(wallet: string): Promise<string | undefined> {
-  return (await room.ledger.addresses.byAddress(wallet))?.state;
+  return (await fixture.ledger.addresses.byAddress(wallet))?.state;
 }
 
 async function isDue(wallet: string): Promise<boolean | undefined> {
-  return (await room.ledger.addresses.byAddress(wallet))?.auditDue;
+  return (await fixture.ledger.addresses.byAddress(wallet))?.auditDue;
 }
 
 async function judged(wallet: string): Promise<readonly (readonly [bigint, string])[]> {
-  await room.confirm();
-  return (await room.depositsOf(wallet)).map(({ amount, state }) => [amount, state]);
+  await fixture.confirm();
+  return (await fixture.depositsOf(wallet)).map(({ amount, state }) => [amount, state]);
 }
 
 describe('an audit that runs during a restore of the database', () => {
   it('completes nothing in the restored database, and a new audit finds the deposit again', async () => {
     const { wallet, order } = await importedWithPast();
-    const { db, continuity } = room.ledger;
+    const { db, continuity } = fixture.ledger;
     await continuity.pulse();
-    const activities = createAddressAudit(room.deps());
+    const activities = createAddressAudit(fixture.deps());
     const page = await runActivity(() => activities.auditPage(order));
     expect(page).toMatchObject({ found: 1, remaining: 0, unread: 0 });
     // A backup from before this page.
@@ -70,9 +70,9 @@ describe('an audit that runs during a restore of the database', () => {
     await continuity.endGap(1n);
     await runActivity(() => activities.closeAudit(order, page));
     expect(await isDue(wallet)).toBe(true);
-    const [anew] = await dueAuditsIn(room);
+    const [anew] = await dueAuditsIn(fixture);
     expect(anew).toMatchObject({ address: wallet });
-    expect(await auditIn(room, anew ?? order)).toMatchObject({ found: 1, remaining: 0 });
+    expect(await auditIn(fixture, anew ?? order)).toMatchObject({ found: 1, remaining: 0 });
     expect(await isDue(wallet)).toBe(false);
     await sql`delete from continuity`.execute(db);
   });
@@ -86,7 +86,7 @@ describe('an audit with one lying node of three', () => {
         answer.result.meta.postBalances = answer.result.meta.preBalances;
       return answer;
     };
-    expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 1, remaining: 0, unread: 0 });
+    expect(await auditIn(fixture, order, lies.pool)).toMatchObject({ found: 1, remaining: 0, unread: 0 });
     expect(await judged(wallet)).toEqual([[LAMPORTS, 'final']]);
     expect(await stateOf(wallet)).toBe('used');
   });
@@ -97,18 +97,18 @@ describe('an audit with one lying node of three', () => {
       if (method === 'getTransaction' && answer.result) answer.result.slot -= 1;
       return answer;
     };
-    expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 1, remaining: 0, unread: 0 });
+    expect(await auditIn(fixture, order, lies.pool)).toMatchObject({ found: 1, remaining: 0, unread: 0 });
     expect(await judged(wallet)).toEqual([[LAMPORTS, 'final']]);
   });
 
   it('completes although the node lists transactions that do not exist', async () => {
-    await room.scanAll(room.scanner());
+    await fixture.scanAll(fixture.scanner());
     const wallet = newAddress();
     const order = await imported(wallet);
     const never = base58.encode(randomBytes(64));
     lies.liar.edit = (method, _params, answer) =>
       method === 'getSignaturesForAddress' ? { ...answer, result: [listed(never, 2)] } : answer;
-    expect(await auditIn(room, order, lies.pool)).toMatchObject({ transactions: 0, unread: 0 });
+    expect(await auditIn(fixture, order, lies.pool)).toMatchObject({ transactions: 0, unread: 0 });
     expect(await stateOf(wallet)).toBe('free');
   });
 
@@ -116,7 +116,7 @@ describe('an audit with one lying node of three', () => {
     const { wallet, order } = await importedWithPast();
     lies.liar.edit = (method, _params, answer) =>
       method === 'getSignaturesForAddress' ? { ...answer, result: [listed('none', 2)] } : answer;
-    expect(await auditIn(room, order, lies.pool)).toMatchObject({ transactions: 1, unread: 0 });
+    expect(await auditIn(fixture, order, lies.pool)).toMatchObject({ transactions: 1, unread: 0 });
     expect(await judged(wallet)).toEqual([[LAMPORTS, 'final']]);
     expect(await stateOf(wallet)).toBe('used');
   });
@@ -124,7 +124,7 @@ describe('an audit with one lying node of three', () => {
   it('does not complete by the claim of the node that it has the history and that no deposit came', async () => {
     const { wallet, order } = await importedWithPast();
     const first = Number(order.to) + 1;
-    const { controls } = room.localnet;
+    const { controls } = fixture.localnet;
     for (const node of [1, 2]) {
       controls.setFault(node, 'getFirstAvailableBlock', { kind: 'result', result: first });
       controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
@@ -133,23 +133,23 @@ describe('an audit with one lying node of three', () => {
       if (method === 'getFirstAvailableBlock') return { ...answer, result: 0 };
       return method === 'getSignaturesForAddress' ? { ...answer, result: [] } : answer;
     };
-    expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 0, unread: 1 });
+    expect(await auditIn(fixture, order, lies.pool)).toMatchObject({ found: 0, unread: 1 });
     expect(await stateOf(wallet)).toBe('auditing');
     controls.clearFaults();
-    expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 1, unread: 0 });
+    expect(await auditIn(fixture, order, lies.pool)).toMatchObject({ found: 1, unread: 0 });
   });
 
   it('does not complete by transactions that only the node returns', async () => {
     const { wallet, order } = await importedWithPast();
     for (const node of [1, 2])
-      room.localnet.controls.setFault(node, 'getTransaction', { kind: 'result', result: null });
-    expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 0, unread: 1 });
-    room.localnet.controls.clearFaults();
+      fixture.localnet.controls.setFault(node, 'getTransaction', { kind: 'result', result: null });
+    expect(await auditIn(fixture, order, lies.pool)).toMatchObject({ found: 0, unread: 1 });
+    fixture.localnet.controls.clearFaults();
     expect([await judged(wallet), await stateOf(wallet)]).toEqual([[], 'auditing']);
-    expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 1, unread: 0 });
+    expect(await auditIn(fixture, order, lies.pool)).toMatchObject({ found: 1, unread: 0 });
     // A deposit that is recorded, listed and no longer returned is unread, and is no difference.
     for (const node of [1, 2])
-      room.localnet.controls.setFault(node, 'getTransaction', { kind: 'result', result: null });
+      fixture.localnet.controls.setFault(node, 'getTransaction', { kind: 'result', result: null });
     const look = {
       address: wallet,
       from: order.from,
@@ -157,6 +157,6 @@ describe('an audit with one lying node of three', () => {
       repair: false,
       cause: 'operator',
     } as const;
-    expect(await auditIn(room, look, lies.pool)).toMatchObject({ found: 0, unread: 1 });
+    expect(await auditIn(fixture, look, lies.pool)).toMatchObject({ found: 0, unread: 1 });
   });
 });

@@ -10,8 +10,8 @@ import { runActivity } from '../support/activity.ts';
 import type { ScanFixture } from './scan-fixture.ts';
 
 /** The whole audit, as its workflow runs it. */
-export function auditIn(room: ScanFixture, order: AuditOrder, pool = room.pool): Promise<AuditReport> {
-  const activities = createAddressAudit(room.deps(pool));
+export function auditIn(fixture: ScanFixture, order: AuditOrder, pool = fixture.pool): Promise<AuditReport> {
+  const activities = createAddressAudit(fixture.deps(pool));
   return runActivity(async () => {
     const report = await activities.auditPage(order);
     await activities.closeAudit(order, report);
@@ -21,10 +21,10 @@ export function auditIn(room: ScanFixture, order: AuditOrder, pool = room.pool):
 
 /** A page of the reconciliation: all wallets where they are no more than `pageSize`. */
 export function reconcileIn(
-  room: ScanFixture,
+  fixture: ScanFixture,
   changes: { readonly isScanning?: boolean; readonly pageSize?: number } = {},
 ): Promise<ReconciledPage> {
-  const activities = createReconciliation({ ...room.deps(), maxWaitMs: 0, ...changes });
+  const activities = createReconciliation({ ...fixture.deps(), maxWaitMs: 0, ...changes });
   return runActivity(() => activities.reconcilePage());
 }
 
@@ -37,8 +37,8 @@ export async function dueAuditsIn({ ledger }: ScanFixture): Promise<readonly Aud
 }
 
 /** The subjects of the open alerts of a kind. */
-export async function openAlertsIn(room: ScanFixture, kind: AlertKind): Promise<readonly string[]> {
-  const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+export async function openAlertsIn(fixture: ScanFixture, kind: AlertKind): Promise<readonly string[]> {
+  const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 100 });
   return rows.filter((row) => row.kind === kind).map(({ subject }) => subject);
 }
 

@@ -21,33 +21,33 @@ import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { auditIn, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture();
+const fixture = useScanFixture();
 
-const audit = (order: AuditOrder) => auditIn(room, order);
-const openAlerts = (kind: AlertKind) => openAlertsIn(room, kind);
-const dueAudits = () => dueAuditsIn(room);
+const audit = (order: AuditOrder) => auditIn(fixture, order);
+const openAlerts = (kind: AlertKind) => openAlertsIn(fixture, kind);
+const dueAudits = () => dueAuditsIn(fixture);
 
 /** A wallet that was paid SOL and tokens in blocks that were scanned before it was watched. */
 async function paidUnseen(): Promise<string> {
   const wallet = newAddress();
-  await room.localnet.airdrop(wallet, 4_000_000n);
-  await room.localnet.mintTo(room.localnet.mint.address, wallet, 7_000_000n);
-  room.finalize();
-  await room.scanAll(room.scanner());
+  await fixture.localnet.airdrop(wallet, 4_000_000n);
+  await fixture.localnet.mintTo(fixture.localnet.mint.address, wallet, 7_000_000n);
+  fixture.finalize();
+  await fixture.scanAll(fixture.scanner());
   return wallet;
 }
 
 async function assetsOf(wallet: string): Promise<ReadonlyMap<string, bigint>> {
-  return new Map((await room.depositsOf(wallet)).map(({ asset, amount }) => [asset, amount]));
+  return new Map((await fixture.depositsOf(wallet)).map(({ asset, amount }) => [asset, amount]));
 }
 
 /** A finalized transfer between token accounts: of the wallets, it names the sender's only. */
 async function transferTokens(to: string, amount: bigint): Promise<void> {
   const payer = Keypair.generate();
   const from = payer.publicKey.toBase58();
-  const { mint } = room.localnet;
-  await room.localnet.airdrop(from, 1_000_000_000n);
-  await room.localnet.mintTo(mint.address, from, amount);
+  const { mint } = fixture.localnet;
+  await fixture.localnet.airdrop(from, 1_000_000_000n);
+  await fixture.localnet.mintTo(mint.address, from, amount);
   const account = (wallet: string) => new PublicKey(deriveAta(wallet, mint.address, TOKEN_PROGRAM));
   await land(payer, [createTransferInstruction(account(from), account(to), payer.publicKey, amount)]);
 }
@@ -57,7 +57,7 @@ function fail(): never {
 }
 
 async function land(payer: Keypair, instructions: TransactionInstruction[]): Promise<void> {
-  const { blockhash } = await latestBlockhash(room.pool);
+  const { blockhash } = await latestBlockhash(fixture.pool);
   const message = new TransactionMessage({
     payerKey: payer.publicKey,
     recentBlockhash: blockhash,
@@ -66,43 +66,43 @@ async function land(payer: Keypair, instructions: TransactionInstruction[]): Pro
   const transaction = new VersionedTransaction(message.compileToV0Message());
   transaction.sign([payer]);
   const raw = Buffer.from(transaction.serialize()).toString('base64');
-  await room.pool.read((node) => sendTransaction(node, raw));
-  room.finalize();
+  await fixture.pool.read((node) => sendTransaction(node, raw));
+  fixture.finalize();
 }
 
 describe('an address that was imported with a past', () => {
   it('is audited from the first slot of that past, by wallet and token account, before it can be assigned', async () => {
-    await room.scanAll(room.scanner());
-    const since = (await room.ledger.scan.cursor())?.slot ?? 0n;
+    await fixture.scanAll(fixture.scanner());
+    const since = (await fixture.ledger.scan.cursor())?.slot ?? 0n;
     const wallet = await paidUnseen();
     const unused = newAddress();
     const entries = [wallet, unused].map((address) => ({ address, path: `m/${address}` }));
-    await room.ledger.addresses.import(entries, since);
+    await fixture.ledger.addresses.import(entries, since);
     const orders = await dueAudits();
     expect(orders.map(({ address }) => address)).toEqual([wallet, unused]);
     for (const order of orders) await audit(order);
     expect(await assetsOf(wallet)).toEqual(
       new Map([
         ['SOL', 4_000_000n],
-        [room.localnet.mint.address, 7_000_000n],
+        [fixture.localnet.mint.address, 7_000_000n],
       ]),
     );
-    expect((await room.ledger.addresses.byAddress(unused))?.state).toBe('free');
+    expect((await fixture.ledger.addresses.byAddress(unused))?.state).toBe('free');
     expect(await dueAudits()).toEqual([]);
-    expect(await room.confirm()).toBe(2);
-    expect((await room.ledger.addresses.byAddress(wallet))?.state).toBe('used');
+    expect(await fixture.confirm()).toBe(2);
+    expect((await fixture.ledger.addresses.byAddress(wallet))?.state).toBe('used');
     for (const order of orders) expect((await audit(order)).differences).toEqual([]);
-    expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(['final', 'final']);
+    expect((await fixture.depositsOf(wallet)).map(({ state }) => state)).toEqual(['final', 'final']);
   });
 
   it('is not audited by an empty list of one node', async () => {
-    await room.scanAll(room.scanner());
-    const from = (await room.ledger.scan.cursor())?.slot ?? 0n;
+    await fixture.scanAll(fixture.scanner());
+    const from = (await fixture.ledger.scan.cursor())?.slot ?? 0n;
     const wallet = await paidUnseen();
-    await room.ledger.addresses.import([{ address: wallet, path: 'm' }], from);
+    await fixture.ledger.addresses.import([{ address: wallet, path: 'm' }], from);
     const [order] = await dueAudits();
     if (order === undefined) throw new Error('an audit is due');
-    const { controls } = room.localnet;
+    const { controls } = fixture.localnet;
     controls.setFault(0, 'getSignaturesForAddress', { kind: 'result', result: [] });
     expect(await audit(order)).toMatchObject({ found: 2, remaining: 0 });
     controls.setFault(1, 'getSignaturesForAddress', { kind: 'error', code: -32020, message: 'unknown' });
@@ -117,22 +117,22 @@ describe('an address that was imported with a past', () => {
 describe('an audit with incomplete nodes', () => {
   /** An address that was paid in the past, and its due audit. */
   async function due(): Promise<{ readonly wallet: string; readonly order: AuditOrder }> {
-    await room.scanAll(room.scanner());
-    const from = (await room.ledger.scan.cursor())?.slot ?? 0n;
+    await fixture.scanAll(fixture.scanner());
+    const from = (await fixture.ledger.scan.cursor())?.slot ?? 0n;
     const wallet = await paidUnseen();
-    await room.ledger.addresses.import([{ address: wallet, path: 'm' }], from);
+    await fixture.ledger.addresses.import([{ address: wallet, path: 'm' }], from);
     const order = (await dueAudits()).find(({ address }) => address === wallet);
     if (order === undefined) throw new Error('an audit is due');
     return { wallet, order };
   }
 
   async function stateOf(wallet: string): Promise<string | undefined> {
-    return (await room.ledger.addresses.byAddress(wallet))?.state;
+    return (await fixture.ledger.addresses.byAddress(wallet))?.state;
   }
 
   it('does not complete by lists of nodes that pruned those slots, and completes by a quorum that has them', async () => {
     const { wallet, order } = await due();
-    const { controls } = room.localnet;
+    const { controls } = fixture.localnet;
     const forgets = { kind: 'history-from', slot: Number(order.to) + 1 } as const;
     for (const node of [0, 1]) controls.setFault(node, 'getFirstAvailableBlock', forgets);
     for (const node of [0, 1])
@@ -146,14 +146,14 @@ describe('an audit with incomplete nodes', () => {
     expect([await stateOf(wallet), (await assetsOf(wallet)).size]).toEqual(['auditing', 2]);
     controls.clearFaults();
     expect(await audit(order)).toMatchObject({ unread: 0, found: 0 });
-    await room.confirm();
+    await fixture.confirm();
     expect(await stateOf(wallet)).toBe('used');
     expect(await openAlerts('audit_incomplete')).toEqual([]);
   });
 
   it('records what nodes return, waits for transactions that nodes list and do not return, and delays no other address', async () => {
     const { wallet, order } = await due();
-    const { controls } = room.localnet;
+    const { controls } = fixture.localnet;
     const slot = Number(order.to) - 1;
     const made = { signature: newSignature(), slot, err: null, memo: null, blockTime: 1 };
     const listed = { ...made, confirmationStatus: 'finalized' };
@@ -165,7 +165,7 @@ describe('an audit with incomplete nodes', () => {
     expect(await openAlerts('audit_incomplete')).toEqual([wallet]);
     expect([await stateOf(wallet), await dueAudits()]).toEqual(['auditing', [order]]);
     controls.clearFaults();
-    await room.confirm();
+    await fixture.confirm();
     expect([await stateOf(wallet), await dueAudits()]).toEqual(['used', [order]]);
     expect(await audit(order)).toMatchObject({ found: 0, unread: 0 });
     expect(await stateOf(wallet)).toBe('used');
@@ -175,40 +175,40 @@ describe('an audit with incomplete nodes', () => {
 
 describe('an audit', () => {
   it('requests the history of each token account, as a token transfer does not name the wallet', async () => {
-    await room.scanAll(room.scanner());
-    const wallet = await room.newDepositAddress();
-    await room.localnet.mintTo(room.localnet.mint.address, wallet, 1_000_000n);
+    await fixture.scanAll(fixture.scanner());
+    const wallet = await fixture.newDepositAddress();
+    await fixture.localnet.mintTo(fixture.localnet.mint.address, wallet, 1_000_000n);
     await transferTokens(wallet, 2_500_000n);
-    await room.scanAll(room.scanner());
-    const [newest] = await room.depositsOf(wallet);
+    await fixture.scanAll(fixture.scanner());
+    const [newest] = await fixture.depositsOf(wallet);
     expect(newest?.amount).toBe(2_500_000n);
-    await room.lose(newest === undefined ? [] : [newest]);
-    const to = (await room.ledger.scan.cursor())?.slot.toString() ?? '';
+    await fixture.lose(newest === undefined ? [] : [newest]);
+    const to = (await fixture.ledger.scan.cursor())?.slot.toString() ?? '';
     const order: AuditOrder = { address: wallet, from: '1', to, repair: false, cause: 'operator' };
     expect(await audit(order)).toMatchObject({ differences: [{ chain: '2500000' }], remaining: 1 });
-    expect(await room.depositsOf(wallet)).toHaveLength(1);
+    expect(await fixture.depositsOf(wallet)).toHaveLength(1);
     await audit({ ...order, repair: true });
-    expect((await room.depositsOf(wallet)).map(({ amount }) => amount)).toEqual([2_500_000n, 1_000_000n]);
+    expect((await fixture.depositsOf(wallet)).map(({ amount }) => amount)).toEqual([2_500_000n, 1_000_000n]);
   });
 
   it('finds token accounts that were closed since by the transfers to them', async () => {
-    const { asset, ...terms } = (await room.ledger.assets.get(room.localnet.mint.address)) ?? fail();
+    const { asset, ...terms } = (await fixture.ledger.assets.get(fixture.localnet.mint.address)) ?? fail();
     const owner = Keypair.generate();
     const wallet = owner.publicKey.toBase58();
-    await room.ledger.addresses.import([{ address: wallet, path: 'm/closed' }]);
-    await room.localnet.airdrop(wallet, 1_000_000_000n);
-    await room.localnet.mintTo(asset, wallet, 1_000_000n);
-    room.finalize();
+    await fixture.ledger.addresses.import([{ address: wallet, path: 'm/closed' }]);
+    await fixture.localnet.airdrop(wallet, 1_000_000_000n);
+    await fixture.localnet.mintTo(asset, wallet, 1_000_000n);
+    fixture.finalize();
     const account = new PublicKey(deriveAta(wallet, asset, TOKEN_PROGRAM));
     await land(owner, [
       createBurnInstruction(account, new PublicKey(asset), owner.publicKey, 1_000_000n),
       createCloseAccountInstruction(account, owner.publicKey, owner.publicKey),
     ]);
-    await room.scanAll(room.scanner());
-    await room.ledger.db.deleteFrom('asset').where('asset', '=', asset).execute();
-    const to = (await room.ledger.scan.cursor())?.slot.toString() ?? '';
+    await fixture.scanAll(fixture.scanner());
+    await fixture.ledger.db.deleteFrom('asset').where('asset', '=', asset).execute();
+    const to = (await fixture.ledger.scan.cursor())?.slot.toString() ?? '';
     const report = await audit({ address: wallet, from: '1', to, repair: false, cause: 'operator' });
-    await room.ledger.assets.put({ asset, ...terms });
+    await fixture.ledger.assets.put({ asset, ...terms });
     expect(report).toMatchObject({ found: 0, unread: 0 });
     expect((await assetsOf(wallet)).get(asset)).toBe(1_000_000n);
   });

@@ -5,13 +5,13 @@ import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { type Edit, type Json, LyingProxy, rpc } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(3);
+const fixture = useScanFixture(3);
 let proxies: readonly LyingProxy[] = [];
 let pair: NodePool;
 let three: NodePool;
 
 beforeAll(async () => {
-  proxies = room.localnet.rpcUrls.map((url) => new LyingProxy(url));
+  proxies = fixture.localnet.rpcUrls.map((url) => new LyingProxy(url));
   const urls = await Promise.all(proxies.map((proxy) => proxy.start()));
   three = await openNodePool(urls);
   pair = await openNodePool(urls.slice(0, 2));
@@ -31,23 +31,23 @@ async function paid(): Promise<{
   readonly signature: string;
   readonly slot: number;
 }> {
-  await room.scanAll(room.scanner());
-  const wallet = await room.newDepositAddress();
-  const signature = await room.localnet.airdrop(wallet, 7_000_000n);
-  room.finalize();
+  await fixture.scanAll(fixture.scanner());
+  const wallet = await fixture.newDepositAddress();
+  const signature = await fixture.localnet.airdrop(wallet, 7_000_000n);
+  fixture.finalize();
   const params = [signature, { commitment: 'confirmed', maxSupportedTransactionVersion: 1 }];
-  const { result } = await rpc(room.localnet.rpcUrls[0] ?? '', { method: 'getTransaction', params });
+  const { result } = await rpc(fixture.localnet.rpcUrls[0] ?? '', { method: 'getTransaction', params });
   return { wallet, signature, slot: result.slot };
 }
 
 /** Scans with these nodes for some steps, whatever the result, and then with honest nodes to the tip. */
 async function scannedIn(wallet: string, pool: NodePool): Promise<readonly bigint[]> {
-  const scanner = new DepositScanner(room.deps(pool));
+  const scanner = new DepositScanner(fixture.deps(pool));
   for (let steps = 0; steps < 8; steps += 1) await scanner.step().catch(() => undefined);
   for (const proxy of proxies) proxy.beHonest();
-  room.localnet.controls.clearFaults();
-  await room.scanAll(room.scanner());
-  return (await room.depositsOf(wallet)).map(({ amount }) => amount);
+  fixture.localnet.controls.clearFaults();
+  await fixture.scanAll(fixture.scanner());
+  return (await fixture.depositsOf(wallet)).map(({ amount }) => amount);
 }
 
 /** Returns the block without the transaction. */
@@ -105,14 +105,14 @@ describe('a deposit in a block of one node is not confirmed', () => {
   });
 
   it('while the other node has lost the block and returns a block with other parents', async () => {
-    const { controls, rpcUrls } = room.localnet;
-    await room.scanAll(room.scanner());
-    const wallet = await room.newDepositAddress();
+    const { controls, rpcUrls } = fixture.localnet;
+    await fixture.scanAll(fixture.scanner());
+    const wallet = await fixture.newDepositAddress();
     await rpc(rpcUrls[0] ?? '', { method: 'requestAirdrop', params: [wallet, 7_000_000] });
     const slot = controls.produceSlot();
     controls.skipSlots(1);
     const lost = controls.produceSlot();
-    room.finalize(4);
+    fixture.finalize(4);
     const [liar] = proxies;
     if (liar !== undefined) liar.edit = replacing(rpcUrls[0] ?? '', slot, lost);
     controls.setFault(1, 'getBlock', { kind: 'hole', from: lost, to: lost });

@@ -6,8 +6,8 @@ import { runActivity } from '../support/activity.ts';
 import { isWholeBlock, type Json, makeFirstNodeFastest, useLiar } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(3);
-const nodes = useLiar(room);
+const fixture = useScanFixture(3);
+const nodes = useLiar(fixture);
 
 function isAnyBlock(method: string): boolean {
   return method === 'getBlock';
@@ -18,17 +18,17 @@ async function recordedTimes(
   time: Json,
   isLie: (method: string, params: Json) => boolean = isAnyBlock,
 ): Promise<readonly [unknown, bigint]> {
-  await room.scanAll(room.scanner());
-  const wallet = await room.newDepositAddress();
-  await room.localnet.airdrop(wallet, 7_000_000n);
-  room.finalize();
+  await fixture.scanAll(fixture.scanner());
+  const wallet = await fixture.newDepositAddress();
+  await fixture.localnet.airdrop(wallet, 7_000_000n);
+  fixture.finalize();
   nodes.liar.edit = (method, params, answer) => {
     if (isLie(method, params) && answer.result) answer.result.blockTime = time;
     return answer;
   };
-  await room.scanAll(new DepositScanner(room.deps(nodes.pool)));
-  const [deposit] = await room.depositsOf(wallet);
-  const { ledger } = room.localnet.controls.chain;
+  await fixture.scanAll(new DepositScanner(fixture.deps(nodes.pool)));
+  const [deposit] = await fixture.depositsOf(wallet);
+  const { ledger } = fixture.localnet.controls.chain;
   const [block] = ledger.range(Number(deposit?.slot), Number(deposit?.slot), undefined, () => true);
   return [deposit?.time, BigInt(block?.time ?? -1)];
 }
@@ -52,29 +52,29 @@ describe('a false block time of one node', () => {
     ['another time', 12_345],
     ['unknown', null],
   ])('is not stored by an audit where the database has no header of the block: %s', async (_name, time) => {
-    const row = await room.unconfirmed();
+    const row = await fixture.unconfirmed();
     const { wallet } = row;
-    await room.lose([row]);
+    await fixture.lose([row]);
     // As in a closed gap, before the first block, or where headers are pruned.
-    await room.ledger.db
+    await fixture.ledger.db
       .deleteFrom('block')
       .where('slot', '<=', row.slot + 1n)
       .execute();
-    await makeFirstNodeFastest(room, nodes.pool);
+    await makeFirstNodeFastest(fixture, nodes.pool);
     nodes.liar.edit = (method, _params, answer) => {
       if (method === 'getTransaction' && answer.result) answer.result.blockTime = time;
       return answer;
     };
     const order = { address: wallet, from: '1', to: `${row.slot}`, repair: true, cause: 'operator' } as const;
-    const audit = createAddressAudit(room.deps(nodes.pool));
+    const audit = createAddressAudit(fixture.deps(nodes.pool));
     await runActivity(() => audit.auditPage(order));
-    room.localnet.controls.clearFaults();
-    expect((await room.depositsOf(wallet)).map((found) => found.time)).toEqual([row.time]);
+    fixture.localnet.controls.clearFaults();
+    expect((await fixture.depositsOf(wallet)).map((found) => found.time)).toEqual([row.time]);
   });
 
   it('that was stored as an invalid date is returned as unknown', async () => {
     await recordedTimes(1);
-    const { events } = await room.ledger.depositFeed.events(0n, 1);
+    const { events } = await fixture.ledger.depositFeed.events(0n, 1);
     const [event] = events;
     if (event === undefined) throw new Error('no event');
     const deposit = { ...event.deposit, time: 9_000_000_000_000_000n };

@@ -7,11 +7,11 @@ import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import { runActivity } from '../support/activity.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture();
+const fixture = useScanFixture();
 
 /** A separate worker, which reads ranges once the scan is some blocks behind. */
 function worker() {
-  const activities = createDepositRanges({ ...room.deps(), catchUpSlots: 10n, rangeBlocks: 8 });
+  const activities = createDepositRanges({ ...fixture.deps(), catchUpSlots: 10n, rangeBlocks: 8 });
   return {
     plan: async () => (await runActivity(() => activities.planCatchUp())).ranges,
     tryToPlan: () => runActivity(() => activities.planCatchUp()),
@@ -22,20 +22,20 @@ function worker() {
 
 async function payments(wallet: string, count: number): Promise<readonly bigint[]> {
   const amounts = Array.from({ length: count }, (_, index) => BigInt(2_000_000 + index));
-  for (const amount of amounts) await room.localnet.airdrop(wallet, amount);
-  room.finalize();
+  for (const amount of amounts) await fixture.localnet.airdrop(wallet, amount);
+  fixture.finalize();
   return amounts;
 }
 
 async function amountsOf(wallet: string): Promise<readonly bigint[]> {
-  const rows = await room.depositsOf(wallet);
+  const rows = await fixture.depositsOf(wallet);
   return rows.map(({ amount }) => amount).toSorted((a, b) => Number(a - b));
 }
 
 describe('a scan that is far behind', () => {
   it('catches up with ranges that two workers read in any order, and credits each deposit once', async () => {
-    await room.scanAll(room.scanner());
-    const wallet = await room.newDepositAddress();
+    await fixture.scanAll(fixture.scanner());
+    const wallet = await fixture.newDepositAddress();
     const amounts = await payments(wallet, 12);
     const [one, other] = [worker(), worker()];
     const ranges = await one.plan();
@@ -46,15 +46,15 @@ describe('a scan that is far behind', () => {
     const joins = await Promise.all([one.join(), other.join()]);
     expect(joins[0]?.status?.cursor?.slot).toBe(ranges.at(-1)?.to);
     expect(await amountsOf(wallet)).toEqual(amounts);
-    await room.chainLength();
+    await fixture.chainLength();
   });
 
   it('credits no user with a payment of before the address was assigned', async () => {
-    const { addresses, alerts, scanPauses } = room.ledger;
-    await room.scanAll(room.scanner());
-    const wallet = await room.newDepositAddress();
+    const { addresses, alerts, scanPauses } = fixture.ledger;
+    await fixture.scanAll(fixture.scanner());
+    const wallet = await fixture.newDepositAddress();
     const [before = 0n] = await payments(wallet, 1);
-    room.finalize(20);
+    fixture.finalize(20);
     // The scan reads nothing meanwhile, and still learns the tip of the chain.
     await scanPauses.begin({ actor: 'ops', reason: 'to fall behind' });
     await worker().tryToPlan();
@@ -62,16 +62,16 @@ describe('a scan that is far behind', () => {
       await addresses.assign(`user-${newAddress()}`);
     const userRef = (await addresses.byAddress(wallet))?.userRef;
     await scanPauses.end({ actor: 'ops', reason: 'seen' });
-    await room.localnet.airdrop(wallet, 9_000_000n);
-    room.finalize();
-    await room.scanAll(room.scanner());
-    await room.confirm();
-    const deposits = await room.depositsOf(wallet);
+    await fixture.localnet.airdrop(wallet, 9_000_000n);
+    fixture.finalize();
+    await fixture.scanAll(fixture.scanner());
+    await fixture.confirm();
+    const deposits = await fixture.depositsOf(wallet);
     expect(deposits.map((one) => [one.amount, one.state, one.userRef])).toEqual([
       [9_000_000n, 'final', userRef],
       [before, 'final', null],
     ]);
-    expect(await room.ledger.deposits.list({ userRef: userRef ?? '', limit: 9 })).toMatchObject({
+    expect(await fixture.ledger.deposits.list({ userRef: userRef ?? '', limit: 9 })).toMatchObject({
       rows: [{ amount: 9_000_000n }],
     });
     const [unowned] = deposits.flatMap((one) => (one.userRef === null ? depositId(one) : []));
@@ -79,8 +79,8 @@ describe('a scan that is far behind', () => {
   });
 
   it('joins ranges only as far as they link, and reads the rest again (private-channels #129 and #145)', async () => {
-    await room.scanAll(room.scanner());
-    const wallet = await room.newDepositAddress();
+    await fixture.scanAll(fixture.scanner());
+    const wallet = await fixture.newDepositAddress();
     const amounts = await payments(wallet, 12);
     const first = worker();
     const ranges = await first.plan();
@@ -88,21 +88,21 @@ describe('a scan that is far behind', () => {
     for (const range of ranges) if (range !== lost) await first.read(range);
     const { status } = await first.join();
     expect(status?.cursor?.slot).toBe(ranges[0]?.to);
-    await room.scanAll(room.scanner());
+    await fixture.scanAll(fixture.scanner());
     expect(await amountsOf(wallet)).toEqual(amounts);
     expect((await first.join()).joined).toBe(0);
-    await room.chainLength();
+    await fixture.chainLength();
   });
 
   it.each([700, 3_000])(
     'plans ranges equally far ahead although no node lists more than %i slots at once',
     async (slots) => {
-      await room.scanAll(room.scanner());
-      const wallet = await room.newDepositAddress();
+      await fixture.scanAll(fixture.scanner());
+      const wallet = await fixture.newDepositAddress();
       const amounts = await payments(wallet, 12);
-      const { controls } = room.localnet;
+      const { controls } = fixture.localnet;
       controls.skipSlots(6_000);
-      room.finalize(12);
+      fixture.finalize(12);
       for (const node of [0, 1]) controls.setFault(node, '*', { kind: 'list-limit', slots });
       const one = worker();
       const ranges = await one.plan();
@@ -110,25 +110,25 @@ describe('a scan that is far behind', () => {
       for (const range of ranges) await one.read(range);
       expect((await one.join()).status?.cursor?.slot).toBe(ranges.at(-1)?.to);
       expect(await amountsOf(wallet)).toEqual(amounts);
-      await room.chainLength();
+      await fixture.chainLength();
     },
   );
 
   it('stages the range of a dead worker again, and finds the deposits of an address that was added meanwhile', async () => {
-    await room.scanAll(room.scanner());
-    const wallet = await room.newDepositAddress();
+    await fixture.scanAll(fixture.scanner());
+    const wallet = await fixture.newDepositAddress();
     const amounts = await payments(wallet, 8);
     const dead = worker();
     const ranges = await dead.plan();
     for (const range of ranges) await dead.read(range);
-    const late = await room.newDepositAddress();
+    const late = await fixture.newDepositAddress();
     const alive = worker();
     for (const range of ranges) await alive.read(range);
     await alive.join();
     expect(await amountsOf(wallet)).toEqual(amounts);
-    await room.localnet.airdrop(late, 7_000_000n);
-    room.finalize();
-    await room.scanAll(room.scanner());
+    await fixture.localnet.airdrop(late, 7_000_000n);
+    fixture.finalize();
+    await fixture.scanAll(fixture.scanner());
     expect(await amountsOf(late)).toEqual([7_000_000n]);
   });
 });
@@ -136,14 +136,14 @@ describe('a scan that is far behind', () => {
 describe('a catch-up that is blocked', () => {
   const refusal = { kind: 'error', code: -32015, message: 'version 7' } as const;
   const setFault = (method: string, fault: Fault) => {
-    for (const node of [0, 1]) room.localnet.controls.setFault(node, method, fault);
+    for (const node of [0, 1]) fixture.localnet.controls.setFault(node, method, fault);
   };
   const openAlerts = async () =>
-    (await room.ledger.alerts.list({ open: true, limit: 10 })).rows.map(({ kind }) => kind);
+    (await fixture.ledger.alerts.list({ open: true, limit: 10 })).rows.map(({ kind }) => kind);
 
   it('returns its reason and does not throw, so that the workflow can report it', async () => {
-    await room.scanAll(room.scanner());
-    const wallet = await room.newDepositAddress();
+    await fixture.scanAll(fixture.scanner());
+    const wallet = await fixture.newDepositAddress();
     const amounts = await payments(wallet, 12);
     const one = worker();
     const [range] = await one.plan();
@@ -153,21 +153,25 @@ describe('a catch-up that is blocked', () => {
     expect(await one.tryToPlan()).toEqual({ behind: false, ranges: [], reason });
     expect(await one.read(range)).toMatchObject({ complete: false });
     expect(await one.join()).toEqual({ joined: 0, status: null, reason });
-    room.localnet.controls.clearFaults();
+    fixture.localnet.controls.clearFaults();
     setFault('getBlock', refusal);
     expect(await one.read(range)).toMatchObject({ complete: false });
-    room.localnet.controls.clearFaults();
+    fixture.localnet.controls.clearFaults();
     expect(await one.read(range)).toEqual({ complete: true, reason: null });
-    await room.scanAll(room.scanner());
+    await fixture.scanAll(fixture.scanner());
     expect(await amountsOf(wallet)).toEqual(amounts);
   });
 
   it('closes its alert when it continues', async () => {
-    await room.scanAll(room.scanner());
-    await payments(await room.newDepositAddress(), 12);
+    await fixture.scanAll(fixture.scanner());
+    await payments(await fixture.newDepositAddress(), 12);
     const one = worker();
     const ranges = await one.plan();
-    await room.ledger.alerts.raise({ kind: 'scan_stopped', subject: 'sluice', message: 'the scan stopped' });
+    await fixture.ledger.alerts.raise({
+      kind: 'scan_stopped',
+      subject: 'sluice',
+      message: 'the scan stopped',
+    });
     expect((await one.join()).joined).toBe(0);
     expect(await openAlerts()).toEqual(['scan_stopped']);
     for (const range of ranges) await one.read(range);

@@ -9,7 +9,7 @@ import { runActivity } from '../support/activity.ts';
 import { rpc } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture();
+const fixture = useScanFixture();
 const MOST = 3;
 /** The payments of each block in order: one block has more than a commit may have. */
 const PAYMENTS = [1, 1, 1, 2, MOST + 2, 1, 2, 2];
@@ -17,7 +17,7 @@ const ALL = PAYMENTS.reduce((sum, count) => sum + count, 0);
 
 /** A process that commits no more than {@link MOST} payments at once; `brought`: the payments of each commit. */
 function worker() {
-  const deps = room.deps(room.pool, { maxMentions: MOST });
+  const deps = fixture.deps(fixture.pool, { maxMentions: MOST });
   const match = vi.spyOn(deps.matcher, 'match');
   const brought = async (): Promise<readonly number[]> => {
     const matches = await Promise.all(
@@ -30,16 +30,16 @@ function worker() {
 }
 
 async function pay(wallet: string): Promise<void> {
-  const [url = ''] = room.localnet.rpcUrls;
+  const [url = ''] = fixture.localnet.rpcUrls;
   let lamports = 2_000_000;
   for (const count of PAYMENTS) {
     for (let sent = 0; sent < count; sent += 1) {
       await rpc(url, { method: 'requestAirdrop', params: [wallet, lamports] });
       lamports += 1;
     }
-    room.localnet.controls.produceSlot();
+    fixture.localnet.controls.produceSlot();
   }
-  room.finalize();
+  fixture.finalize();
 }
 
 /** Each commit is within the bound, except the commit of the one block that exceeds it. */
@@ -51,19 +51,19 @@ function expectBounded(brought: readonly number[]): void {
 
 describe('the size of a commit is bounded', () => {
   it('where the scan follows the chain', async () => {
-    await room.scanAll(room.scanner());
-    const wallet = await room.newDepositAddress();
+    await fixture.scanAll(fixture.scanner());
+    const wallet = await fixture.newDepositAddress();
     await pay(wallet);
     const { deps, brought } = worker();
-    await room.scanAll(new DepositScanner(deps));
-    expect((await room.depositsOf(wallet)).length).toBe(ALL);
+    await fixture.scanAll(new DepositScanner(deps));
+    expect((await fixture.depositsOf(wallet)).length).toBe(ALL);
     expectBounded(await brought());
-    await room.chainLength();
+    await fixture.chainLength();
   });
 
   it('where a catch-up stages ranges', async () => {
-    await room.scanAll(room.scanner());
-    const wallet = await room.newDepositAddress();
+    await fixture.scanAll(fixture.scanner());
+    const wallet = await fixture.newDepositAddress();
     await pay(wallet);
     const { deps, brought } = worker();
     const activities = createDepositRanges({ ...deps, catchUpSlots: 5n });
@@ -71,20 +71,20 @@ describe('the size of a commit is bounded', () => {
     for (const range of ranges)
       expect(await runActivity(() => activities.scanRange(range))).toMatchObject({ complete: true });
     await runActivity(() => activities.joinRanges());
-    expect((await room.depositsOf(wallet)).length).toBe(ALL);
+    expect((await fixture.depositsOf(wallet)).length).toBe(ALL);
     expectBounded(await brought());
-    await room.chainLength();
+    await fixture.chainLength();
   });
 
   /** Blocks that paid a wallet before it was watched. */
   async function blocksBefore() {
-    await room.scanAll(room.scanner());
-    const { slot: from = 0n } = (await room.ledger.scan.cursor()) ?? {};
+    await fixture.scanAll(fixture.scanner());
+    const { slot: from = 0n } = (await fixture.ledger.scan.cursor()) ?? {};
     const wallet = newAddress();
     await pay(wallet);
-    await room.scanAll(room.scanner());
-    await room.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }]);
-    const { slot: to = 0n } = (await room.ledger.scan.cursor()) ?? {};
+    await fixture.scanAll(fixture.scanner());
+    await fixture.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }]);
+    const { slot: to = 0n } = (await fixture.ledger.scan.cursor()) ?? {};
     return { wallet, order: { ...rangeOf({ from, to }), actor: 'ops', reason: 'to see' } };
   }
 
@@ -92,13 +92,13 @@ describe('the size of a commit is bounded', () => {
     const { wallet, order } = await blocksBefore();
     const { deps, brought } = worker();
     await runActivity(() => createDepositRescan(deps).rescan(order));
-    expect((await room.depositsOf(wallet)).length).toBe(ALL);
+    expect((await fixture.depositsOf(wallet)).length).toBe(ALL);
     expectBounded(await brought());
   });
 
   it('where a rescan process dies after each of its commits', async () => {
     const { wallet, order } = await blocksBefore();
-    const { backfills } = room.ledger;
+    const { backfills } = fixture.ledger;
     const record = backfills.record.bind(backfills);
     let commits = 0;
     const dying = vi.spyOn(backfills, 'record').mockImplementation(async (...commit) => {
@@ -115,8 +115,8 @@ describe('the size of a commit is bounded', () => {
       expect(commits).toBe(died);
     }
     dying.mockRestore();
-    const headers = await room.ledger.scan.headersBetween(BigInt(order.from), BigInt(order.to));
+    const headers = await fixture.ledger.scan.headersBetween(BigInt(order.from), BigInt(order.to));
     expect(await rescan()).toEqual({ blocks: headers.length, found: ALL, unread: [] });
-    expect((await room.depositsOf(wallet)).length).toBe(ALL);
+    expect((await fixture.depositsOf(wallet)).length).toBe(ALL);
   });
 });

@@ -7,8 +7,8 @@ import { newSignature } from './audit-support.ts';
 import { isWholeBlock, LyingProxy, useLiar } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(3);
-const nodes = useLiar(room);
+const fixture = useScanFixture(3);
+const nodes = useLiar(fixture);
 const MANY = 200;
 const DEPOSITS = 40;
 /** The confirmer's batch size. */
@@ -24,30 +24,30 @@ async function askedInTurn(): Promise<number> {
     stop.abort();
     return answer;
   };
-  const scan = createDepositScan({ ...room.deps(nodes.pool), shutdownSignal: stop.signal });
+  const scan = createDepositScan({ ...fixture.deps(nodes.pool), shutdownSignal: stop.signal });
   await runActivity(() => scan.scanTail({ seconds: 600 }));
   return asked;
 }
 
 it('the confirmer delays the scan by one batch of requests at most, and requests the rest in the next turn', async () => {
-  await room.scanAll(room.scanner());
-  const wallet = await room.newDepositAddress();
+  await fixture.scanAll(fixture.scanner());
+  const wallet = await fixture.newDepositAddress();
   for (let made = 0; made < DEPOSITS; made += 1)
-    await room.localnet.airdrop(wallet, 7_000_000n + BigInt(made));
-  room.finalize();
-  await room.scanAll(room.scanner());
+    await fixture.localnet.airdrop(wallet, 7_000_000n + BigInt(made));
+  fixture.finalize();
+  await fixture.scanAll(fixture.scanner());
   const asked = await askedInTurn();
   expect(asked).toBeGreaterThan(0);
   expect(asked).toBeLessThanOrEqual(32);
   nodes.liar.beHonest();
-  await room.confirm();
-  expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(Array(DEPOSITS).fill('final'));
+  await fixture.confirm();
+  expect((await fixture.depositsOf(wallet)).map(({ state }) => state)).toEqual(Array(DEPOSITS).fill('final'));
 });
 
 it('the confirmer requests the newest deposit in its first batch, although many older ones wait that no node returns', async () => {
-  await room.scanAll(room.scanner());
-  const [busyWallet, wallet] = [await room.newDepositAddress(), await room.newDepositAddress()];
-  const { slot = 0n, blockhash = '' } = (await room.ledger.scan.cursor()) ?? {};
+  await fixture.scanAll(fixture.scanner());
+  const [busyWallet, wallet] = [await fixture.newDepositAddress(), await fixture.newDepositAddress()];
+  const { slot = 0n, blockhash = '' } = (await fixture.ledger.scan.cursor()) ?? {};
   const place = {
     slot,
     blockhash,
@@ -58,27 +58,27 @@ it('the confirmer requests the newest deposit in its first batch, although many 
   };
   const made = { ...place, state: 'pending', finalizedAt: new Date() } as const;
   const rows = Array.from({ length: MANY }, () => ({ ...made, signature: newSignature() }));
-  await room.ledger.db.insertInto('deposit').values(rows).execute();
-  await room.localnet.airdrop(wallet, 7_000_000n);
-  room.finalize();
-  await room.scanAll(room.scanner());
+  await fixture.ledger.db.insertInto('deposit').values(rows).execute();
+  await fixture.localnet.airdrop(wallet, 7_000_000n);
+  fixture.finalize();
+  await fixture.scanAll(fixture.scanner());
   const page = new AbortController();
   const asked = new Set<string>();
   nodes.liar.edit = (method, [signature], answer) => {
     if (method === 'getTransaction' && asked.add(signature).size > PAGE) page.abort();
     return answer;
   };
-  await new DepositConfirmer(room.deps(nodes.pool)).confirm(page.signal);
+  await new DepositConfirmer(fixture.deps(nodes.pool)).confirm(page.signal);
   expect(asked.size).toBeGreaterThan(PAGE);
   expect(asked.size).toBeLessThan(MANY);
-  expect(await room.depositsOf(wallet)).toMatchObject([{ state: 'final' }]);
+  expect(await fixture.depositsOf(wallet)).toMatchObject([{ state: 'final' }]);
 });
 
 it('a scan that is to stop waits for no block, and reports its last known state', async () => {
-  await room.scanAll(room.scanner());
-  room.finalize();
+  await fixture.scanAll(fixture.scanner());
+  fixture.finalize();
   const stop = new AbortController();
-  const proxies = room.localnet.rpcUrls.map((url) => new LyingProxy(url));
+  const proxies = fixture.localnet.rpcUrls.map((url) => new LyingProxy(url));
   for (const proxy of proxies)
     proxy.edit = (method, params, answer) => {
       if (!isWholeBlock(method, params)) return answer;
@@ -87,7 +87,7 @@ it('a scan that is to stop waits for no block, and reports its last known state'
     };
   const urls = await Promise.all(proxies.map((proxy) => proxy.start()));
   const pool = await openNodePool(urls, { timeoutMs: 600_000 });
-  const scan = createDepositScan({ ...room.deps(pool), shutdownSignal: stop.signal });
+  const scan = createDepositScan({ ...fixture.deps(pool), shutdownSignal: stop.signal });
   const status = await runActivity(() => scan.scanTail({ seconds: 600 }));
   expect(status).not.toHaveProperty('reason');
   expect(pool.report().map(({ errorRate }) => errorRate)).toEqual([0, 0, 0]);

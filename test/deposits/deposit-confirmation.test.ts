@@ -10,142 +10,142 @@ import { rpcCalls } from '../solana/rpc-calls.ts';
 import { useScanFixture } from './scan-fixture.ts';
 import { hasState, scanUntil, setStandstillStart } from './scan-steps.ts';
 
-const room = useScanFixture();
+const fixture = useScanFixture();
 /** Enough time for a scan that is not paused to start a turn. */
 const SEVERAL_LOOKS_MS = 1_000;
 
 /** A wallet with one finalized deposit that is not confirmed yet. */
 async function pendingDeposit(lamports: bigint): Promise<string> {
-  await room.scanAll(room.scanner());
-  const wallet = await room.newDepositAddress();
-  await room.localnet.airdrop(wallet, lamports);
-  room.finalize();
-  await room.scanAll(room.scanner());
+  await fixture.scanAll(fixture.scanner());
+  const wallet = await fixture.newDepositAddress();
+  await fixture.localnet.airdrop(wallet, lamports);
+  fixture.finalize();
+  await fixture.scanAll(fixture.scanner());
   return wallet;
 }
 
 async function stateOf(wallet: string): Promise<string | undefined> {
-  return (await room.depositsOf(wallet))[0]?.state;
+  return (await fixture.depositsOf(wallet))[0]?.state;
 }
 
 async function openAlerts(): Promise<readonly { kind: string; subject: string }[]> {
-  const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+  const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 100 });
   return rows.map(({ kind, subject }) => ({ kind, subject }));
 }
 
 describe('the confirmation of a deposit', () => {
   it('asks a quorum once for each transaction', async () => {
-    await room.scanAll(room.scanner());
-    const wallet = await room.newDepositAddress();
+    await fixture.scanAll(fixture.scanner());
+    const wallet = await fixture.newDepositAddress();
     const payer = Keypair.generate();
-    await room.localnet.airdrop(payer.publicKey.toBase58(), 1_000_000_000n);
-    for (let made = 0; made < 12; made += 1) await room.sweep(payer, wallet, 2_000_000n + BigInt(made));
-    room.finalize();
-    await room.scanAll(room.scanner());
-    const deps = room.deps();
-    const before = rpcCalls(room.pool);
+    await fixture.localnet.airdrop(payer.publicKey.toBase58(), 1_000_000_000n);
+    for (let made = 0; made < 12; made += 1) await fixture.sweep(payer, wallet, 2_000_000n + BigInt(made));
+    fixture.finalize();
+    await fixture.scanAll(fixture.scanner());
+    const deps = fixture.deps();
+    const before = rpcCalls(fixture.pool);
     expect(await new DepositConfirmer(deps).confirm()).toBe(12);
-    expect(rpcCalls(room.pool) - before).toBe(12 * room.pool.quorum);
+    expect(rpcCalls(fixture.pool) - before).toBe(12 * fixture.pool.quorum);
   });
 
   it('waits where only one node returns the transaction', async () => {
     const wallet = await pendingDeposit(2_000_000n);
-    room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
-    expect(await room.confirm()).toBe(0);
+    fixture.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
+    expect(await fixture.confirm()).toBe(0);
     expect(await stateOf(wallet)).toBe('pending');
     expect(await openAlerts()).toEqual([]);
-    room.localnet.controls.clearFaults();
-    expect(await room.confirm()).toBe(1);
+    fixture.localnet.controls.clearFaults();
+    expect(await fixture.confirm()).toBe(1);
     expect(await stateOf(wallet)).toBe('final');
   });
 
   it('raises an alert after a long wait, and closes the alert when the deposit is confirmed', async () => {
     const wallet = await pendingDeposit(3_000_000n);
-    const [deposit] = await room.depositsOf(wallet);
-    room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
-    const confirmer = new DepositConfirmer({ ...room.deps(), alertAfterMs: -1 });
+    const [deposit] = await fixture.depositsOf(wallet);
+    fixture.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
+    const confirmer = new DepositConfirmer({ ...fixture.deps(), alertAfterMs: -1 });
     for (let looks = 0; looks < 3; looks += 1) await confirmer.confirm();
     const alert = { kind: 'deposit_unconfirmed', subject: deposit && depositId(deposit), count: 1 };
-    const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+    const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 100 });
     expect(rows).toMatchObject([alert]);
-    room.localnet.controls.clearFaults();
-    await room.confirm();
+    fixture.localnet.controls.clearFaults();
+    await fixture.confirm();
     expect(await openAlerts()).toEqual([]);
   });
 
   it('finalizes nothing and raises an alert at once where nodes return another outcome', async () => {
     const wallet = await pendingDeposit(4_000_000n);
-    const [deposit] = await room.depositsOf(wallet);
+    const [deposit] = await fixture.depositsOf(wallet);
     const other = await pendingDeposit(5_000_000n);
     const terms = { encoding: 'jsonParsed', commitment: 'finalized', maxSupportedTransactionVersion: 1 };
     const params = [deposit?.signature, terms];
-    const response = await fetch(room.localnet.rpcUrls[1] ?? '', {
+    const response = await fetch(fixture.localnet.rpcUrls[1] ?? '', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getTransaction', params }),
     });
     const { result } = (await response.json()) as { result: { meta: object } };
     const failed = { ...result, meta: { ...result.meta, err: { InstructionError: [0, 'Custom'] } } };
-    room.localnet.controls.setFault(1, 'getTransaction', { kind: 'result', result: failed });
-    expect(await room.confirm()).toBe(0);
+    fixture.localnet.controls.setFault(1, 'getTransaction', { kind: 'result', result: failed });
+    expect(await fixture.confirm()).toBe(0);
     expect([await stateOf(wallet), await stateOf(other)]).toEqual(['pending', 'pending']);
     expect(await openAlerts()).toContainEqual({
       kind: 'deposit_unconfirmed',
       subject: deposit && depositId(deposit),
     });
-    room.localnet.controls.clearFaults();
-    expect(await room.confirm()).toBe(2);
+    fixture.localnet.controls.clearFaults();
+    expect(await fixture.confirm()).toBe(2);
   });
 
   it('adds a deposit that one node left out of the block, with an alert', async () => {
-    await room.scanAll(room.scanner());
-    const [shown, hidden] = [await room.newDepositAddress(), await room.newDepositAddress()];
+    await fixture.scanAll(fixture.scanner());
+    const [shown, hidden] = [await fixture.newDepositAddress(), await fixture.newDepositAddress()];
     const payer = Keypair.generate();
-    await room.localnet.airdrop(payer.publicKey.toBase58(), 1_000_000_000n);
-    await room.sweep(payer, [shown, hidden], 8_000_000n);
-    room.finalize();
-    await room.scanAll(room.scanner());
-    const lost = await room.depositsOf(hidden);
-    await room.lose(lost);
-    await room.confirm();
+    await fixture.localnet.airdrop(payer.publicKey.toBase58(), 1_000_000_000n);
+    await fixture.sweep(payer, [shown, hidden], 8_000_000n);
+    fixture.finalize();
+    await fixture.scanAll(fixture.scanner());
+    const lost = await fixture.depositsOf(hidden);
+    await fixture.lose(lost);
+    await fixture.confirm();
     expect(await stateOf(shown)).toBe('final');
-    await room.confirm();
-    expect(await room.depositsOf(hidden)).toMatchObject([{ state: 'final', amount: 8_000_000n }]);
+    await fixture.confirm();
+    expect(await fixture.depositsOf(hidden)).toMatchObject([{ state: 'final', amount: 8_000_000n }]);
     const subject = lost[0]?.signature;
     expect(await openAlerts()).toContainEqual({ kind: 'deposit_missed', subject });
-    const { rows } = await room.ledger.alerts.list({ open: true, limit: 9 });
+    const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 9 });
     const seen = rows.filter((row) => row.subject === subject).map(({ position }) => position);
-    await room.ledger.alerts.acknowledge(seen, { actor: 'ops', reason: 'node a is thrown out' });
+    await fixture.ledger.alerts.acknowledge(seen, { actor: 'ops', reason: 'node a is thrown out' });
   });
 
   it('compares the transaction alone, and ignores changes of the asset terms', async () => {
     const wallet = await pendingDeposit(6_000_000n);
-    await room.list('SOL', null, 9, 10_000_000n);
-    expect(await room.confirm()).toBe(1);
+    await fixture.list('SOL', null, 9, 10_000_000n);
+    expect(await fixture.confirm()).toBe(1);
     expect(await stateOf(wallet)).toBe('final');
-    await room.list('SOL', null, 9);
+    await fixture.list('SOL', null, 9);
   });
 });
 
 describe('an announcement', () => {
   it('of a confirmed block becomes the deposit when the block is finalized (private-channels #189)', async () => {
-    await room.scanAll(room.scanner());
-    const wallet = await room.newDepositAddress();
-    const { controls } = room.localnet;
+    await fixture.scanAll(fixture.scanner());
+    const wallet = await fixture.newDepositAddress();
+    const { controls } = fixture.localnet;
     const stuck = controls.chain.at('finalized').slot;
     for (const node of [0, 1]) controls.setFault(node, '*', { kind: 'stuck-finality', slot: stuck });
-    await room.localnet.airdrop(wallet, 7_000_000n);
-    await room.scanAll(room.scanner());
+    await fixture.localnet.airdrop(wallet, 7_000_000n);
+    await fixture.scanAll(fixture.scanner());
     expect(await stateOf(wallet)).toBeUndefined();
-    const announcer = new DepositAnnouncer(room.deps());
+    const announcer = new DepositAnnouncer(fixture.deps());
     await announcer.announce();
     await announcer.announce();
-    expect(await room.depositsOf(wallet)).toMatchObject([{ state: 'pending', finalizedAt: null }]);
-    expect(await room.confirm()).toBe(0);
+    expect(await fixture.depositsOf(wallet)).toMatchObject([{ state: 'pending', finalizedAt: null }]);
+    expect(await fixture.confirm()).toBe(0);
     controls.clearFaults();
-    await room.scanAll(room.scanner());
-    expect(await room.confirm()).toBe(1);
-    const { events } = await room.ledger.depositFeed.events(0n, 100, { address: wallet });
+    await fixture.scanAll(fixture.scanner());
+    expect(await fixture.confirm()).toBe(1);
+    const { events } = await fixture.ledger.depositFeed.events(0n, 100, { address: wallet });
     expect(events.map(({ kind }) => kind)).toEqual(['pending', 'final']);
   });
 });
@@ -156,7 +156,7 @@ describe('a turn of the scan', () => {
   const position = { cursor, tip: '9', lag: '2', blocksPerSecond: null, at };
   const tail: ScanStatus = { ...position, state: 'tail' };
   const stopped: ScanStatus = { ...position, state: 'stopped', reason: 'a version', since: at };
-  const alarms = () => new ScanAlarms(room.ledger);
+  const alarms = () => new ScanAlarms(fixture.ledger);
 
   it('keeps the alert about a standstill open until the scan makes progress', async () => {
     const same = alarms();
@@ -198,38 +198,38 @@ describe('a turn of the scan', () => {
   it('reads, confirms and raises nothing while the scan is paused, and keeps the open alerts', async () => {
     const wallet = await pendingDeposit(7_000_000n);
     const pause = { actor: 'ops', reason: 'to see' };
-    await room.ledger.scanPauses.begin(pause);
-    const slot = (await room.ledger.scan.cursor())?.slot.toString();
-    const paused = await scanUntil(room.deps(), () => sleep(SEVERAL_LOOKS_MS, true));
+    await fixture.ledger.scanPauses.begin(pause);
+    const slot = (await fixture.ledger.scan.cursor())?.slot.toString();
+    const paused = await scanUntil(fixture.deps(), () => sleep(SEVERAL_LOOKS_MS, true));
     expect(paused).toMatchObject({ state: 'paused', ...pause, cursor: { slot } });
     expect(await stateOf(wallet)).toBe('pending');
     await alarms().update({ ...position, state: 'paused', ...pause, since: new Date(0).toISOString() });
     expect(await openAlerts()).toEqual([]);
-    await room.ledger.scanPauses.end(pause);
-    await scanUntil(room.deps(), async () => (await stateOf(wallet)) === 'final');
+    await fixture.ledger.scanPauses.end(pause);
+    await scanUntil(fixture.deps(), async () => (await stateOf(wallet)) === 'final');
     expect(await stateOf(wallet)).toBe('final');
   });
 
   it('prunes headers behind the cursor', async () => {
-    room.finalize(9);
-    await room.scanAll(room.scanner());
-    const cursor = (await room.ledger.scan.cursor())?.slot ?? 0n;
-    const kept = () => room.ledger.scan.headersBetween(0n, cursor);
-    await scanUntil({ ...room.deps(), retainedSlots: 4n }, async () => (await kept()).length <= 5);
+    fixture.finalize(9);
+    await fixture.scanAll(fixture.scanner());
+    const cursor = (await fixture.ledger.scan.cursor())?.slot ?? 0n;
+    const kept = () => fixture.ledger.scan.headersBetween(0n, cursor);
+    await scanUntil({ ...fixture.deps(), retainedSlots: 4n }, async () => (await kept()).length <= 5);
     expect((await kept()).map(({ slot }) => cursor - slot)).toEqual([4n, 3n, 2n, 1n, 0n]);
   });
 
   it('raises the alert about a standstill that began in an earlier turn', async () => {
     const silent = { kind: 'http', status: 503 } as const;
-    for (const node of [0, 1]) room.localnet.controls.setFault(node, '*', silent);
-    const turn = (state: ScanStatus['state']) => scanUntil(room.deps(), hasState(state));
+    for (const node of [0, 1]) fixture.localnet.controls.setFault(node, '*', silent);
+    const turn = (state: ScanStatus['state']) => scanUntil(fixture.deps(), hasState(state));
     await turn('waiting');
     expect(await openAlerts()).toEqual([]);
     const since = new Date(Date.now() - 60_000);
-    await setStandstillStart(room.ledger, since);
+    await setStandstillStart(fixture.ledger, since);
     expect(await turn('waiting')).toMatchObject({ since: since.toISOString() });
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
-    room.localnet.controls.clearFaults();
+    fixture.localnet.controls.clearFaults();
     await turn('tail');
     expect(await openAlerts()).toEqual([]);
   });

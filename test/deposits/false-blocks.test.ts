@@ -6,21 +6,21 @@ import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { isWholeBlock, type Json, LyingProxy, rpc } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(3);
+const fixture = useScanFixture(3);
 let liar: LyingProxy;
 let url: string;
 let pool: NodePool;
 /** The nodes of one process, which starts without knowledge of them. */
-let deps: ReturnType<typeof room.deps>;
+let deps: ReturnType<typeof fixture.deps>;
 
 beforeAll(async () => {
-  liar = new LyingProxy(room.localnet.rpcUrls[0] ?? '');
+  liar = new LyingProxy(fixture.localnet.rpcUrls[0] ?? '');
   url = await liar.start();
 });
 beforeEach(async () => {
-  await room.scanAll(room.scanner());
-  pool = await openNodePool([url, ...room.localnet.rpcUrls.slice(1)]);
-  deps = room.deps(pool);
+  await fixture.scanAll(fixture.scanner());
+  pool = await openNodePool([url, ...fixture.localnet.rpcUrls.slice(1)]);
+  deps = fixture.deps(pool);
 });
 afterEach(async () => {
   liar.beHonest();
@@ -47,32 +47,32 @@ function redirect(transaction: Json, wallet: string): void {
 
 /** Pays strangers in one block. */
 async function payOthers(times: number): Promise<void> {
-  const [honest = ''] = room.localnet.rpcUrls;
+  const [honest = ''] = fixture.localnet.rpcUrls;
   for (let sent = 0; sent < times; sent += 1)
     await rpc(honest, { method: 'requestAirdrop', params: [newAddress(), 7_000_000 + sent] });
-  room.finalize();
+  fixture.finalize();
 }
 
 describe('a node whose blocks contain transactions that a quorum denies', () => {
   it('causes no credit: each deposit stays pending, with an alert that names the nodes that deny it', async () => {
-    const victim = await room.newDepositAddress();
+    const victim = await fixture.newDepositAddress();
     await payOthers(3);
     const lies = turnTo(victim);
-    await room.scanAll(new DepositScanner(deps));
+    await fixture.scanAll(new DepositScanner(deps));
     expect(lies.blocks).toBeGreaterThan(0);
     expect(await new DepositConfirmer(deps).confirm()).toBe(0);
-    expect((await room.depositsOf(victim)).map(({ state }) => state)).toEqual(Array(3).fill('pending'));
-    const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+    expect((await fixture.depositsOf(victim)).map(({ state }) => state)).toEqual(Array(3).fill('pending'));
+    const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 100 });
     const unconfirmed = rows.filter(({ kind }) => kind === 'deposit_unconfirmed');
     expect(unconfirmed).toHaveLength(3);
     for (const { details } of unconfirmed)
       expect(details).toMatchObject({ agree: [], deny: [expect.any(String), expect.any(String)] });
-    const good = await room.newDepositAddress();
-    await room.localnet.airdrop(good, 9_000_000n);
-    room.finalize();
+    const good = await fixture.newDepositAddress();
+    await fixture.localnet.airdrop(good, 9_000_000n);
+    fixture.finalize();
     liar.beHonest();
-    await room.scanAll(new DepositScanner(deps));
+    await fixture.scanAll(new DepositScanner(deps));
     await new DepositConfirmer(deps).confirm();
-    expect(await room.depositsOf(good)).toMatchObject([{ state: 'final' }]);
+    expect(await fixture.depositsOf(good)).toMatchObject([{ state: 'final' }]);
   });
 });

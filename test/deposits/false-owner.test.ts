@@ -5,20 +5,20 @@ import { auditIn, openAlertsIn } from './audit-support.ts';
 import { isWholeBlock, useLiar } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(3);
-const lies = useLiar(room);
+const fixture = useScanFixture(3);
+const lies = useLiar(fixture);
 
 /** A deposit of `right` that the node of the block returned as one of `wrong`. */
 async function depositsWithFalseOwner(): Promise<{ readonly right: string; readonly wrong: string }> {
-  const { mint } = room.localnet;
-  await room.scanAll(room.scanner());
-  const [right, wrong] = [await room.newDepositAddress(), await room.newDepositAddress()];
-  await room.localnet.mintTo(mint.address, right, 1n);
-  room.finalize();
-  await room.scanAll(room.scanner());
-  await room.confirm();
-  await room.localnet.mintTo(mint.address, right, 7n);
-  room.finalize();
+  const { mint } = fixture.localnet;
+  await fixture.scanAll(fixture.scanner());
+  const [right, wrong] = [await fixture.newDepositAddress(), await fixture.newDepositAddress()];
+  await fixture.localnet.mintTo(mint.address, right, 1n);
+  fixture.finalize();
+  await fixture.scanAll(fixture.scanner());
+  await fixture.confirm();
+  await fixture.localnet.mintTo(mint.address, right, 7n);
+  fixture.finalize();
   lies.liar.edit = (method, params, answer) => {
     if (isWholeBlock(method, params) && answer.result)
       for (const { meta } of answer.result.transactions)
@@ -26,39 +26,39 @@ async function depositsWithFalseOwner(): Promise<{ readonly right: string; reado
           if (entry.owner === right) entry.owner = wrong;
     return answer;
   };
-  await room.scanAll(new DepositScanner(room.deps(lies.pool)));
+  await fixture.scanAll(new DepositScanner(fixture.deps(lies.pool)));
   lies.liar.beHonest();
   expect(await judgements(wrong)).toEqual([[7n, 'pending', 'not_associated_account']]);
   return { right, wrong };
 }
 
 async function judgements(wallet: string) {
-  const rows = await room.depositsOf(wallet);
+  const rows = await fixture.depositsOf(wallet);
   return rows.map(({ amount, state, reason }) => [amount, state, reason]);
 }
 
 describe('a node that names another wallet of ours as the owner', () => {
   it('does not keep a deposit from the user of the wallet that a quorum names', async () => {
     const { right, wrong } = await depositsWithFalseOwner();
-    const confirmer = new DepositConfirmer(room.deps(lies.pool));
+    const confirmer = new DepositConfirmer(fixture.deps(lies.pool));
     expect(await confirmer.confirm()).toBe(1);
     expect(await judgements(right)).toEqual([
       [7n, 'final', null],
       [1n, 'final', null],
     ]);
     expect(await judgements(wrong)).toEqual([]);
-    const [{ signature } = { signature: '' }] = await room.depositsOf(right);
-    expect(await openAlertsIn(room, 'deposit_mismatch')).toContain(signature);
-    expect((await room.ledger.addresses.byAddress(right))?.state).toBe('used');
+    const [{ signature } = { signature: '' }] = await fixture.depositsOf(right);
+    expect(await openAlertsIn(fixture, 'deposit_mismatch')).toContain(signature);
+    expect((await fixture.ledger.addresses.byAddress(right))?.state).toBe('used');
   });
 
   it('is corrected by an audit that runs before the quorum confirms', async () => {
     const { right, wrong } = await depositsWithFalseOwner();
-    const to = `${(await room.ledger.scan.cursor())?.slot}`;
+    const to = `${(await fixture.ledger.scan.cursor())?.slot}`;
     const order = { address: right, from: '1', to, repair: true, cause: 'operator' } as const;
-    expect(await auditIn(room, order)).toMatchObject({ found: 1, remaining: 0 });
+    expect(await auditIn(fixture, order)).toMatchObject({ found: 1, remaining: 0 });
     expect((await judgements(right))[0]).toEqual([7n, 'pending', null]);
-    await room.confirm();
+    await fixture.confirm();
     expect((await judgements(right))[0]).toEqual([7n, 'final', null]);
     expect(await judgements(wrong)).toEqual([]);
   });

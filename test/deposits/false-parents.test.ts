@@ -10,13 +10,13 @@ const TRUTH: Lie = () => undefined;
 /** What a node returns for a parent that it has cleaned up. */
 const CLEANED_UP = '1'.repeat(32);
 
-const room = useScanFixture();
+const fixture = useScanFixture();
 let nodes: readonly ScriptedNode[] = [];
 let pool: Awaited<ReturnType<typeof openNodePool>>;
 let lie = TRUTH;
 
 beforeAll(async () => {
-  nodes = await Promise.all(room.localnet.rpcUrls.map((url) => startLiar(url, () => lie)));
+  nodes = await Promise.all(fixture.localnet.rpcUrls.map((url) => startLiar(url, () => lie)));
   pool = await openNodePool(nodes.map(({ url }) => url));
 });
 afterEach(() => {
@@ -29,18 +29,18 @@ afterAll(async () => {
 
 /** Every node returns the block `slots` above the cursor with an unknown parent hash. Resolves with the reason why the scan stops. */
 async function standAt(slots: bigint, previousBlockhash: string) {
-  const scanner = new DepositScanner(room.deps(pool));
-  const { cursor } = await room.scanAll(scanner);
+  const scanner = new DepositScanner(fixture.deps(pool));
+  const { cursor } = await fixture.scanAll(scanner);
   const slot = cursor.slot + slots;
   lie = ({ method, params }, truth) =>
     method === 'getBlock' && BigInt(String(params[0])) === slot
       ? { ...(truth as BlockAnswer), previousBlockhash }
       : undefined;
-  room.finalize(8);
-  const stand = reportOf(await room.scanAll(scanner));
+  fixture.finalize(8);
+  const stand = reportOf(await fixture.scanAll(scanner));
   lie = TRUTH;
-  await room.scanAll(scanner);
-  const headers = await room.ledger.scan.headersBetween(slot - 1n, slot);
+  await fixture.scanAll(scanner);
+  const headers = await fixture.ledger.scan.headersBetween(slot - 1n, slot);
   const [parent, child] = headers.map(({ blockhash }) => blockhash);
   const names = pool.nodes.map(({ name }) => name).join(', ');
   return { stand, slot, parent, child, names };

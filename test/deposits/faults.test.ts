@@ -9,29 +9,29 @@ import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { signVersion1 } from '../conformance/version-1.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(3);
+const fixture = useScanFixture(3);
 
 /** A watched deposit address, with a scanner at the tip. */
 async function beginning(): Promise<{ wallet: string; scanner: DepositScanner }> {
-  const scanner = room.scanner();
-  await room.scanAll(scanner);
-  return { wallet: await room.newDepositAddress(), scanner };
+  const scanner = fixture.scanner();
+  await fixture.scanAll(scanner);
+  return { wallet: await fixture.newDepositAddress(), scanner };
 }
 
 /** Deposits in blocks of their own; returns the slots of the first and of the last block. */
 async function deposits(wallet: string, amounts: readonly bigint[]): Promise<{ from: number; to: number }> {
-  const from = room.localnet.controls.produceSlot();
-  for (const amount of amounts) await room.localnet.airdrop(wallet, amount);
-  return { from, to: room.localnet.controls.produceSlot() };
+  const from = fixture.localnet.controls.produceSlot();
+  for (const amount of amounts) await fixture.localnet.airdrop(wallet, amount);
+  return { from, to: fixture.localnet.controls.produceSlot() };
 }
 
 async function amountsOf(wallet: string): Promise<readonly bigint[]> {
-  return (await room.depositsOf(wallet)).map(({ amount }) => amount).toReversed();
+  return (await fixture.depositsOf(wallet)).map(({ amount }) => amount).toReversed();
 }
 
 /** The block of a slot on the chain. */
 function headerAt(slot: number) {
-  const block = room.localnet.controls.chain.ledger.bySlot(slot);
+  const block = fixture.localnet.controls.chain.ledger.bySlot(slot);
   if (block === undefined) throw new Error(`slot ${slot} has no block`);
   return block;
 }
@@ -46,7 +46,7 @@ function tellOtherParent(node: number, slot: number): void {
     blockHeight: height,
     blockTime: 1,
   };
-  room.localnet.controls.setFault(node, 'getBlock', {
+  fixture.localnet.controls.setFault(node, 'getBlock', {
     kind: 'result',
     result: { ...header, transactions: [], signatures: [] },
   });
@@ -59,80 +59,80 @@ describe('incomplete nodes', () => {
   it('cannot hide blocks by short lists, all of them together', async () => {
     const { wallet, scanner } = await beginning();
     await deposits(wallet, AMOUNTS);
-    room.finalize();
+    fixture.finalize();
     for (const node of EACH)
-      room.localnet.controls.setFault(node, 'getBlocks', { kind: 'result', result: [] });
-    await room.scanAll(scanner);
+      fixture.localnet.controls.setFault(node, 'getBlocks', { kind: 'result', result: [] });
+    await fixture.scanAll(scanner);
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
   it('cannot hide blocks that they list and do not return, while one node returns them (FY, SDP, chainstorage)', async () => {
     const { wallet, scanner } = await beginning();
     const { from, to } = await deposits(wallet, AMOUNTS);
-    room.finalize();
-    room.localnet.controls.setFault(0, 'getBlock', { kind: 'null' });
-    room.localnet.controls.setFault(1, '*', { kind: 'hole', from, to });
-    await room.scanAll(scanner);
-    room.localnet.controls.clearFaults();
-    await room.scanAll(scanner);
+    fixture.finalize();
+    fixture.localnet.controls.setFault(0, 'getBlock', { kind: 'null' });
+    fixture.localnet.controls.setFault(1, '*', { kind: 'hole', from, to });
+    await fixture.scanAll(scanner);
+    fixture.localnet.controls.clearFaults();
+    await fixture.scanAll(scanner);
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
   it('hold the cursor back while a quorum lags, and no deposit is credited before a quorum finalizes it', async () => {
     const { wallet, scanner } = await beginning();
     await deposits(wallet, AMOUNTS);
-    room.finalize();
-    for (const node of [0, 1]) room.localnet.controls.setFault(node, '*', { kind: 'lag', blocks: 40 });
-    expect((await room.scanAll(scanner)).state).toBe('idle');
+    fixture.finalize();
+    for (const node of [0, 1]) fixture.localnet.controls.setFault(node, '*', { kind: 'lag', blocks: 40 });
+    expect((await fixture.scanAll(scanner)).state).toBe('idle');
     expect(await amountsOf(wallet)).toEqual([]);
-    room.localnet.controls.clearFaults();
-    await room.scanAll(scanner);
+    fixture.localnet.controls.clearFaults();
+    await fixture.scanAll(scanner);
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
   it('stop the scan at a block that no node returns, and the scan reads the block once a node returns it (the-web3 sol-wallet, private-channels #190 and #224)', async () => {
     const { wallet, scanner } = await beginning();
     const { from, to } = await deposits(wallet, AMOUNTS);
-    room.finalize();
-    for (const node of EACH) room.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
-    const step = await room.scanAll(scanner);
+    fixture.finalize();
+    for (const node of EACH) fixture.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
+    const step = await fixture.scanAll(scanner);
     expect(step).toMatchObject({ state: 'gap', gap: { to: String(to) } });
-    expect(await room.openGap()).toMatchObject({ state: 'open', toSlot: BigInt(to) });
+    expect(await fixture.openGap()).toMatchObject({ state: 'open', toSlot: BigInt(to) });
     expect((await scanner.step()).cursor).toEqual(step.cursor);
-    room.localnet.controls.clearFaults(2);
-    await room.scanAll(scanner);
-    expect(await room.openGap()).toBeUndefined();
-    room.localnet.controls.clearFaults();
-    await room.scanAll(scanner);
+    fixture.localnet.controls.clearFaults(2);
+    await fixture.scanAll(scanner);
+    expect(await fixture.openGap()).toBeUndefined();
+    fixture.localnet.controls.clearFaults();
+    await fixture.scanAll(scanner);
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
   it('cause no gap while a node that may have the block is unreachable', async () => {
     const { wallet, scanner } = await beginning();
     const { from, to } = await deposits(wallet, AMOUNTS);
-    room.finalize();
-    for (const node of [0, 1]) room.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
-    room.localnet.controls.setFault(2, 'getBlock', { kind: 'http', status: 503 });
-    await expect(room.scanAll(scanner)).rejects.toMatchObject({ code: 'NoHealthyNode' });
-    expect(await room.openGap()).toBeUndefined();
-    room.localnet.controls.clearFaults();
-    await room.scanAll(scanner);
+    fixture.finalize();
+    for (const node of [0, 1]) fixture.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
+    fixture.localnet.controls.setFault(2, 'getBlock', { kind: 'http', status: 503 });
+    await expect(fixture.scanAll(scanner)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+    expect(await fixture.openGap()).toBeUndefined();
+    fixture.localnet.controls.clearFaults();
+    await fixture.scanAll(scanner);
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
   it('leave a gap that an operator can close, and the scan continues from the next block', async () => {
     const { wallet, scanner } = await beginning();
     const { from, to } = await deposits(wallet, AMOUNTS);
-    room.finalize();
-    for (const node of EACH) room.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
-    const step = await room.scanAll(scanner);
-    await room.closeGap();
-    await room.localnet.airdrop(wallet, 9_000_000n);
-    room.finalize();
-    const last = await room.scanAll(scanner);
+    fixture.finalize();
+    for (const node of EACH) fixture.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
+    const step = await fixture.scanAll(scanner);
+    await fixture.closeGap();
+    await fixture.localnet.airdrop(wallet, 9_000_000n);
+    fixture.finalize();
+    const last = await fixture.scanAll(scanner);
     expect(last.cursor.slot).toBeGreaterThan(step.cursor.slot);
     expect(await amountsOf(wallet)).toEqual([9_000_000n]);
-    expect(await room.ledger.backfills.listDue(1)).toMatchObject([{ toSlot: BigInt(to) }]);
+    expect(await fixture.ledger.backfills.listDue(1)).toMatchObject([{ toSlot: BigInt(to) }]);
   });
 });
 
@@ -141,8 +141,8 @@ describe('a transaction of an unsupported version', () => {
     const { wallet, scanner } = await beginning();
     await deposits(wallet, AMOUNTS);
     const payer = Keypair.generate();
-    await room.localnet.airdrop(payer.publicKey.toBase58(), 1_000_000_000n);
-    const { blockhash } = await latestBlockhash(room.pool);
+    await fixture.localnet.airdrop(payer.publicKey.toBase58(), 1_000_000_000n);
+    const { blockhash } = await latestBlockhash(fixture.pool);
     const instructions = [
       SystemProgram.transfer({
         fromPubkey: payer.publicKey,
@@ -151,19 +151,19 @@ describe('a transaction of an unsupported version', () => {
       }),
     ];
     const { raw } = signVersion1(payer, blockhash, instructions);
-    await room.pool.read((node) => sendTransaction(node, raw));
-    room.finalize();
-    const older = await openNodePool(room.localnet.rpcUrls, { maxTransactionVersion: 0 });
+    await fixture.pool.read((node) => sendTransaction(node, raw));
+    fixture.finalize();
+    const older = await openNodePool(fixture.localnet.rpcUrls, { maxTransactionVersion: 0 });
     try {
-      const refusal = await room
-        .scanAll(new DepositScanner(room.deps(older)))
+      const refusal = await fixture
+        .scanAll(new DepositScanner(fixture.deps(older)))
         .catch((error: unknown) => error);
       expect(haltAfter(refusal)).toMatchObject({ state: 'stopped' });
       expect(await amountsOf(wallet)).toEqual(AMOUNTS);
     } finally {
       await older.close();
     }
-    await room.scanAll(scanner);
+    await fixture.scanAll(scanner);
     expect(await amountsOf(wallet)).toEqual([...AMOUNTS, 5_000_000n]);
   });
 });
@@ -172,7 +172,7 @@ describe('lying nodes', () => {
   it('cannot insert a false block before the cursor', async () => {
     const { wallet, scanner } = await beginning();
     await deposits(wallet, AMOUNTS);
-    room.finalize();
+    fixture.finalize();
     const forged = {
       blockhash: newAddress(),
       previousBlockhash: newAddress(),
@@ -182,57 +182,57 @@ describe('lying nodes', () => {
       transactions: [],
       signatures: [],
     };
-    room.localnet.controls.setFault(0, 'getBlock', { kind: 'result', result: forged });
-    await room.scanAll(scanner);
-    room.localnet.controls.clearFaults();
-    await room.scanAll(scanner);
+    fixture.localnet.controls.setFault(0, 'getBlock', { kind: 'result', result: forged });
+    await fixture.scanAll(scanner);
+    fixture.localnet.controls.clearFaults();
+    await fixture.scanAll(scanner);
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
-    await room.chainLength();
+    await fixture.chainLength();
   });
 
   it('cannot confirm a deposit alone, even in a block that links', async () => {
     const { wallet, scanner } = await beginning();
     await deposits(wallet, AMOUNTS);
-    room.finalize();
+    fixture.finalize();
     for (const node of [1, 2])
-      room.localnet.controls.setFault(node, 'getBlock', { kind: 'http', status: 503 });
-    expect((await room.scanAll(scanner)).state).toBe('idle');
+      fixture.localnet.controls.setFault(node, 'getBlock', { kind: 'http', status: 503 });
+    expect((await fixture.scanAll(scanner)).state).toBe('idle');
     expect(await amountsOf(wallet)).toEqual([]);
-    room.localnet.controls.clearFaults();
-    await room.scanAll(scanner);
+    fixture.localnet.controls.clearFaults();
+    await fixture.scanAll(scanner);
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
   it('cannot insert a false block between two blocks of other nodes', async () => {
     const { scanner } = await beginning();
     const { to } = await deposits(newAddress(), AMOUNTS);
-    room.finalize();
+    fixture.finalize();
     const { blockhash, previousBlockhash } = headerAt(to);
     tellOtherParent(0, to);
-    await room.scanAll(scanner);
-    const [header] = await room.ledger.scan.headersBetween(BigInt(to), BigInt(to));
+    await fixture.scanAll(scanner);
+    const [header] = await fixture.ledger.scan.headersBetween(BigInt(to), BigInt(to));
     expect(header).toMatchObject({ blockhash, previousBlockhash });
-    await room.chainLength();
+    await fixture.chainLength();
   });
 
   it('stop the scan where two nodes contradict each other and no other node has the block', async () => {
     const { scanner } = await beginning();
     const { to } = await deposits(newAddress(), AMOUNTS);
-    room.finalize();
+    fixture.finalize();
     tellOtherParent(0, to);
-    room.localnet.controls.setFault(2, 'getBlock', { kind: 'hole', from: to, to });
-    await expect(room.scanAll(scanner)).rejects.toThrow(/contradict each other/);
-    expect((await room.ledger.scan.cursor())?.slot).toBeLessThan(BigInt(to));
-    room.localnet.controls.clearFaults(2);
-    await room.scanAll(scanner);
-    await room.chainLength();
+    fixture.localnet.controls.setFault(2, 'getBlock', { kind: 'hole', from: to, to });
+    await expect(fixture.scanAll(scanner)).rejects.toThrow(/contradict each other/);
+    expect((await fixture.ledger.scan.cursor())?.slot).toBeLessThan(BigInt(to));
+    fixture.localnet.controls.clearFaults(2);
+    await fixture.scanAll(scanner);
+    await fixture.chainLength();
   });
 
   it('cannot move the scan past a slot that only they report as finalized', async () => {
     const { scanner } = await beginning();
     const far = { epoch: 1, absoluteSlot: 10_000_000, blockHeight: 9_000_000 };
-    room.localnet.controls.setFault(1, 'getEpochInfo', { kind: 'result', result: far });
-    expect((await room.scanAll(scanner)).tip).toBeLessThan(10_000_000n);
+    fixture.localnet.controls.setFault(1, 'getEpochInfo', { kind: 'result', result: far });
+    expect((await fixture.scanAll(scanner)).tip).toBeLessThan(10_000_000n);
   });
 });
 
@@ -240,9 +240,9 @@ describe('an address that is added between match and commit of a scanner', () =>
   it('is searched for in the blocks that were matched without it', async () => {
     const { scanner } = await beginning();
     const address = newAddress();
-    await room.localnet.airdrop(address, 6_000_000n);
-    room.finalize();
-    const deps = room.deps();
+    await fixture.localnet.airdrop(address, 6_000_000n);
+    fixture.finalize();
+    const deps = fixture.deps();
     const { scan } = deps.ledger;
     const late = new Proxy(scan, {
       get: (target, key) => {
@@ -251,13 +251,13 @@ describe('an address that is added between match and commit of a scanner', () =>
           return typeof member === 'function' ? member.bind(target) : member;
         }
         return async (batch: Parameters<typeof scan.commit>[0]) => {
-          await room.ledger.addresses.import([{ address, path: 'm/late' }]);
+          await fixture.ledger.addresses.import([{ address, path: 'm/late' }]);
           return target.commit(batch);
         };
       },
     });
-    await room.scanAll(new DepositScanner({ ...deps, ledger: { ...deps.ledger, scan: late } }));
-    await room.scanAll(scanner);
+    await fixture.scanAll(new DepositScanner({ ...deps, ledger: { ...deps.ledger, scan: late } }));
+    await fixture.scanAll(scanner);
     expect(await amountsOf(address)).toEqual([6_000_000n]);
   });
 });

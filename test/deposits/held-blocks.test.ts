@@ -6,12 +6,12 @@ import { isWholeBlock, useProxies } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
 /** The proof with blocks of 50 MB, and memory as the operating system counts it, is `large-blocks.slow.test.ts`. */
-const room = useScanFixture(2);
+const fixture = useScanFixture(2);
 const LAMPORTS = 2_000_000n;
 const BLOCK_BYTES = 64 * 1_024;
 /** Limits with memory for one block, and for many. */
 const [NARROW, WIDE] = [BLOCK_BYTES, 64 * BLOCK_BYTES];
-const use = useProxies(room);
+const use = useProxies(fixture);
 
 const ascending = (a: bigint, b: bigint): number => Number(a - b);
 
@@ -34,19 +34,19 @@ function lengthenBlocks(): () => number {
 
 /** A wallet that was paid in each of so many blocks after the cursor. */
 async function paidWallet(blocks: number): Promise<string> {
-  await room.scanAll(room.scanner());
-  const wallet = await room.newDepositAddress();
-  for (let n = 0; n < blocks; n += 1) await room.localnet.airdrop(wallet, LAMPORTS + BigInt(n));
-  room.finalize();
+  await fixture.scanAll(fixture.scanner());
+  const wallet = await fixture.newDepositAddress();
+  for (let n = 0; n < blocks; n += 1) await fixture.localnet.airdrop(wallet, LAMPORTS + BigInt(n));
+  fixture.finalize();
   return wallet;
 }
 
 async function follow(budgetBytes: number): Promise<void> {
-  await room.scanAll(new DepositScanner({ ...room.deps(use.pool), budgetBytes }));
+  await fixture.scanAll(new DepositScanner({ ...fixture.deps(use.pool), budgetBytes }));
 }
 
 async function catchUp(budgetBytes: number): Promise<void> {
-  const deps = { ...room.deps(use.pool), catchUpSlots: 1n, rangeBlocks: 64, budgetBytes };
+  const deps = { ...fixture.deps(use.pool), catchUpSlots: 1n, rangeBlocks: 64, budgetBytes };
   const ranges = createDepositRanges(deps);
   const plan = await runActivity(() => ranges.planCatchUp());
   for (const range of plan.ranges)
@@ -67,9 +67,9 @@ describe.each([
     const most = lengthenBlocks();
     await scan(budgetBytes);
     expect(most()).toSatisfy(isRight);
-    expect((await room.depositsOf(wallet)).map(({ amount }) => amount).toSorted(ascending)).toEqual(
+    expect((await fixture.depositsOf(wallet)).map(({ amount }) => amount).toSorted(ascending)).toEqual(
       Array.from({ length: paid }, (_, n) => LAMPORTS + BigInt(n)),
     );
-    await room.chainLength();
+    await fixture.chainLength();
   });
 });

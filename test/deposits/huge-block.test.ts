@@ -9,7 +9,7 @@ import { sendAnswer, startNodeProxy } from '../support/node-proxy.ts';
 import { isWholeBlock, type Json, LyingProxy } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(3);
+const fixture = useScanFixture(3);
 const open: { close(): Promise<unknown> | void }[] = [];
 afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await one.close();
@@ -55,13 +55,13 @@ function strangers(wallet: string): readonly Json[] {
 }
 
 it('a block that any sender can make too long does not stop the scan, does not blame a node, and hides no deposit', async () => {
-  await room.scanAll(room.scanner());
-  const wallet = await room.newDepositAddress();
-  await room.localnet.airdrop(wallet, 7_000_000n);
-  room.finalize();
-  const { slot: last } = await room.ledger.scan.cursor().then((cursor) => cursor ?? { slot: 0n });
+  await fixture.scanAll(fixture.scanner());
+  const wallet = await fixture.newDepositAddress();
+  await fixture.localnet.airdrop(wallet, 7_000_000n);
+  fixture.finalize();
+  const { slot: last } = await fixture.ledger.scan.cursor().then((cursor) => cursor ?? { slot: 0n });
   const others = strangers(wallet);
-  const proxies = room.localnet.rpcUrls.map((url) => new LyingProxy(url));
+  const proxies = fixture.localnet.rpcUrls.map((url) => new LyingProxy(url));
   for (const proxy of proxies)
     proxy.edit = (method, params, answer) => {
       if (method !== 'getBlock' || params[0] !== Number(last) + 1) return answer;
@@ -73,13 +73,13 @@ it('a block that any sender can make too long does not stop the scan, does not b
   const urls = await Promise.all(proxies.map((proxy) => proxy.start()));
   const pool = await openNodePool(urls, { maxBytes: HELD_BYTES });
   open.push(...proxies, pool);
-  await room.scanAll(new DepositScanner(room.deps(pool)));
-  await room.confirm();
+  await fixture.scanAll(new DepositScanner(fixture.deps(pool)));
+  await fixture.confirm();
   expect(JSON.stringify(others).length).toBeGreaterThan(HELD_BYTES);
   expect(pool.report().map(({ demoted, errorRate }) => ({ demoted, errorRate }))).toEqual(
     proxies.map(() => ({ demoted: null, errorRate: 0 })),
   );
-  expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 7_000_000n, state: 'final' }]);
+  expect(await fixture.depositsOf(wallet)).toMatchObject([{ amount: 7_000_000n, state: 'final' }]);
 });
 
 /** 900 kB: a few of them pass the bound of 2 MB, before a busy machine counts the node as slow. */
@@ -103,16 +103,16 @@ async function endlessNode(target: string): Promise<string> {
 }
 
 it('the scan stops requests to a node whose blocks never end, and continues with the others', async () => {
-  await room.scanAll(room.scanner());
-  const wallet = await room.newDepositAddress();
-  await room.localnet.airdrop(wallet, 8_000_000n);
-  room.finalize();
-  const [first = '', ...others] = room.localnet.rpcUrls;
+  await fixture.scanAll(fixture.scanner());
+  const wallet = await fixture.newDepositAddress();
+  await fixture.localnet.airdrop(wallet, 8_000_000n);
+  fixture.finalize();
+  const [first = '', ...others] = fixture.localnet.rpcUrls;
   const options = { maxBytes: 100_000, maxPartsBytes: 2_000_000 };
   const pool = await openNodePool([await endlessNode(first), ...others], options);
   open.push(pool);
-  await room.scanAll(new DepositScanner(room.deps(pool)));
-  expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 8_000_000n }]);
+  await fixture.scanAll(new DepositScanner(fixture.deps(pool)));
+  expect(await fixture.depositsOf(wallet)).toMatchObject([{ amount: 8_000_000n }]);
   const [endless, ...honest] = pool.report();
   expect(endless?.demoted).toMatchObject({ cause: 'retry-after' });
   expect(honest.map(({ demoted }) => demoted)).toEqual([null, null]);

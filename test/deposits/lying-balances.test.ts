@@ -6,7 +6,7 @@ import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { openAlertsIn, reconcileIn } from './audit-support.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(3);
+const fixture = useScanFixture(3);
 const HOT = newAddress();
 let wallet = '';
 let account = '';
@@ -17,53 +17,53 @@ interface Answer {
 }
 
 beforeAll(async () => {
-  await room.scanAll(room.scanner());
-  wallet = await room.newDepositAddress();
-  account = deriveAta(wallet, room.localnet.mint.address, TOKEN_PROGRAM);
+  await fixture.scanAll(fixture.scanner());
+  wallet = await fixture.newDepositAddress();
+  account = deriveAta(wallet, fixture.localnet.mint.address, TOKEN_PROGRAM);
 });
 
-beforeEach(() => room.localnet.controls.clearFaults());
+beforeEach(() => fixture.localnet.controls.clearFaults());
 
 /** The indexes of the nodes in the order in which passes ask them. */
 function nodeOrder(): readonly number[] {
-  const names = room.pool.nodes.map(({ name }) => name);
+  const names = fixture.pool.nodes.map(({ name }) => name);
   return names.toSorted().map((name) => names.indexOf(name));
 }
 
 /** The index of the node that the next pass asks first. */
 async function nextNode(passes = 0): Promise<number> {
-  const begun = await room.ledger.reconciliations.begin();
+  const begun = await fixture.ledger.reconciliations.begin();
   const order = nodeOrder();
   return order[(Number(begun.passes) + passes) % order.length] ?? 0;
 }
 
-const reconcile = () => reconcileIn(room);
+const reconcile = () => reconcileIn(fixture);
 
 /** The answers of all nodes for the wallet and its token account now. */
 function accountAnswers(of: readonly string[] = [wallet, account]): Promise<Answer> {
   const config = { encoding: 'base64', commitment: 'finalized' };
-  return rpc(room.localnet.rpcUrls[0] ?? '', 'getMultipleAccounts', [of, config]);
+  return rpc(fixture.localnet.rpcUrls[0] ?? '', 'getMultipleAccounts', [of, config]);
 }
 
 /** Makes the node return these accounts at the current slot, no nested account, and no token account of the wallet. */
 async function falsifyAccounts(node: number, { value }: Pick<Answer, 'value'>, ahead = 0): Promise<void> {
   const { context } = await accountAnswers();
-  const { controls } = room.localnet;
+  const { controls } = fixture.localnet;
   const result = { context: { ...context, slot: context.slot + ahead }, value: [...value, null] };
   controls.setFault(node, 'getMultipleAccounts', { kind: 'result', result });
   controls.setFault(node, 'getTokenAccountsByOwner', { kind: 'result', result: { context, value: [] } });
 }
 
-const differences = () => openAlertsIn(room, 'balance_difference');
+const differences = () => openAlertsIn(fixture, 'balance_difference');
 const EMPTY = { value: [null, null] };
 
 describe('a node that lies about the balances of deposit addresses', () => {
   it('invents a difference for one pass only', async () => {
     const before = await accountAnswers();
-    await room.localnet.airdrop(wallet, 3_000_000n);
-    await room.localnet.mintTo(room.localnet.mint.address, wallet, 7n);
-    room.finalize();
-    await room.scanAll(room.scanner());
+    await fixture.localnet.airdrop(wallet, 3_000_000n);
+    await fixture.localnet.mintTo(fixture.localnet.mint.address, wallet, 7n);
+    fixture.finalize();
+    await fixture.scanAll(fixture.scanner());
     await falsifyAccounts(await nextNode(), before);
     expect(await reconcile()).toMatchObject({ wallets: 1, differences: 2, unread: 0 });
     expect(await reconcile()).toMatchObject({ wallets: 1, accounts: 2, differences: 0, unread: 0 });
@@ -72,12 +72,12 @@ describe('a node that lies about the balances of deposit addresses', () => {
 
   it('hides a missed deposit for one pass only, and the next pass finds it', async () => {
     // As if a node had returned the block without the changes of the wallet.
-    await room.ledger.db.deleteFrom('depositEvent').execute();
-    await room.ledger.db.deleteFrom('deposit').execute();
+    await fixture.ledger.db.deleteFrom('depositEvent').execute();
+    await fixture.ledger.db.deleteFrom('deposit').execute();
     await falsifyAccounts(await nextNode(), EMPTY);
     expect(await reconcile()).toMatchObject({ differences: 0, unread: 0 });
     expect(await reconcile()).toMatchObject({ differences: 2, unread: 0 });
-    const both = [`${wallet}/SOL`, `${account}/${room.localnet.mint.address}`];
+    const both = [`${wallet}/SOL`, `${account}/${fixture.localnet.mint.address}`];
     expect((await differences()).toSorted()).toEqual(both.toSorted());
   });
 
@@ -88,7 +88,7 @@ describe('a node that lies about the balances of deposit addresses', () => {
   });
 
   it('is replaced by the next node where it does not answer', async () => {
-    const { controls } = room.localnet;
+    const { controls } = fixture.localnet;
     for (const passes of [0, 1])
       controls.setFault(await nextNode(passes), 'getMultipleAccounts', { kind: 'http', status: 503 });
     expect(await reconcile()).toMatchObject({ wallets: 1, differences: 2, unread: 0 });
@@ -100,31 +100,31 @@ describe('a node that lies about the balances of deposit addresses', () => {
 
 describe('a node that lies about the balances of a hot wallet', () => {
   beforeAll(async () => {
-    await room.localnet.airdrop(HOT, 5_000_000n);
-    room.finalize();
-    await room.ledger.watched.addHot([HOT]);
-    await room.scanAll(room.scanner());
+    await fixture.localnet.airdrop(HOT, 5_000_000n);
+    fixture.finalize();
+    await fixture.ledger.watched.addHot([HOT]);
+    await fixture.scanAll(fixture.scanner());
     await reconcile();
-    await room.localnet.airdrop(HOT, 1_000_000n);
-    room.finalize();
-    await room.scanAll(room.scanner());
-    await room.ledger.db.deleteFrom('deposit').where('wallet', '=', HOT).execute();
+    await fixture.localnet.airdrop(HOT, 1_000_000n);
+    fixture.finalize();
+    await fixture.scanAll(fixture.scanner());
+    await fixture.ledger.db.deleteFrom('deposit').where('wallet', '=', HOT).execute();
   });
 
   it('hides no difference from a quorum, and invents none', async () => {
     await falsifyAccounts(await nextNode(), EMPTY);
     await reconcile();
     expect(await differences()).toContain(`${HOT}/SOL`);
-    const baseline = await room.ledger.baselines.of(HOT);
+    const baseline = await fixture.ledger.baselines.of(HOT);
     expect(baseline?.balances).toEqual([{ account: HOT, asset: 'SOL', amount: 5_000_000n }]);
   });
 
   it('leaves the wallet unread beside one honest node', async () => {
     const [liar = 0, , away = 0] = nodeOrder();
     await falsifyAccounts(liar, EMPTY);
-    room.localnet.controls.setFault(away, 'getMultipleAccounts', { kind: 'http', status: 503 });
+    fixture.localnet.controls.setFault(away, 'getMultipleAccounts', { kind: 'http', status: 503 });
     await reconcile();
-    const unread = await room.ledger.db.selectFrom('unreadWallet').select(['wallet', 'reason']).execute();
+    const unread = await fixture.ledger.db.selectFrom('unreadWallet').select(['wallet', 'reason']).execute();
     const reason = 'no quorum of nodes agrees on the balances and movements of the wallet';
     expect(unread).toContainEqual({ wallet: HOT, reason });
   });
@@ -132,10 +132,10 @@ describe('a node that lies about the balances of a hot wallet', () => {
   it('decides nothing beside a slow honest node, and the pass waits for the honest node', async () => {
     const [liar = 0, , slow = 0] = nodeOrder();
     await falsifyAccounts(liar, EMPTY);
-    await room.pool.probe();
-    room.localnet.controls.setFault(slow, 'getMultipleAccounts', { kind: 'delay', ms: 1_500 });
+    await fixture.pool.probe();
+    fixture.localnet.controls.setFault(slow, 'getMultipleAccounts', { kind: 'delay', ms: 1_500 });
     await reconcile();
-    expect(await room.ledger.db.selectFrom('unreadWallet').select('wallet').execute()).toEqual([]);
+    expect(await fixture.ledger.db.selectFrom('unreadWallet').select('wallet').execute()).toEqual([]);
     expect(await differences()).toContain(`${HOT}/SOL`);
   });
 });

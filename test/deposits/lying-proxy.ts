@@ -67,22 +67,22 @@ export async function probeUntilRanked(pool: NodePool): Promise<void> {
 }
 
 /** The first node of the pool was faster than the other two when they were probed, so it is asked first. */
-export async function makeFirstNodeFastest(room: ScanFixture, pool: NodePool): Promise<void> {
-  const { controls } = room.localnet;
+export async function makeFirstNodeFastest(fixture: ScanFixture, pool: NodePool): Promise<void> {
+  const { controls } = fixture.localnet;
   for (const slow of [1, 2]) controls.setFault(slow, '*', { kind: 'delay', ms: 600 });
   await probeUntilRanked(pool);
   for (const slow of [1, 2]) controls.clearFaults(slow);
 }
 
-/** A pool of the nodes of a room, the first of which lies as `liar.edit` defines, until the end of the test. */
-export function useLiar(room: ScanFixture): { readonly liar: LyingProxy; readonly pool: NodePool } {
+/** A pool of the nodes of a fixture, the first of which lies as `liar.edit` defines, until the end of the test. */
+export function useLiar(fixture: ScanFixture): { readonly liar: LyingProxy; readonly pool: NodePool } {
   let opened: { readonly liar: LyingProxy; readonly pool: NodePool } | undefined;
   const use = () => {
     if (opened === undefined) throw new Error('the liar starts before the first test');
     return opened;
   };
   beforeAll(async () => {
-    const [first = '', ...others] = room.localnet.rpcUrls;
+    const [first = '', ...others] = fixture.localnet.rpcUrls;
     const liar = new LyingProxy(first);
     opened = { liar, pool: await openNodePool([await liar.start(), ...others]) };
   });
@@ -101,15 +101,15 @@ export function useLiar(room: ScanFixture): { readonly liar: LyingProxy; readonl
   };
 }
 
-/** A proxy before each node of a room, and a pool of them all; each is honest at the beginning of a test. */
-export function useProxies(room: ScanFixture): {
+/** A proxy before each node of a fixture, and a pool of them all; each is honest at the beginning of a test. */
+export function useProxies(fixture: ScanFixture): {
   readonly proxies: readonly LyingProxy[];
   readonly pool: NodePool;
 } {
   let proxies: readonly LyingProxy[] = [];
   let pool: NodePool | undefined;
   beforeAll(async () => {
-    proxies = room.localnet.rpcUrls.map((url) => new LyingProxy(url));
+    proxies = fixture.localnet.rpcUrls.map((url) => new LyingProxy(url));
     pool = await openNodePool(await Promise.all(proxies.map((proxy) => proxy.start())));
   });
   afterEach(() => {

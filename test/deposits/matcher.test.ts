@@ -65,17 +65,17 @@ describe('the watch set in memory', () => {
 });
 
 describe('the matcher', () => {
-  const room = useScanFixture();
+  const fixture = useScanFixture();
 
   /** The searched blocks after the cursor, once this wallet was paid, as a scanner reads them. */
   async function readPaid(matcher: DepositMatcher, wallet: string) {
-    await room.scanAll(room.scanner());
-    const expected = await room.ledger.scan.cursor();
-    const signature = await room.localnet.airdrop(wallet, 5_000_000n);
-    room.finalize();
+    await fixture.scanAll(fixture.scanner());
+    const expected = await fixture.ledger.scan.cursor();
+    const signature = await fixture.localnet.airdrop(wallet, 5_000_000n);
+    fixture.finalize();
     if (expected === null) throw new Error('the scan has begun');
-    const reader = chainReader({ pool: room.pool, matcher }, 1_000_000);
-    const tip = await finalizedTip(room.pool);
+    const reader = chainReader({ pool: fixture.pool, matcher }, 1_000_000);
+    const tip = await finalizedTip(fixture.pool);
     // The first reading has one block, which shows the block size; the next one has all.
     await reader.readAfter(expected, tip);
     const reading = await reader.readAfter(expected, tip);
@@ -92,11 +92,11 @@ describe('the matcher', () => {
     await matcher.commit(blocks, async (matched) => {
       const address = wallets[results.length];
       if (address !== undefined) {
-        const begun = room.ledger.addresses.import([{ address, path: `m/${address}` }]);
+        const begun = fixture.ledger.addresses.import([{ address, path: `m/${address}` }]);
         importing.push(begun);
-        await Promise.race([begun, waitForLockWaits(room.ledger.db)]);
+        await Promise.race([begun, waitForLockWaits(fixture.ledger.db)]);
       }
-      const result = await room.ledger.scan.commit({ expected, ...matched });
+      const result = await fixture.ledger.scan.commit({ expected, ...matched });
       results.push(result);
       return result;
     });
@@ -106,62 +106,62 @@ describe('the matcher', () => {
 
   it('matches again for a wallet that is added before the commit', async () => {
     const wallet = newAddress();
-    const results = await commitWhileImporting(new DepositMatcher(room.ledger, OPTIONS), wallet, 1);
+    const results = await commitWhileImporting(new DepositMatcher(fixture.ledger, OPTIONS), wallet, 1);
     expect(results).toEqual(['watch_set_changed', 'committed']);
-    expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);
+    expect(await fixture.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);
   });
 
   it('commits at the third attempt, however many wallets are added meanwhile', async () => {
     const wallet = newAddress();
-    const results = await commitWhileImporting(new DepositMatcher(room.ledger, OPTIONS), wallet, 9);
+    const results = await commitWhileImporting(new DepositMatcher(fixture.ledger, OPTIONS), wallet, 9);
     expect(results).toEqual(['watch_set_changed', 'watch_set_changed', 'committed']);
-    expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);
+    expect(await fixture.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);
   });
 
   it('finds a wallet that is added between the search of a block and its match', async () => {
-    const matcher = new DepositMatcher(room.ledger, OPTIONS);
+    const matcher = new DepositMatcher(fixture.ledger, OPTIONS);
     const wallet = newAddress();
     const { expected, blocks } = await readPaid(matcher, wallet);
-    await room.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }]);
+    await fixture.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }]);
     await matcher.watch();
     const matched = await matcher.match(blocks);
-    expect(await room.ledger.scan.commit({ expected, ...matched })).toBe('committed');
-    expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);
+    expect(await fixture.ledger.scan.commit({ expected, ...matched })).toBe('committed');
+    expect(await fixture.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);
   });
 
   it('classifies the transfers of our own attempt as internal, whatever wallet signed it', async () => {
-    const { attempts, scan, withdrawals } = room.ledger;
-    const { matcher } = room.deps();
-    const wallet = await room.newDepositAddress();
+    const { attempts, scan, withdrawals } = fixture.ledger;
+    const { matcher } = fixture.deps();
+    const wallet = await fixture.newDepositAddress();
     const { expected, blocks, signature } = await readPaid(matcher, wallet);
     const id = newId();
     await withdrawals.reserve(terms(id));
     await attempts.prepare(attempt(id), PLENTY);
     await attempts.storeSignature(id, 1, signature);
     expect(await scan.commit({ expected, ...(await matcher.match(blocks)) })).toBe('committed');
-    expect(await room.depositsOf(wallet)).toMatchObject([{ signature, reason: 'internal' }]);
+    expect(await fixture.depositsOf(wallet)).toMatchObject([{ signature, reason: 'internal' }]);
   });
 
   it('credits the payment of a buyer, although the settlement is adopted', async () => {
-    const { attempts, scan, withdrawals } = room.ledger;
-    const { matcher } = room.deps();
-    const wallet = await room.newDepositAddress();
+    const { attempts, scan, withdrawals } = fixture.ledger;
+    const { matcher } = fixture.deps();
+    const wallet = await fixture.newDepositAddress();
     const { expected, blocks, signature } = await readPaid(matcher, wallet);
     const id = newId();
     await withdrawals.reserve(terms(id));
     await attempts.prepare(attempt(id, 1, { adoptedFrom: 'a-block', signatures: [signature] }), []);
     expect(await scan.commit({ expected, ...(await matcher.match(blocks)) })).toBe('committed');
-    expect(await room.depositsOf(wallet)).toMatchObject([{ signature, reason: null }]);
+    expect(await fixture.depositsOf(wallet)).toMatchObject([{ signature, reason: null }]);
   });
 
   it('searches a block again that it searched with the watch set of a database before a restore', async () => {
-    const { matcher } = room.deps();
-    const wallet = await room.newDepositAddress();
+    const { matcher } = fixture.deps();
+    const wallet = await fixture.newDepositAddress();
     const { expected, blocks } = await readPaid(matcher, wallet);
-    const lost = { set: new WatchSet(1), version: (await room.ledger.watched.version()) + 9n };
+    const lost = { set: new WatchSet(1), version: (await fixture.ledger.watched.version()) + 9n };
     const stale = blocks.map((block) => ({ ...block, candidates: [], transactions: [], watch: lost }));
     const matched = await matcher.match(stale);
-    expect(await room.ledger.scan.commit({ expected, ...matched })).toBe('committed');
-    expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n }]);
+    expect(await fixture.ledger.scan.commit({ expected, ...matched })).toBe('committed');
+    expect(await fixture.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n }]);
   });
 });

@@ -10,7 +10,7 @@ import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { auditIn, openAlertsIn, reconcileIn } from './audit-support.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture();
+const fixture = useScanFixture();
 const NESTED = 'nested_token_account';
 
 interface Paid {
@@ -26,13 +26,13 @@ async function land(
   signers: readonly Keypair[],
   instructions: readonly TransactionInstruction[],
 ) {
-  const connection = new Connection(room.localnet.rpcUrls[0] ?? '', 'processed');
+  const connection = new Connection(fixture.localnet.rpcUrls[0] ?? '', 'processed');
   const { blockhash } = await connection.getLatestBlockhash();
   const transaction = new Transaction({ feePayer: payer.publicKey, recentBlockhash: blockhash });
   transaction.add(...instructions).sign(payer, ...signers);
   await connection.sendRawTransaction(transaction.serialize());
-  room.finalize();
-  await room.scanAll(room.scanner());
+  fixture.finalize();
+  await fixture.scanAll(fixture.scanner());
 }
 
 /**
@@ -40,16 +40,16 @@ async function land(
  * and then 30, by a transaction that names the new account alone. `control` is paid to the token account itself.
  */
 async function paidToTheAccount(control: bigint): Promise<Paid> {
-  await room.scanAll(room.scanner());
+  await fixture.scanAll(fixture.scanner());
   const [owner, stranger] = [Keypair.generate(), Keypair.generate()];
   const wallet = owner.publicKey.toBase58();
-  await room.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }]);
-  const { address: mint, decimals } = room.localnet.mint;
+  await fixture.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }]);
+  const { address: mint, decimals } = fixture.localnet.mint;
   const ata = deriveAta(wallet, mint, TOKEN_PROGRAM);
   const nested = deriveAta(ata, mint, TOKEN_PROGRAM, true);
-  if (control > 0n) await room.localnet.mintTo(mint, wallet, control);
-  await room.localnet.airdrop(stranger.publicKey.toBase58(), 1_000_000_000n);
-  await room.localnet.mintTo(mint, stranger.publicKey.toBase58(), 1_000n);
+  if (control > 0n) await fixture.localnet.mintTo(mint, wallet, control);
+  await fixture.localnet.airdrop(stranger.publicKey.toBase58(), 1_000_000_000n);
+  await fixture.localnet.mintTo(mint, stranger.publicKey.toBase58(), 1_000n);
   const source = new PublicKey(deriveAta(stranger.publicKey.toBase58(), mint, TOKEN_PROGRAM));
   const [to, key] = [new PublicKey(nested), new PublicKey(mint)];
   const make = createAssociatedTokenAccountIdempotentInstruction(
@@ -62,14 +62,14 @@ async function paidToTheAccount(control: bigint): Promise<Paid> {
     createTransferCheckedInstruction(source, key, to, stranger.publicKey, amount, decimals);
   await land(stranger, [], [make, send(900n)]);
   await land(stranger, [], [send(30n)]);
-  await room.confirm();
+  await fixture.confirm();
   return { owner, wallet, ata, nested };
 }
 
-const reconcile = () => reconcileIn(room);
+const reconcile = () => reconcileIn(fixture);
 
 async function recordedDeposits(wallet: string) {
-  const rows = await room.depositsOf(wallet);
+  const rows = await fixture.depositsOf(wallet);
   const all = rows.map(({ account, amount, state, reason }) => ({ account, amount, state, reason }));
   return all.toSorted((a, b) => Number(a.amount - b.amount));
 }
@@ -86,22 +86,22 @@ it('the reconciliation lists tokens in an account of our token account, and the 
   const credited = { account: ata, amount: 7n, state: 'final', reason: null };
   expect(await recordedDeposits(wallet)).toEqual([credited]);
   expect(await reconcile()).toMatchObject({ differences: 0, unread: 0 });
-  expect(await openAlertsIn(room, 'nested_tokens')).toEqual([nested]);
-  await room.confirm();
+  expect(await openAlertsIn(fixture, 'nested_tokens')).toEqual([nested]);
+  await fixture.confirm();
   expect(await recordedDeposits(wallet)).toEqual([
     credited,
     notCredited(nested, 30n),
     notCredited(nested, 900n),
   ]);
-  const { events } = await room.ledger.depositFeed.events(0n, 100, { address: wallet });
+  const { events } = await fixture.ledger.depositFeed.events(0n, 100, { address: wallet });
   expect(events.map(({ kind }) => kind)).toEqual(['pending', 'final', 'not_credited', 'not_credited']);
-  expect(await openAlertsIn(room, 'deposit_mismatch')).toEqual([]);
+  expect(await openAlertsIn(fixture, 'deposit_mismatch')).toEqual([]);
 
-  const payer = await room.newSigner(1_000_000_000n);
-  const [mint, to, from] = [room.localnet.mint.address, ata, nested].map((key) => new PublicKey(key));
+  const payer = await fixture.newSigner(1_000_000_000n);
+  const [mint, to, from] = [fixture.localnet.mint.address, ata, nested].map((key) => new PublicKey(key));
   if (mint === undefined || to === undefined || from === undefined) throw new Error('three addresses');
   await land(payer, [owner], [createRecoverNestedInstruction(from, mint, to, to, mint, owner.publicKey)]);
-  await room.confirm();
+  await fixture.confirm();
   expect(await recordedDeposits(wallet)).toContainEqual({
     account: ata,
     amount: 930n,
@@ -109,16 +109,16 @@ it('the reconciliation lists tokens in an account of our token account, and the 
     reason: null,
   });
   expect(await reconcile()).toMatchObject({ differences: 0, unread: 0 });
-  expect(await openAlertsIn(room, 'nested_tokens')).toEqual([]);
+  expect(await openAlertsIn(fixture, 'nested_tokens')).toEqual([]);
 });
 
 it('an audit lists tokens in a nested account, also where the token account of the wallet does not exist', async () => {
   const { wallet, nested } = await paidToTheAccount(0n);
   expect(await recordedDeposits(wallet)).toEqual([]);
-  const to = `${(await room.ledger.scan.cursor())?.slot}`;
+  const to = `${(await fixture.ledger.scan.cursor())?.slot}`;
   const order = { address: wallet, from: '1', to, repair: true, cause: 'operator' } as const;
-  expect(await auditIn(room, order)).toMatchObject({ found: 2, remaining: 0, unread: 0 });
-  await room.confirm();
+  expect(await auditIn(fixture, order)).toMatchObject({ found: 2, remaining: 0, unread: 0 });
+  await fixture.confirm();
   expect(await recordedDeposits(wallet)).toEqual([notCredited(nested, 30n), notCredited(nested, 900n)]);
-  expect(await auditIn(room, order)).toMatchObject({ found: 0, unread: 0 });
+  expect(await auditIn(fixture, order)).toMatchObject({ found: 0, unread: 0 });
 });

@@ -5,12 +5,12 @@ import { environmentOfRun } from '../support/activity.ts';
 import { openAlertsIn, reconcileIn } from './audit-support.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(3);
+const fixture = useScanFixture(3);
 /** The recorded outflows of a transfer of 9,000,000 whose sender pays the fee. */
 const SWEPT = 9_005_000n;
 
 async function outflowsOf(wallet: string): Promise<readonly bigint[]> {
-  const rows = await room.ledger.db
+  const rows = await fixture.ledger.db
     .selectFrom('outflow')
     .select('amount')
     .where('wallet', '=', wallet)
@@ -19,26 +19,26 @@ async function outflowsOf(wallet: string): Promise<readonly bigint[]> {
 }
 
 async function differences(): Promise<readonly string[]> {
-  await reconcileIn(room);
-  return openAlertsIn(room, 'balance_difference');
+  await reconcileIn(fixture);
+  return openAlertsIn(fixture, 'balance_difference');
 }
 
 it('an outflow that one node invents is a difference of balances until a rescan replaces it', async () => {
-  const ours = await room.newSigner(1_000_000_000n);
+  const ours = await fixture.newSigner(1_000_000_000n);
   const from = ours.publicKey.toBase58();
-  const to = await room.newDepositAddress();
-  const before = (await room.ledger.scan.cursor())?.slot ?? 0n;
-  await room.sweep(ours, to, 9_000_000n);
-  await room.scanWithLie('mirrored');
+  const to = await fixture.newDepositAddress();
+  const before = (await fixture.ledger.scan.cursor())?.slot ?? 0n;
+  await fixture.sweep(ours, to, 9_000_000n);
+  await fixture.scanWithLie('mirrored');
   expect(await outflowsOf(to)).toEqual([9_000_000n]);
   expect((await differences()).toSorted()).toEqual([`${from}/SOL`, `${to}/SOL`].toSorted());
-  const range = { from: before + 1n, to: (await room.ledger.scan.cursor())?.slot ?? 0n };
+  const range = { from: before + 1n, to: (await fixture.ledger.scan.cursor())?.slot ?? 0n };
   const note = { actor: 'ops', reason: 'balance_difference' };
   const order = { ...rangeOf(range), ...note };
-  await environmentOfRun().run(() => createDepositRescan(room.deps()).rescan(order));
+  await environmentOfRun().run(() => createDepositRescan(fixture.deps()).rescan(order));
   expect([await outflowsOf(from), await outflowsOf(to)]).toEqual([[SWEPT], []]);
-  const [invented] = await room.depositsOf(from);
+  const [invented] = await fixture.depositsOf(from);
   if (invented === undefined) throw new Error('the lie leaves no deposit');
-  await room.ledger.rejections.reject({ row: invented, ...note, deniedBy: ['b', 'c'] });
+  await fixture.ledger.rejections.reject({ row: invented, ...note, deniedBy: ['b', 'c'] });
   expect(await differences()).toEqual([]);
 });

@@ -2,21 +2,21 @@ import { expect, it } from 'vitest';
 import { useScanFixture } from './scan-fixture.ts';
 import { hasState, scanUntil } from './scan-steps.ts';
 
-const room = useScanFixture();
+const fixture = useScanFixture();
 
-const turn = (until: 'tail' | 'paused' | 'waiting') => scanUntil(room.deps(), hasState(until));
+const turn = (until: 'tail' | 'paused' | 'waiting') => scanUntil(fixture.deps(), hasState(until));
 
 function takeNodesAway(): void {
-  for (const node of room.localnet.rpcUrls.keys())
-    room.localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
+  for (const node of fixture.localnet.rpcUrls.keys())
+    fixture.localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
 }
 
 it('a paused scan reports how far the chain has advanced, and no rate', async () => {
-  await room.scanAll(room.scanner());
+  await fixture.scanAll(fixture.scanner());
   expect(await turn('tail')).toMatchObject({ state: 'tail', lag: '0' });
-  await room.ledger.scanPauses.begin({ actor: 'ops', reason: 'to see' });
-  room.finalize(7);
-  const tip = room.localnet.controls.chain.at('finalized').slot.toString();
+  await fixture.ledger.scanPauses.begin({ actor: 'ops', reason: 'to see' });
+  fixture.finalize(7);
+  const tip = fixture.localnet.controls.chain.at('finalized').slot.toString();
   expect(await turn('paused')).toMatchObject({ state: 'paused', tip, lag: '7', blocksPerSecond: null });
 });
 
@@ -26,7 +26,7 @@ it('a paused scan with unreachable nodes stays paused, and reports no tip', asyn
 });
 
 it('a scan that waits for nodes reports no tip and no rate', async () => {
-  await room.ledger.scanPauses.end({ actor: 'ops', reason: 'seen' });
+  await fixture.ledger.scanPauses.end({ actor: 'ops', reason: 'seen' });
   takeNodesAway();
   const standing = { tip: null, lag: null, blocksPerSecond: null };
   expect(await turn('waiting')).toMatchObject({ state: 'waiting', ...standing });

@@ -7,38 +7,38 @@ import { COMPILED } from '../support/compiled.ts';
 import { openAlertsIn, reconcileIn } from './audit-support.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture();
+const fixture = useScanFixture();
 const run = promisify(execFile);
 const PAGE = 5;
 let wallets: readonly string[] = [];
 
 beforeAll(async () => {
-  await room.scanAll(room.scanner());
+  await fixture.scanAll(fixture.scanner());
   const entries = Array.from({ length: 3 * PAGE }, (_, index) => ({
     address: newAddress(),
     path: `m/${index}`,
   }));
-  await room.ledger.addresses.import(entries);
-  wallets = await room.ledger.watched.page(null, entries.length);
+  await fixture.ledger.addresses.import(entries);
+  wallets = await fixture.ledger.watched.page(null, entries.length);
   // The second page has a difference: a payment that the database lacks.
   const paid = wallets[PAGE] ?? '';
-  await room.localnet.airdrop(paid, 3_000_000n);
-  room.finalize();
-  await room.scanAll(room.scanner());
-  await room.ledger.db.deleteFrom('depositEvent').execute();
-  await room.ledger.db.deleteFrom('deposit').where('wallet', '=', paid).execute();
+  await fixture.localnet.airdrop(paid, 3_000_000n);
+  fixture.finalize();
+  await fixture.scanAll(fixture.scanner());
+  await fixture.ledger.db.deleteFrom('depositEvent').execute();
+  await fixture.ledger.db.deleteFrom('deposit').where('wallet', '=', paid).execute();
 });
 
 /** A process that compares pages until it kills itself at the commit of its second page. */
 async function crash(side: 'before' | 'after'): Promise<void> {
   const { command, args } = nodeProgram(new URL('./reconcile-process.ts', import.meta.url), [], COMPILED);
-  const died = run(command, [...args, room.url, side, ...room.localnet.rpcUrls]);
+  const died = run(command, [...args, fixture.url, side, ...fixture.localnet.rpcUrls]);
   await expect(died).rejects.toMatchObject({ signal: 'SIGKILL' });
 }
 
 /** The number of wallets that another process still has to compare. */
 async function walletsLeft(): Promise<number> {
-  const page = await reconcileIn(room);
+  const page = await reconcileIn(fixture);
   expect(page).toMatchObject({ next: null, complete: true, unread: 0 });
   return page.wallets;
 }
@@ -46,29 +46,32 @@ async function walletsLeft(): Promise<number> {
 describe('a reconciliation pass whose process dies', () => {
   it('before it records a page continues with that page, and has reported none of its differences', async () => {
     await crash('before');
-    expect(await room.ledger.reconciliations.begin()).toMatchObject({ after: wallets[PAGE - 1], pages: 1n });
-    expect(await openAlertsIn(room, 'balance_difference')).toEqual([]);
+    expect(await fixture.ledger.reconciliations.begin()).toMatchObject({
+      after: wallets[PAGE - 1],
+      pages: 1n,
+    });
+    expect(await openAlertsIn(fixture, 'balance_difference')).toEqual([]);
     expect(await walletsLeft()).toBe(2 * PAGE);
-    expect(await openAlertsIn(room, 'balance_difference')).toEqual([`${wallets[PAGE]}/SOL`]);
+    expect(await openAlertsIn(fixture, 'balance_difference')).toEqual([`${wallets[PAGE]}/SOL`]);
   });
 
   it('after it records a page continues with the next page, and has reported all differences of the first', async () => {
-    await room.ledger.alerts.close('balance_difference', `${wallets[PAGE]}/SOL`);
+    await fixture.ledger.alerts.close('balance_difference', `${wallets[PAGE]}/SOL`);
     await crash('after');
-    expect(await openAlertsIn(room, 'balance_difference')).toEqual([`${wallets[PAGE]}/SOL`]);
+    expect(await openAlertsIn(fixture, 'balance_difference')).toEqual([`${wallets[PAGE]}/SOL`]);
     expect(await walletsLeft()).toBe(PAGE);
-    const { last, open } = await room.ledger.reconciliations.passes(1);
+    const { last, open } = await fixture.ledger.reconciliations.passes(1);
     expect([last?.wallets, last?.differences, open]).toEqual([wallets.length, 1, null]);
   });
 
   it('continues once where two processes compare the same page', async () => {
-    const place = await room.ledger.reconciliations.begin();
+    const place = await fixture.ledger.reconciliations.begin();
     const tally = { wallets: 0, accounts: 0, differences: 0 };
     const page = { next: wallets[0] ?? null, compared: [], tally, alarms: [], unread: [] };
-    expect(await room.ledger.reconciliations.commit(place, page)).toBe(true);
+    expect(await fixture.ledger.reconciliations.commit(place, page)).toBe(true);
     const late = { ...page, next: null, unread: [{ wallet: wallets[1] ?? '', reason: 'late' }] };
-    expect(await room.ledger.reconciliations.commit(place, late)).toBe(false);
-    expect(await room.ledger.reconciliations.begin()).toMatchObject({ after: wallets[0] });
-    expect(await room.ledger.db.selectFrom('unreadWallet').selectAll().execute()).toEqual([]);
+    expect(await fixture.ledger.reconciliations.commit(place, late)).toBe(false);
+    expect(await fixture.ledger.reconciliations.begin()).toMatchObject({ after: wallets[0] });
+    expect(await fixture.ledger.db.selectFrom('unreadWallet').selectAll().execute()).toEqual([]);
   });
 });

@@ -11,11 +11,11 @@ import { openAlertsIn } from './audit-support.ts';
 import { type Edit, isWholeBlock, type Json, useLiar } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(3);
-const nodes = useLiar(room);
+const fixture = useScanFixture(3);
+const nodes = useLiar(fixture);
 const BY = { actor: 'ops', reason: 'a user misses it' };
 const PAID = 7_000_000n;
-/** Longer than a block of this room. */
+/** Longer than a block of this fixture. */
 const HELD_BYTES = 100_000;
 
 const opened: NodePool[] = [];
@@ -23,10 +23,10 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((pool) => pool.close()));
 });
 
-/** A number of nodes of the room; the node at this index lies. */
+/** A number of nodes of the fixture; the node at this index lies. */
 async function poolWithLiarAt(place: number, count = 3, maxBytes = HELD_BYTES): Promise<NodePool> {
   const [liar = ''] = nodes.pool.nodes.map(({ url }) => url);
-  const honest = room.localnet.rpcUrls.slice(1, count);
+  const honest = fixture.localnet.rpcUrls.slice(1, count);
   const pool = await openNodePool([...honest.slice(0, place), liar, ...honest.slice(place)], {
     maxBytes,
   });
@@ -34,8 +34,8 @@ async function poolWithLiarAt(place: number, count = 3, maxBytes = HELD_BYTES): 
   return pool;
 }
 
-async function rescan(pool: NodePool, from: bigint, deps = room.deps(pool)): Promise<RescanResult> {
-  const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
+async function rescan(pool: NodePool, from: bigint, deps = fixture.deps(pool)): Promise<RescanResult> {
+  const to = (await fixture.ledger.scan.cursor())?.slot ?? 0n;
   const order = { ...rangeOf({ from, to }), ...BY };
   return environmentOfRun().run(() => createDepositRescan(deps).rescan(order));
 }
@@ -82,29 +82,29 @@ function padded(lie: Edit, bytes: number): Edit {
 
 /** Pays a wallet and scans the block as the lying node alone returns it; returns its first slot. */
 async function scanned(wallet: string, lie: Edit): Promise<bigint> {
-  const from = BigInt(room.localnet.controls.produceSlot());
-  await room.localnet.airdrop(wallet, PAID);
-  room.finalize();
+  const from = BigInt(fixture.localnet.controls.produceSlot());
+  await fixture.localnet.airdrop(wallet, PAID);
+  fixture.finalize();
   nodes.liar.edit = lie;
-  await room.scanAll(new DepositScanner(room.deps(await poolWithLiarAt(0, 1))));
+  await fixture.scanAll(new DepositScanner(fixture.deps(await poolWithLiarAt(0, 1))));
   return from;
 }
 
 /** A watched wallet whose payment a node hid from the scan. */
 async function hidden(): Promise<{ readonly wallet: string; readonly from: bigint }> {
-  await room.scanAll(room.scanner());
-  const wallet = await room.newDepositAddress();
+  await fixture.scanAll(fixture.scanner());
+  const wallet = await fixture.newDepositAddress();
   const from = await scanned(wallet, hiding(wallet));
   expect(await amountsOf(wallet)).toEqual([]);
   return { wallet, from };
 }
 
 async function amountsOf(wallet: string): Promise<readonly bigint[]> {
-  return (await room.depositsOf(wallet)).map(({ amount }) => amount);
+  return (await fixture.depositsOf(wallet)).map(({ amount }) => amount);
 }
 
 async function missed(): Promise<readonly string[]> {
-  return openAlertsIn(room, 'deposit_missed');
+  return openAlertsIn(fixture, 'deposit_missed');
 }
 
 describe('a deposit that one node of three hid from the scan and still hides', () => {
@@ -113,16 +113,16 @@ describe('a deposit that one node of three hid from the scan and still hides', (
     const pool = await poolWithLiarAt(place);
     expect(await rescan(pool, from)).toMatchObject({ found: 1 });
     expect(await amountsOf(wallet)).toEqual([PAID]);
-    const [deposit] = await room.depositsOf(wallet);
+    const [deposit] = await fixture.depositsOf(wallet);
     expect(await missed()).toContain(deposit?.signature);
     expect(await rescan(pool, from)).toMatchObject({ found: 0 });
-    expect(await room.confirm()).toBe(1);
+    expect(await fixture.confirm()).toBe(1);
   });
 
   it('is found while another node does not answer', async () => {
     const { wallet, from } = await hidden();
     const pool = await poolWithLiarAt(0);
-    room.localnet.controls.setFault(2, '*', { kind: 'http', status: 503 });
+    fixture.localnet.controls.setFault(2, '*', { kind: 'http', status: 503 });
     await rescan(pool, from);
     expect(await amountsOf(wallet)).toEqual([PAID]);
   });
@@ -130,7 +130,7 @@ describe('a deposit that one node of three hid from the scan and still hides', (
   it('waits for a second node that returns the whole block, however many nodes list its transactions', async () => {
     const { wallet, from } = await hidden();
     const pool = await poolWithLiarAt(0);
-    const { controls } = room.localnet;
+    const { controls } = fixture.localnet;
     controls.setFault(1, 'getBlock', { kind: 'http', status: 503 });
     const busy = { code: -32005, message: 'Node is behind' };
     nodes.liar.edit = (method, params, { id, ...answer }) =>
@@ -146,7 +146,7 @@ describe('a deposit that one node of three hid from the scan and still hides', (
   it('waits for a second node that returns the block, where the others do not answer', async () => {
     const { wallet, from } = await hidden();
     const pool = await poolWithLiarAt(0);
-    const { controls } = room.localnet;
+    const { controls } = fixture.localnet;
     for (const away of [1, 2]) controls.setFault(away, 'getBlock', { kind: 'http', status: 503 });
     await expect(rescan(pool, from)).rejects.toMatchObject({ code: 'NoHealthyNode' });
     controls.clearFaults();
@@ -157,8 +157,8 @@ describe('a deposit that one node of three hid from the scan and still hides', (
   it('is found where the third node has pruned the block', async () => {
     const { wallet, from } = await hidden();
     const pool = await poolWithLiarAt(0);
-    const { slot } = room.localnet.controls.chain.at('finalized');
-    room.localnet.controls.setFault(2, '*', { kind: 'history-from', slot });
+    const { slot } = fixture.localnet.controls.chain.at('finalized');
+    fixture.localnet.controls.setFault(2, '*', { kind: 'history-from', slot });
     await rescan(pool, from);
     expect(await amountsOf(wallet)).toEqual([PAID]);
   });
@@ -172,7 +172,7 @@ describe('a deposit that one node of three hid from the scan and still hides', (
       return inBlocks(method, params, answer);
     };
     expect(await rescan(pool, from)).toMatchObject({ found: 1 });
-    expect(await room.depositsOf(wallet)).toMatchObject([{ amount: PAID, state: 'pending' }]);
+    expect(await fixture.depositsOf(wallet)).toMatchObject([{ amount: PAID, state: 'pending' }]);
   });
 
   it('is found by a single configured node, once that node returns it', async () => {
@@ -185,18 +185,18 @@ describe('a deposit that one node of three hid from the scan and still hides', (
   });
 
   it('is found in a closed gap', async () => {
-    await room.scanAll(room.scanner());
-    const wallet = await room.newDepositAddress();
-    const from = BigInt(room.localnet.controls.produceSlot());
-    await room.localnet.airdrop(wallet, PAID);
-    const to = BigInt(room.localnet.controls.produceSlot());
-    room.finalize();
+    await fixture.scanAll(fixture.scanner());
+    const wallet = await fixture.newDepositAddress();
+    const from = BigInt(fixture.localnet.controls.produceSlot());
+    await fixture.localnet.airdrop(wallet, PAID);
+    const to = BigInt(fixture.localnet.controls.produceSlot());
+    fixture.finalize();
     const hole = { kind: 'hole', from: Number(from), to: Number(to) } as const;
-    for (const node of [0, 1, 2]) room.localnet.controls.setFault(node, '*', hole);
-    await room.scanAll(room.scanner());
-    await room.closeGap();
-    await room.scanAll(room.scanner());
-    room.localnet.controls.clearFaults();
+    for (const node of [0, 1, 2]) fixture.localnet.controls.setFault(node, '*', hole);
+    await fixture.scanAll(fixture.scanner());
+    await fixture.closeGap();
+    await fixture.scanAll(fixture.scanner());
+    fixture.localnet.controls.clearFaults();
     nodes.liar.edit = hiding(wallet);
     await rescan(await poolWithLiarAt(0), from);
     expect(await amountsOf(wallet)).toEqual([PAID]);
@@ -207,8 +207,8 @@ describe('a deposit that one node of three hid from the scan and still hides', (
 async function victim(
   lie: (wallet: string) => Edit,
 ): Promise<{ readonly wallet: string; readonly from: bigint }> {
-  await room.scanAll(room.scanner());
-  const wallet = await room.newDepositAddress();
+  await fixture.scanAll(fixture.scanner());
+  const wallet = await fixture.newDepositAddress();
   const from = await scanned(newAddress(), (_method, _params, answer) => answer);
   nodes.liar.edit = lie(wallet);
   return { wallet, from };
@@ -221,15 +221,15 @@ describe('a deposit that one node invents in a rescan', () => {
   ])('is pending, and is never credited, as a quorum denies it: %s', async (_name, padding) => {
     const { wallet, from } = await victim((paid) => padded(turnedTo(paid), padding));
     await rescan(await poolWithLiarAt(0), from);
-    await room.confirm();
-    const deposits = await room.depositsOf(wallet);
+    await fixture.confirm();
+    const deposits = await fixture.depositsOf(wallet);
     expect(deposits.length).toBeGreaterThan(0);
     expect(deposits.filter(({ state }) => state !== 'pending')).toEqual([]);
   });
 });
 
 function watch(address: string): Promise<unknown> {
-  return room.ledger.addresses.import([{ address, path: `m/${address}` }]);
+  return fixture.ledger.addresses.import([{ address, path: `m/${address}` }]);
 }
 
 describe('a rescan finds a wallet that is added', () => {
@@ -237,11 +237,11 @@ describe('a rescan finds a wallet that is added', () => {
     ['held', HELD_BYTES],
     ['too long to hold', 900],
   ])('between the answers of two nodes, which are %s', async (_name, maxBytes) => {
-    await room.scanAll(room.scanner());
+    await fixture.scanAll(fixture.scanner());
     const wallet = newAddress();
     const from = await scanned(wallet, (_method, _params, answer) => answer);
     const pool = await poolWithLiarAt(1, 2, maxBytes);
-    const deps = room.deps(pool, { maxAgeMs: 0 });
+    const deps = fixture.deps(pool, { maxAgeMs: 0 });
     let asked = false;
     nodes.liar.edit = async (method, params, answer) => {
       if (!isWholeBlock(method, params) || !JSON.stringify(answer).includes(wallet) || asked) return answer;

@@ -9,7 +9,7 @@ import { useScanFixture } from './scan-fixture.ts';
 
 const MIB = 1_024 * 1_024;
 const BLOCKS = 6;
-const room = useScanFixture(2);
+const fixture = useScanFixture(2);
 const open: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await one.close();
@@ -17,14 +17,14 @@ afterEach(async () => {
 
 /** Rescans blocks that are longer by this many bytes; returns the highest number of concurrent requests. Answers of `maxBytes` are held. */
 async function mostAtOnce(bytes: number, maxBytes = 64 * MIB): Promise<number> {
-  await room.scanAll(room.scanner());
-  const from = (await room.ledger.scan.cursor())?.slot ?? 0n;
-  room.finalize(BLOCKS);
-  await room.scanAll(room.scanner());
+  await fixture.scanAll(fixture.scanner());
+  const from = (await fixture.ledger.scan.cursor())?.slot ?? 0n;
+  fixture.finalize(BLOCKS);
+  await fixture.scanAll(fixture.scanner());
   const pad = 'x'.repeat(bytes);
   const underWay: number[] = [];
   let most = 0;
-  const proxies = room.localnet.rpcUrls.map((url) => new LyingProxy(url));
+  const proxies = fixture.localnet.rpcUrls.map((url) => new LyingProxy(url));
   for (const proxy of proxies)
     proxy.edit = async (method, params, answer) => {
       if (!isWholeBlock(method, params)) return answer;
@@ -37,9 +37,9 @@ async function mostAtOnce(bytes: number, maxBytes = 64 * MIB): Promise<number> {
   const urls = await Promise.all(proxies.map((proxy) => proxy.start()));
   const pool = await openNodePool(urls, { maxBytes });
   open.push(...proxies, pool);
-  const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
+  const to = (await fixture.ledger.scan.cursor())?.slot ?? 0n;
   const order = { from: `${from + 1n}`, to: `${to}`, actor: 'ops', reason: 'to see' };
-  const rescan = () => createDepositRescan(room.deps(pool)).rescan(order);
+  const rescan = () => createDepositRescan(fixture.deps(pool)).rescan(order);
   expect(await runActivity(rescan)).toMatchObject({ blocks: Number(to - from) });
   return most;
 }
@@ -58,13 +58,13 @@ it('a rescan reads several small blocks at once', async () => {
 });
 
 it('a rescan holds four blocks at most, however small earlier blocks were, as the next blocks may be the longest', async () => {
-  await room.scanAll(room.scanner());
-  const from = (await room.ledger.scan.cursor())?.slot ?? 0n;
-  room.finalize(9);
-  await room.scanAll(room.scanner());
-  const headers = await room.ledger.scan.headersBetween(from + 1n, from + 9n);
+  await fixture.scanAll(fixture.scanner());
+  const from = (await fixture.ledger.scan.cursor())?.slot ?? 0n;
+  fixture.finalize(9);
+  await fixture.scanAll(fixture.scanner());
+  const headers = await fixture.ledger.scan.headersBetween(from + 1n, from + 9n);
   expect(headers).toHaveLength(9);
-  const batches = new BlockCopies(room.deps());
+  const batches = new BlockCopies(fixture.deps());
   const first = () => runActivity(() => batches.copyFirst(headers));
   expect(await first()).toHaveLength(1);
   expect(await first()).toHaveLength(4);

@@ -7,7 +7,7 @@ import type { BackfillRow } from '../../src/ledger/scan/backfills.ts';
 import { environmentOfRun } from '../support/activity.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(2);
+const fixture = useScanFixture(2);
 const BY = { actor: 'ops', reason: 'to see' };
 const PAID = 4_000_000n;
 
@@ -18,19 +18,19 @@ interface Slots {
 
 /** Scanned slots with unrecorded payments of a wallet; more than one progress update covers. */
 async function missedIn(): Promise<Slots & { readonly wallet: string }> {
-  await room.scanAll(room.scanner());
-  const from = ((await room.ledger.scan.cursor())?.slot ?? 0n) + 1n;
-  const wallet = await room.newDepositAddress();
-  await room.localnet.airdrop(wallet, PAID);
-  room.finalize(20);
-  await room.scanAll(room.scanner());
-  await room.lose(await room.depositsOf(wallet));
-  return { from, to: (await room.ledger.scan.cursor())?.slot ?? 0n, wallet };
+  await fixture.scanAll(fixture.scanner());
+  const from = ((await fixture.ledger.scan.cursor())?.slot ?? 0n) + 1n;
+  const wallet = await fixture.newDepositAddress();
+  await fixture.localnet.airdrop(wallet, PAID);
+  fixture.finalize(20);
+  await fixture.scanAll(fixture.scanner());
+  await fixture.lose(await fixture.depositsOf(wallet));
+  return { from, to: (await fixture.ledger.scan.cursor())?.slot ?? 0n, wallet };
 }
 
 /** Rescans them; `meanwhile` runs once the database has the progress of the first of them. */
 async function rescan({ from, to }: Slots, meanwhile?: () => Promise<unknown>): Promise<unknown> {
-  const { backfills } = room.ledger;
+  const { backfills } = fixture.ledger;
   const record = backfills.record.bind(backfills);
   let progressCount = 0;
   backfills.record = async (of, matched, progress) => {
@@ -40,7 +40,7 @@ async function rescan({ from, to }: Slots, meanwhile?: () => Promise<unknown>): 
   };
   try {
     return await environmentOfRun().run(() =>
-      createDepositRescan(room.deps()).rescan({ ...inWords({ from, to }), ...BY }),
+      createDepositRescan(fixture.deps()).rescan({ ...inWords({ from, to }), ...BY }),
     );
   } finally {
     backfills.record = record;
@@ -52,23 +52,23 @@ function inWords({ from, to }: Slots): ScanRange {
 }
 
 async function newest(): Promise<BackfillRow> {
-  const [row] = (await room.ledger.backfills.list({ limit: 1 })).rows;
+  const [row] = (await fixture.ledger.backfills.list({ limit: 1 })).rows;
   if (row === undefined) throw new Error('there is one');
   return row;
 }
 
 async function amountsOf(wallet: string): Promise<readonly bigint[]> {
-  return (await room.depositsOf(wallet)).map(({ amount }) => amount);
+  return (await fixture.depositsOf(wallet)).map(({ amount }) => amount);
 }
 
 afterEach(async () => {
-  await sql`delete from continuity`.execute(room.ledger.db);
+  await sql`delete from continuity`.execute(fixture.ledger.db);
 });
 
 describe('an attempt of a rescan', () => {
   it('that was given up and still runs ends, and the reason it was given up stays recorded', async () => {
     const slots = await missedIn();
-    const ended = rescan(slots, () => room.ledger.backfills.giveUp(slots, 'no node for a day'));
+    const ended = rescan(slots, () => fixture.ledger.backfills.giveUp(slots, 'no node for a day'));
     await expect(ended).rejects.toMatchObject({ code: 'Unavailable' });
     const row = await newest();
     expect(row.readTo).toBeLessThan(slots.to);
@@ -76,7 +76,7 @@ describe('an attempt of a rescan', () => {
   });
 
   it('that was given up after its last block is not reported as done', async () => {
-    const { backfills } = room.ledger;
+    const { backfills } = fixture.ledger;
     const slots = await missedIn();
     const begun = await backfills.begin({ ...slots, ...BY });
     await backfills.giveUp(slots, 'cancelled');
@@ -89,19 +89,19 @@ describe('an attempt of a rescan', () => {
   describe('in a database that was lost', () => {
     /** Replaces the database by a backup, taken after `of` was applied to it. */
     async function restore(of: () => Promise<unknown>): Promise<void> {
-      await room.ledger.continuity.pulse();
+      await fixture.ledger.continuity.pulse();
       await of();
-      await sql`update continuity set identity = 'the old primary'`.execute(room.ledger.db);
+      await sql`update continuity set identity = 'the old primary'`.execute(fixture.ledger.db);
     }
 
     async function heal(): Promise<void> {
-      await room.ledger.continuity.quarantine(1n, null);
-      await room.ledger.continuity.endGap(1n);
+      await fixture.ledger.continuity.quarantine(1n, null);
+      await fixture.ledger.continuity.endGap(1n);
     }
 
     it('changes no rescan of the restored database, though that rescan has its number', async () => {
       const [lost, other] = [await missedIn(), await missedIn()];
-      const { backfills, db } = room.ledger;
+      const { backfills, db } = fixture.ledger;
       const ended = rescan(lost, () =>
         restore(async () => {
           const { position } = await newest();
@@ -124,9 +124,9 @@ describe('an attempt of a rescan', () => {
       const slots = await missedIn();
       const ended = rescan(slots, () =>
         restore(async () => {
-          await room.lose(await room.depositsOf(slots.wallet));
+          await fixture.lose(await fixture.depositsOf(slots.wallet));
           await sql`update backfill set read_to = null, blocks = 0, found = 0 where ended_at is null`.execute(
-            room.ledger.db,
+            fixture.ledger.db,
           );
         }),
       );

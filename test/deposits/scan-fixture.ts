@@ -200,9 +200,9 @@ export class ScanFixture {
 
 /** {@link ScanFixture} for the tests of one file. */
 export function useScanFixture(nodes = 2): ScanFixture {
-  const room = new ScanFixture(useLedger());
-  beforeAll(() => room.start(nodes));
-  afterEach(() => room.localnet.controls.clearFaults());
-  afterAll(() => room.close());
-  return room;
+  const fixture = new ScanFixture(useLedger());
+  beforeAll(() => fixture.start(nodes));
+  afterEach(() => fixture.localnet.controls.clearFaults());
+  afterAll(() => fixture.close());
+  return fixture;
 }

@@ -5,7 +5,7 @@ import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(3);
+const fixture = useScanFixture(3);
 
 /** One fault of a node, for slots near those that are read. */
 type Wrong = (base: number) => { readonly method: string; readonly fault: Fault };
@@ -45,9 +45,9 @@ function forgedBlock(parentSlot: number, blockHeight: number): unknown {
 
 /** Every block up to the cursor is on the chain, and none is missing. */
 async function holdsTheChain(from: bigint): Promise<void> {
-  const cursor = await room.ledger.scan.cursor();
-  const recorded = await room.ledger.scan.headersBetween(from, cursor?.slot ?? 0n);
-  const { ledger } = room.localnet.controls.chain;
+  const cursor = await fixture.ledger.scan.cursor();
+  const recorded = await fixture.ledger.scan.headersBetween(from, cursor?.slot ?? 0n);
+  const { ledger } = fixture.localnet.controls.chain;
   const chain = ledger.range(Number(from), Number(cursor?.slot ?? 0n), undefined, () => true);
   expect(recorded.map(({ slot, blockhash }) => [slot, blockhash])).toEqual(
     chain.map(({ slot, blockhash }) => [BigInt(slot), blockhash]),
@@ -56,12 +56,12 @@ async function holdsTheChain(from: bigint): Promise<void> {
 
 /** The lagging node delays a read where the answer of another node is late, but not for long. */
 async function scanToTheTip(scanner: DepositScanner): Promise<void> {
-  const tip = BigInt(room.localnet.controls.chain.at('finalized').slot);
+  const tip = BigInt(fixture.localnet.controls.chain.at('finalized').slot);
   await expect
     .poll(
       async () => {
-        await room.scanAll(scanner);
-        return (await room.ledger.scan.cursor())?.slot;
+        await fixture.scanAll(scanner);
+        return (await fixture.ledger.scan.cursor())?.slot;
       },
       { timeout: 20_000 },
     )
@@ -69,9 +69,9 @@ async function scanToTheTip(scanner: DepositScanner): Promise<void> {
 }
 
 it('the database has the whole chain and each deposit once, although one node of three hides, loses or forges blocks and all nodes fail for a while', async () => {
-  const { controls } = room.localnet;
-  await room.scanAll(room.scanner());
-  const start = (await room.ledger.scan.cursor())?.slot ?? 0n;
+  const { controls } = fixture.localnet;
+  await fixture.scanAll(fixture.scanner());
+  const start = (await fixture.ledger.scan.cursor())?.slot ?? 0n;
   const blocks = fc.array(fc.record({ skipped: fc.nat({ max: 3 }), paid: fc.boolean() }), {
     minLength: 1,
     maxLength: 10,
@@ -81,28 +81,28 @@ it('the database has the whole chain and each deposit once, although one node of
     wrongs,
     fc.array(wrongs, { maxLength: 2 }),
     async (shape, one, all) => {
-      const wallet = await room.newDepositAddress();
+      const wallet = await fixture.newDepositAddress();
       const base = controls.produceSlot();
       const amounts: bigint[] = [];
       for (const { skipped, paid } of shape) {
         controls.skipSlots(skipped);
         if (!paid) controls.produceSlot();
         else amounts.push(BigInt(2_000_000 + amounts.length));
-        if (paid) await room.localnet.airdrop(wallet, amounts.at(-1) ?? 0n);
+        if (paid) await fixture.localnet.airdrop(wallet, amounts.at(-1) ?? 0n);
       }
-      room.finalize();
+      fixture.finalize();
       const wrong = one(base);
       controls.setFault(0, wrong.method, wrong.fault);
       for (const node of [0, 1, 2])
         for (const { method, fault } of all.map((make) => make(base)))
           if (node !== 0) controls.setFault(node, method, fault, { probability: 0.5, seed: base });
-      const scanner = room.scanner();
-      await room.scanAll(scanner).catch(() => undefined);
+      const scanner = fixture.scanner();
+      await fixture.scanAll(scanner).catch(() => undefined);
       await holdsTheChain(start);
       for (const node of [1, 2]) controls.clearFaults(node);
       await scanToTheTip(scanner);
       await holdsTheChain(start);
-      expect((await room.depositsOf(wallet)).map(({ amount }) => amount).toReversed()).toEqual(amounts);
+      expect((await fixture.depositsOf(wallet)).map(({ amount }) => amount).toReversed()).toEqual(amounts);
       controls.clearFaults();
     },
   );

@@ -3,14 +3,14 @@ import { startBlock } from '../../src/solana/scan/start.ts';
 import { useLiar } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(3);
-const nodes = useLiar(room);
+const fixture = useScanFixture(3);
+const nodes = useLiar(fixture);
 
 it.each([
   ['one slot', 1],
   ['each slot', 6],
 ])('one node that lists %s without a block does not keep a scan from its start', async (_name, listed) => {
-  const { controls } = room.localnet;
+  const { controls } = fixture.localnet;
   const last = BigInt(controls.produceSlot());
   controls.skipSlots(6);
   controls.produceSlots(6);

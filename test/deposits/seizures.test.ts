@@ -13,18 +13,18 @@ import { TOKEN_2022_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(3);
+const fixture = useScanFixture(3);
 const delegate = newWallet();
 
 beforeAll(async () => {
-  await room.localnet.airdrop(delegate.address, 1_000_000_000n);
+  await fixture.localnet.airdrop(delegate.address, 1_000_000_000n);
 });
 
 /** A mint whose permanent delegate is `delegate`. */
 function mintOfDelegate(): Promise<string> {
   const initialize = (mint: PublicKey) =>
     createInitializePermanentDelegateInstruction(mint, delegate.publicKey, TOKEN_2022_PROGRAM_ID);
-  return room.localnet.createToken22Mint({
+  return fixture.localnet.createToken22Mint({
     extensions: [{ type: ExtensionType.PermanentDelegate, initialize }],
   });
 }
@@ -32,36 +32,36 @@ function mintOfDelegate(): Promise<string> {
 function list(asset: string) {
   const terms = { program: TOKEN_2022_PROGRAM, decimals: 6, minimumDeposit: 1n, depositsOn: true };
   const extensions = ['permanentDelegate'];
-  return room.ledger.assets.put({ asset, ...terms, extensions, permanentDelegate: delegate.address });
+  return fixture.ledger.assets.put({ asset, ...terms, extensions, permanentDelegate: delegate.address });
 }
 
 /** A wallet of ours with a scanned deposit of a million base units of the mint. */
 async function holder(mint: string, kind: 'hot' | 'deposit'): Promise<Wallet> {
   const wallet = newWallet();
   const { address } = wallet;
-  await room.scanAll(room.scanner());
-  if (kind === 'hot') await room.ledger.watched.addHot([address]);
-  else await room.ledger.addresses.import([{ address, path: `m/${address}` }]);
-  await room.localnet.mintTo(mint, address, 1_000_000n);
-  await room.localnet.airdrop(address, 1_000_000_000n);
+  await fixture.scanAll(fixture.scanner());
+  if (kind === 'hot') await fixture.ledger.watched.addHot([address]);
+  else await fixture.ledger.addresses.import([{ address, path: `m/${address}` }]);
+  await fixture.localnet.mintTo(mint, address, 1_000_000n);
+  await fixture.localnet.airdrop(address, 1_000_000_000n);
   await scanned();
   return wallet;
 }
 
 async function scanned(): Promise<void> {
-  room.finalize();
-  await room.scanAll(room.scanner());
+  fixture.finalize();
+  await fixture.scanAll(fixture.scanner());
 }
 
 /** `signer`, the owner or the permanent delegate, pays 400 base units to the delegate and burns 100. */
 async function take(mint: string, { address }: Wallet, signer: Wallet): Promise<string> {
-  await room.localnet.mintTo(mint, delegate.address, 1n);
+  await fixture.localnet.mintTo(mint, delegate.address, 1n);
   const [key, program] = [new PublicKey(mint), TOKEN_2022_PROGRAM_ID];
   const [from, to] = [address, delegate.address].map(
     (owner) => new PublicKey(deriveAta(owner, mint, TOKEN_2022_PROGRAM)),
   ) as [PublicKey, PublicKey];
   const signature = submitSigned(
-    room.localnet.controls.chain,
+    fixture.localnet.controls.chain,
     [
       createTransferCheckedInstruction(from, key, to, signer.publicKey, 400n, 6, [], program),
       createBurnInstruction(from, key, signer.publicKey, 100n, [], program),
@@ -69,11 +69,11 @@ async function take(mint: string, { address }: Wallet, signer: Wallet): Promise<
     [signer],
   );
   await scanned();
-  expect(room.localnet.controls.chain.ledger.record(signature)?.meta.err).toBeNull();
+  expect(fixture.localnet.controls.chain.ledger.record(signature)?.meta.err).toBeNull();
   return signature;
 }
 
-const seized = () => openAlertsIn(room, 'tokens_seized');
+const seized = () => openAlertsIn(fixture, 'tokens_seized');
 const accountOf = (mint: string, { address }: Wallet) => deriveAta(address, mint, TOKEN_2022_PROGRAM);
 
 describe('a token outflow without the signature of its owner', () => {
@@ -86,14 +86,14 @@ describe('a token outflow without the signature of its owner', () => {
       const signature = await take(mint, ours, delegate);
       const account = accountOf(mint, ours);
       expect(await seized()).toContain(account);
-      const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+      const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 100 });
       const alert = rows.find(({ subject }) => subject === account);
       expect(alert?.message).toContain(`the permanent delegate ${delegate.address} took 500 base units`);
       expect(alert?.details).toMatchObject({ signature, asset: mint, amount: '500', wallet: ours.address });
 
       await take(mint, ours, delegate);
       expect((await seized()).filter((one) => one === account)).toHaveLength(1);
-      await room.ledger.alerts.acknowledge([alert?.position ?? 0n], {
+      await fixture.ledger.alerts.acknowledge([alert?.position ?? 0n], {
         actor: 'test',
         reason: 'a court order',
       });

@@ -10,8 +10,8 @@ import { auditIn, dueAuditsIn } from './audit-support.ts';
 import { makeFirstNodeFastest, useLiar } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(3);
-const nodes = useLiar(room);
+const fixture = useScanFixture(3);
+const nodes = useLiar(fixture);
 const OTHER = '5'.repeat(88);
 const opened: NodePool[] = [];
 afterEach(() => Promise.all(opened.splice(0).map((pool) => pool.close())));
@@ -29,7 +29,7 @@ afterEach(() => vi.restoreAllMocks());
 async function liarFirst(): Promise<NodePool> {
   const pool = await openNodePool(nodes.pool.nodes.map(({ url }) => url));
   opened.push(pool);
-  await makeFirstNodeFastest(room, pool);
+  await makeFirstNodeFastest(fixture, pool);
   nodes.liar.edit = (method, _params, answer) => {
     if (method === 'getTransaction' && answer.result) answer.result.transaction.signatures[0] = OTHER;
     return answer;
@@ -45,22 +45,22 @@ async function look(confirmer: DepositConfirmer): Promise<void> {
 }
 
 async function alerts(): Promise<readonly string[]> {
-  const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+  const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 100 });
   return rows.map(({ kind, message }) => `${kind}: ${message}`);
 }
 
 describe('one lying node of three, asked first, that returns a real transaction under another signature', () => {
   it('does not keep a deposit from being finalized', async () => {
-    const { wallet } = await room.unconfirmed();
-    await look(new DepositConfirmer(room.deps(await liarFirst())));
+    const { wallet } = await fixture.unconfirmed();
+    await look(new DepositConfirmer(fixture.deps(await liarFirst())));
     expect(await alerts()).toEqual([]);
-    expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(['final']);
+    expect((await fixture.depositsOf(wallet)).map(({ state }) => state)).toEqual(['final']);
   });
 
   it('causes no blame of an honest node', async () => {
-    await room.unconfirmed();
+    await fixture.unconfirmed();
     const pool = await liarFirst();
-    await look(new DepositConfirmer(room.deps(pool)));
+    await look(new DepositConfirmer(fixture.deps(pool)));
     expect(
       pool
         .report()
@@ -70,8 +70,8 @@ describe('one lying node of three, asked first, that returns a real transaction 
   });
 
   it('hides no deposit from an audit, and the audit records it under its own signature only', async () => {
-    const row = await room.unconfirmed();
-    await room.lose([row]);
+    const row = await fixture.unconfirmed();
+    await fixture.lose([row]);
     const order = {
       address: row.wallet,
       from: '1',
@@ -79,36 +79,36 @@ describe('one lying node of three, asked first, that returns a real transaction 
       repair: true,
       cause: 'operator',
     } as const;
-    const audit = createAddressAudit(room.deps(await liarFirst()));
+    const audit = createAddressAudit(fixture.deps(await liarFirst()));
     const page = await runActivity(() => audit.auditPage(order));
     expect(page).toMatchObject({ unread: 0 });
-    expect((await room.depositsOf(row.wallet)).map(({ signature }) => signature)).toEqual([row.signature]);
+    expect((await fixture.depositsOf(row.wallet)).map(({ signature }) => signature)).toEqual([row.signature]);
   });
 
   it('does not release a paid import, once an operator rejects the deposit that a quorum denies', async () => {
-    await room.scanAll(room.scanner());
-    const since = (await room.ledger.scan.cursor())?.slot ?? 0n;
+    await fixture.scanAll(fixture.scanner());
+    const since = (await fixture.ledger.scan.cursor())?.slot ?? 0n;
     const paid = newAddress();
-    await room.localnet.airdrop(paid, 8_000_000n);
-    room.finalize();
-    await room.scanAll(room.scanner());
-    await room.ledger.addresses.import([{ address: paid, path: `m/${paid}` }], since);
-    const [order] = (await dueAuditsIn(room)).filter(({ address }) => address === paid);
+    await fixture.localnet.airdrop(paid, 8_000_000n);
+    fixture.finalize();
+    await fixture.scanAll(fixture.scanner());
+    await fixture.ledger.addresses.import([{ address: paid, path: `m/${paid}` }], since);
+    const [order] = (await dueAuditsIn(fixture)).filter(({ address }) => address === paid);
     if (order === undefined) throw new Error('it is due');
-    expect(await auditIn(room, order, await liarFirst())).toMatchObject({ unread: 0 });
-    room.localnet.controls.clearFaults();
+    expect(await auditIn(fixture, order, await liarFirst())).toMatchObject({ unread: 0 });
+    fixture.localnet.controls.clearFaults();
     nodes.liar.beHonest();
     // From here on all nodes are honest.
-    await room.confirm();
-    for (const row of await room.depositsOf(paid))
+    await fixture.confirm();
+    for (const row of await fixture.depositsOf(paid))
       if (row.state === 'pending')
         await rejectDeposit(
-          { ledger: room.ledger, chain: async () => ({ pool: room.pool }) as never },
+          { ledger: fixture.ledger, chain: async () => ({ pool: fixture.pool }) as never },
           depositId(row),
           { actor: 'ops', reason: 'no node but one has it' },
         );
     for (let user = 0; user < 20; user += 1) {
-      const given = await room.ledger.addresses.assign(`user-${user}`).catch(() => null);
+      const given = await fixture.ledger.addresses.assign(`user-${user}`).catch(() => null);
       expect(given?.address).not.toBe(paid);
     }
   });

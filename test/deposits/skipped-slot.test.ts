@@ -9,7 +9,7 @@ import { environmentOfRun, runActivity } from '../support/activity.ts';
 import { isWholeBlock, type Json, LyingProxy, makeFirstNodeFastest } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanFixture(3);
+const fixture = useScanFixture(3);
 const LAMPORTS = 7_000_000n;
 /** Longer than any test here: only the caller ends a request that the lying node leaves open. */
 const NEVER_MS = 600_000;
@@ -19,10 +19,10 @@ let liar: LyingProxy;
 let pool: NodePool;
 
 beforeAll(async () => {
-  const [first = '', ...others] = room.localnet.rpcUrls;
+  const [first = '', ...others] = fixture.localnet.rpcUrls;
   liar = new LyingProxy(first);
   pool = await openNodePool([await liar.start(), ...others], { timeoutMs: NEVER_MS });
-  await makeFirstNodeFastest(room, pool);
+  await makeFirstNodeFastest(fixture, pool);
 });
 afterEach(() => liar.beHonest());
 afterAll(async () => {
@@ -48,39 +48,39 @@ function lieAbout(skipped: readonly number[], isOpen: IsOpen): void {
 
 /** Leaves these next slots without a block. */
 function skip(count: number): readonly number[] {
-  const { chain } = room.localnet.controls;
+  const { chain } = fixture.localnet.controls;
   const { slot } = chain.ledger.tip;
-  room.localnet.controls.skipSlots(count);
+  fixture.localnet.controls.skipSlots(count);
   return Array.from({ length: count }, (_, index) => Number(slot) + 1 + index);
 }
 
 async function amountsOf(wallet: string): Promise<readonly bigint[]> {
-  return (await room.depositsOf(wallet)).map(({ amount }) => amount);
+  return (await fixture.depositsOf(wallet)).map(({ amount }) => amount);
 }
 
 /** A payment after some skipped slots. */
 async function paidBehind(count: number) {
-  await room.scanAll(room.scanner());
-  const wallet = await room.newDepositAddress();
-  room.localnet.controls.produceSlots(2);
+  await fixture.scanAll(fixture.scanner());
+  const wallet = await fixture.newDepositAddress();
+  fixture.localnet.controls.produceSlots(2);
   const skipped = skip(count);
-  await room.localnet.airdrop(wallet, LAMPORTS);
-  room.finalize();
+  await fixture.localnet.airdrop(wallet, LAMPORTS);
+  fixture.finalize();
   return { wallet, skipped };
 }
 
 // This test is the first, as the pool asks the lying node last later on.
 it('a slot that one node alone has confirmed, and whose block answer never ends, ends with the turn', async () => {
-  await room.scanAll(room.scanner());
+  await fixture.scanAll(fixture.scanner());
   const skipped = skip(1);
-  room.localnet.controls.produceSlots(2);
+  fixture.localnet.controls.produceSlots(2);
   let asked = 0;
   lieAbout(skipped, (method, params) => {
     if (isWholeBlock(method, params)) asked += 1;
     return isWholeBlock(method, params);
   });
   const scan = createDepositScan({
-    ...room.deps(pool),
+    ...fixture.deps(pool),
     announces: true,
   });
   const status = await runActivity(() => scan.scanTail({ seconds: 3 }));
@@ -97,22 +97,22 @@ describe.each([
     it('does not delay the scan', async () => {
       const { wallet, skipped } = await paidBehind(12);
       lieAbout(skipped, isOpen);
-      await room.scanAll(new DepositScanner(room.deps(pool)));
+      await fixture.scanAll(new DepositScanner(fixture.deps(pool)));
       expect(await amountsOf(wallet)).toEqual([LAMPORTS]);
     });
 
     it('does not delay the scan where more slots are listed than one reading takes', async () => {
       const { wallet, skipped } = await paidBehind(40);
       lieAbout(skipped, isOpen);
-      await room.scanAll(new DepositScanner(room.deps(pool)));
+      await fixture.scanAll(new DepositScanner(fixture.deps(pool)));
       expect(await amountsOf(wallet)).toEqual([LAMPORTS]);
     });
 
     it('does not delay a catch-up', async () => {
       const { wallet, skipped } = await paidBehind(12);
-      room.finalize(16);
+      fixture.finalize(16);
       lieAbout(skipped, isOpen);
-      const activities = createDepositRanges({ ...room.deps(pool), catchUpSlots: 10n, rangeBlocks: 8 });
+      const activities = createDepositRanges({ ...fixture.deps(pool), catchUpSlots: 10n, rangeBlocks: 8 });
       const { ranges } = await runActivity(() => activities.planCatchUp());
       expect(ranges.length).toBeGreaterThan(1);
       const ends = await Promise.all(ranges.map((range) => runActivity(() => activities.scanRange(range))));
@@ -122,20 +122,20 @@ describe.each([
     });
 
     it('does not delay a rescan of a closed gap', async () => {
-      await room.scanAll(room.scanner());
-      const wallet = await room.newDepositAddress();
-      const from = room.localnet.controls.produceSlot();
+      await fixture.scanAll(fixture.scanner());
+      const wallet = await fixture.newDepositAddress();
+      const from = fixture.localnet.controls.produceSlot();
       const skipped = skip(12);
-      await room.localnet.airdrop(wallet, LAMPORTS);
-      const to = room.localnet.controls.produceSlot();
-      room.finalize();
-      for (const node of NODES) room.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
-      await room.scanAll(room.scanner());
-      const gap = await room.closeGap();
-      room.localnet.controls.clearFaults();
-      await room.scanAll(room.scanner());
+      await fixture.localnet.airdrop(wallet, LAMPORTS);
+      const to = fixture.localnet.controls.produceSlot();
+      fixture.finalize();
+      for (const node of NODES) fixture.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
+      await fixture.scanAll(fixture.scanner());
+      const gap = await fixture.closeGap();
+      fixture.localnet.controls.clearFaults();
+      await fixture.scanAll(fixture.scanner());
       lieAbout(skipped, isOpen);
-      const activities = createDepositRescan(room.deps(pool));
+      const activities = createDepositRescan(fixture.deps(pool));
       const order = { ...rangeOf(gap), actor: 'ops', reason: 'to see' };
       expect(await environmentOfRun().run(() => activities.rescan(order))).toMatchObject({
         found: 1,
@@ -146,15 +146,15 @@ describe.each([
 );
 
 it('a skipped slot that one node lists and answers slowly does not keep the scan from a block that only this node returns', async () => {
-  await room.scanAll(room.scanner());
-  const wallet = await room.newDepositAddress();
-  const from = room.localnet.controls.produceSlot();
-  await room.localnet.airdrop(wallet, LAMPORTS);
-  const to = room.localnet.controls.produceSlot();
+  await fixture.scanAll(fixture.scanner());
+  const wallet = await fixture.newDepositAddress();
+  const from = fixture.localnet.controls.produceSlot();
+  await fixture.localnet.airdrop(wallet, LAMPORTS);
+  const to = fixture.localnet.controls.produceSlot();
   const skipped = skip(12);
-  room.finalize();
-  for (const node of [1, 2]) room.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
+  fixture.finalize();
+  for (const node of [1, 2]) fixture.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
   lieAbout(skipped, isWholeBlock);
-  await room.scanAll(new DepositScanner(room.deps(pool)));
+  await fixture.scanAll(new DepositScanner(fixture.deps(pool)));
   expect(await amountsOf(wallet)).toEqual([LAMPORTS]);
 });

@@ -13,19 +13,19 @@ import { auditIn, openAlertsIn } from './audit-support.ts';
 import { useScanFixture } from './scan-fixture.ts';
 import { hasState, scanUntil, setStandstillStart } from './scan-steps.ts';
 
-const room = useScanFixture();
+const fixture = useScanFixture();
 
 async function stateOf(wallet: string): Promise<string | undefined> {
-  return (await room.depositsOf(wallet))[0]?.state;
+  return (await fixture.depositsOf(wallet))[0]?.state;
 }
 
 async function openAlerts(): Promise<readonly { kind: string; subject: string }[]> {
-  const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+  const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 100 });
   return rows.map(({ kind, subject }) => ({ kind, subject }));
 }
 
 async function isAlarmed(reason: RegExp): Promise<boolean> {
-  const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+  const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 100 });
   return rows.some(({ message }) => reason.test(message));
 }
 
@@ -34,9 +34,9 @@ function isStillFor(status: ScanStatus, reason: RegExp): boolean {
 }
 
 async function newBlocks(): Promise<string> {
-  const wallet = await room.newDepositAddress();
-  await room.localnet.airdrop(wallet, 9_000_000n);
-  room.finalize();
+  const wallet = await fixture.newDepositAddress();
+  await fixture.localnet.airdrop(wallet, 9_000_000n);
+  fixture.finalize();
   return wallet;
 }
 
@@ -44,16 +44,16 @@ describe('a step that fails by a defect', () => {
   const note = /^unexpected error, probably a bug in Sluice: TypeError: boom; it is retried/;
 
   it('is retried, reported, and raised as an alert after a minute, until it succeeds', async () => {
-    await room.scanAll(room.scanner());
+    await fixture.scanAll(fixture.scanner());
     await newBlocks();
-    const deps = room.deps();
+    const deps = fixture.deps();
     const match = vi.spyOn(deps.matcher, 'match').mockRejectedValue(new TypeError('boom'));
     expect(await scanUntil(deps, hasState('waiting'))).toMatchObject({
       state: 'waiting',
       reason: expect.stringMatching(note),
     });
     expect(await openAlerts()).toEqual([]);
-    await setStandstillStart(room.ledger, new Date(Date.now() - 120_000));
+    await setStandstillStart(fixture.ledger, new Date(Date.now() - 120_000));
     expect((await scanUntil(deps, hasState('waiting'))).state).toBe('waiting');
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
     match.mockRestore();
@@ -63,7 +63,7 @@ describe('a step that fails by a defect', () => {
 
   it('beside the scan does not keep a block from being read, and is reported equally', async () => {
     const wallet = await newBlocks();
-    const deps = room.deps();
+    const deps = fixture.deps();
     const asked = vi.spyOn(deps.ledger.deposits, 'unconfirmed').mockRejectedValue(new TypeError('boom'));
     const isReported = async (status: ScanStatus): Promise<boolean> =>
       isStillFor(status, /^confirming deposits: .*boom/) &&
@@ -79,7 +79,7 @@ describe('a step that fails by a defect', () => {
   });
 
   it('beside the scan raises an alert also where each turn is shorter than the wait for an alert', async () => {
-    const deps = room.deps();
+    const deps = fixture.deps();
     const asked = vi.spyOn(deps.ledger.deposits, 'unconfirmed').mockImplementation(async () => {
       await sleep(100);
       throw new TypeError('boom');
@@ -96,13 +96,13 @@ describe('a step that fails by a defect', () => {
   it('beside the scan is known in the next turn, also where the end of the turn cancels a step', async () => {
     const end = new AbortController();
     const defects: Defects = new Map([['confirming deposits', 'boom']]);
-    const beside = new SideTasks(room.ledger, 0, defects, end.signal);
+    const beside = new SideTasks(fixture.ledger, 0, defects, end.signal);
     await beside.run('confirming deposits', async () => end.abort());
     expect([...defects.keys()]).toEqual(['confirming deposits']);
   });
 
   it('that keeps the alerts is reported in the status, as no alert can report it', async () => {
-    const deps = room.deps();
+    const deps = fixture.deps();
     const kept = vi.spyOn(deps.ledger.alerts, 'syncOpen').mockRejectedValue(new TypeError('boom'));
     expect(await scanUntil(deps, hasState('waiting'))).toMatchObject({
       state: 'waiting',
@@ -127,7 +127,7 @@ it('a defect is classified by the class of the error, not by its message', () =>
 describe('an audit that fails by a defect', () => {
   /** The database refuses every deposit to this wallet while `work` runs. */
   async function refused(wallet: string, work: () => Promise<void>): Promise<void> {
-    const { db } = room.ledger;
+    const { db } = fixture.ledger;
     await sql`create function refuse() returns trigger language plpgsql as
       $$ begin raise check_violation using message = 'boom'; end $$`.execute(db);
     await sql`create trigger refuse before insert on deposit for each row
@@ -140,22 +140,22 @@ describe('an audit that fails by a defect', () => {
   }
 
   it('leaves that one address unread, with an alert, until it succeeds', async () => {
-    await room.scanAll(room.scanner());
+    await fixture.scanAll(fixture.scanner());
     const [bad, good] = [newAddress(), newAddress()];
-    for (const wallet of [bad, good]) await room.localnet.airdrop(wallet, 9_000_000n);
-    room.finalize();
-    await room.scanAll(room.scanner());
-    await room.ledger.addresses.import([bad, good].map((address) => ({ address, path: `m/${address}` })));
-    const to = `${(await room.ledger.scan.cursor())?.slot}`;
+    for (const wallet of [bad, good]) await fixture.localnet.airdrop(wallet, 9_000_000n);
+    fixture.finalize();
+    await fixture.scanAll(fixture.scanner());
+    await fixture.ledger.addresses.import([bad, good].map((address) => ({ address, path: `m/${address}` })));
+    const to = `${(await fixture.ledger.scan.cursor())?.slot}`;
     const audit = (address: string) =>
-      auditIn(room, { address, from: '1', to, repair: true, cause: 'operator' });
+      auditIn(fixture, { address, from: '1', to, repair: true, cause: 'operator' });
     await refused(bad, async () => {
       expect([await audit(bad), await audit(good)]).toMatchObject([{ unread: 1 }, { unread: 0 }]);
-      expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([bad]);
+      expect(await openAlertsIn(fixture, 'audit_incomplete')).toEqual([bad]);
       expect([await stateOf(bad), await stateOf(good)]).toEqual([undefined, 'pending']);
     });
     expect(await audit(bad)).toMatchObject({ unread: 0 });
-    expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([]);
+    expect(await openAlertsIn(fixture, 'audit_incomplete')).toEqual([]);
     expect(await stateOf(bad)).toBe('pending');
   });
 });

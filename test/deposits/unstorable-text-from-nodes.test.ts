@@ -7,8 +7,8 @@ import { isWholeBlock, makeFirstNodeFastest, probeUntilRanked, useLiar } from '.
 import { useScanFixture } from './scan-fixture.ts';
 import { scanUntil } from './scan-steps.ts';
 
-const room = useScanFixture(3);
-const nodes = useLiar(room);
+const fixture = useScanFixture(3);
+const nodes = useLiar(fixture);
 
 describe('one lying node of three, asked first, that sends text PostgreSQL cannot store', () => {
   it.each([
@@ -17,15 +17,15 @@ describe('one lying node of three, asked first, that sends text PostgreSQL canno
   ])(
     'does not stop the scan: %s as the error of a transaction that our hot wallet signed',
     async (_name, err) => {
-      await room.scanAll(room.scanner());
+      await fixture.scanAll(fixture.scanner());
       const hot = newAddress();
-      await room.ledger.watched.addHot([hot]);
-      const wallet = await room.newDepositAddress();
-      await room.localnet.airdrop(newAddress(), 2_000_000n);
-      room.finalize();
-      await room.localnet.airdrop(wallet, 3_000_000n);
-      room.finalize();
-      await makeFirstNodeFastest(room, nodes.pool);
+      await fixture.ledger.watched.addHot([hot]);
+      const wallet = await fixture.newDepositAddress();
+      await fixture.localnet.airdrop(newAddress(), 2_000_000n);
+      fixture.finalize();
+      await fixture.localnet.airdrop(wallet, 3_000_000n);
+      fixture.finalize();
+      await makeFirstNodeFastest(fixture, nodes.pool);
       nodes.liar.edit = (method, params, answer) => {
         if (!isWholeBlock(method, params)) return answer;
         for (const { transaction, meta } of answer.result?.transactions ?? []) {
@@ -37,37 +37,37 @@ describe('one lying node of three, asked first, that sends text PostgreSQL canno
         return answer;
       };
       const status = await scanUntil(
-        room.deps(nodes.pool),
-        async ({ state }) => state === 'tail' && (await room.depositsOf(wallet)).length > 0,
+        fixture.deps(nodes.pool),
+        async ({ state }) => state === 'tail' && (await fixture.depositsOf(wallet)).length > 0,
       );
-      room.localnet.controls.clearFaults();
+      fixture.localnet.controls.clearFaults();
       expect(status).toMatchObject({ state: 'tail' });
-      expect(await room.depositsOf(wallet)).toHaveLength(1);
+      expect(await fixture.depositsOf(wallet)).toHaveLength(1);
     },
   );
 
   it('does not stop an announcement: a NUL as the hash of a block that is not finalized', async () => {
-    await room.scanAll(room.scanner());
-    const wallet = await room.newDepositAddress();
-    const { controls } = room.localnet;
+    await fixture.scanAll(fixture.scanner());
+    const wallet = await fixture.newDepositAddress();
+    const { controls } = fixture.localnet;
     const stuck = controls.chain.at('finalized').slot;
     for (const node of [0, 1, 2]) controls.setFault(node, '*', { kind: 'stuck-finality', slot: stuck });
-    await room.localnet.airdrop(wallet, 7_000_000n);
+    await fixture.localnet.airdrop(wallet, 7_000_000n);
     await probeUntilRanked(nodes.pool);
     nodes.liar.edit = (method, params, answer) => {
       if (isWholeBlock(method, params) && answer.result) answer.result.blockhash = '\0';
       return answer;
     };
-    const announcer = new DepositAnnouncer(room.deps(nodes.pool));
+    const announcer = new DepositAnnouncer(fixture.deps(nodes.pool));
     for (let looks = 0; looks < 3; looks += 1) await announcer.announce();
-    expect(await room.depositsOf(wallet)).toHaveLength(1);
+    expect(await fixture.depositsOf(wallet)).toHaveLength(1);
   });
 
   it('does not stop a report: a NUL in its error message', async () => {
     const refusal = new RpcError({ code: -32_603, message: 'out of\0order' }, 'node', 'getBlock');
-    const status = await room.ledger.scanStatus.report({ ...haltAfter(refusal), tip: null }, 120_000);
-    await new ScanAlarms(room.ledger).update(status);
-    const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+    const status = await fixture.ledger.scanStatus.report({ ...haltAfter(refusal), tip: null }, 120_000);
+    await new ScanAlarms(fixture.ledger).update(status);
+    const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 100 });
     expect(rows.map(({ kind }) => kind)).toContain('scan_stopped');
   });
 });

@@ -79,9 +79,9 @@ describe('a fork', () => {
     const { signature } = await bench.land(to);
     controls.produceSlot();
     expect(await bench.status(signature)).toBe('confirmed');
-    expect([controls.chain.atStake(1), controls.chain.atStake(2)]).toEqual([0, 1]);
+    expect([controls.chain.countAtStake(1), controls.chain.countAtStake(2)]).toEqual([0, 1]);
     expect(controls.fork(2)).toBe(kept);
-    expect(controls.chain.undone).toBeGreaterThan(0);
+    expect(controls.chain.rolledBackCount).toBeGreaterThan(0);
     expect(await bench.status(signature)).toBeNull();
     expect(await bench.connection.getBalance(to, 'processed')).toBe(0);
     expect(controls.produceSlot()).toBe(kept + 3);
@@ -101,9 +101,9 @@ describe('a fork', () => {
   it('cannot revert a finalized block, not even in several steps', () => {
     const { controls } = bench.localnet;
     controls.produceSlots(4);
-    expect(() => controls.fork(4)).toThrow(/a fork takes back 1 to 3 blocks/);
+    expect(() => controls.fork(4)).toThrow(/a fork can roll back 1 to 3 blocks/);
     controls.fork(2);
-    expect(() => controls.fork(2)).toThrow(/a fork takes back 1 to 1 blocks/);
+    expect(() => controls.fork(2)).toThrow(/a fork can roll back 1 to 1 blocks/);
   });
 
   it('keeps the finalized slot until new blocks are deep enough', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { arrivalsIn, type FinalizedBlock } from '../../devkit/localstack/chain-truth.ts';
+import { type FinalizedBlock, incomingTransfersIn } from '../../devkit/localstack/chain-truth.ts';
 
 const token = (accountIndex: number, owner: string, amount: string, mint = 'M') => ({
   accountIndex,
@@ -38,11 +38,11 @@ function block(err: unknown, { preTokenBalances } = MADE): FinalizedBlock {
 describe('the received amounts of a block', () => {
   it('are the increases of each account of a wallet', () => {
     const where = { signature: 's', slot: 9, blockhash: 'h9', wallet: 'U' };
-    expect(arrivalsIn(block(null), new Set(['U']))).toEqual([
+    expect(incomingTransfersIn(block(null), new Set(['U']))).toEqual([
       { ...where, account: 'U', asset: 'SOL', amount: 7n },
       { ...where, account: 'UA', asset: 'M', amount: 30n },
     ]);
-    expect(arrivalsIn(block(null), new Set(['P']))).toEqual([]);
+    expect(incomingTransfersIn(block(null), new Set(['P']))).toEqual([]);
   });
 
   it.each([
@@ -50,13 +50,13 @@ describe('the received amounts of a block', () => {
     ['had another mint', token(3, 'U', '10', 'N')],
   ])('are the whole balance of a token account that %s', (_how, before) => {
     const taken = block(null, { preTokenBalances: [token(2, 'P', '40'), before] });
-    expect(arrivalsIn(taken, new Set(['U']))).toMatchObject([
+    expect(incomingTransfersIn(taken, new Set(['U']))).toMatchObject([
       { account: 'U', asset: 'SOL', amount: 7n },
       { account: 'UA', asset: 'M', amount: 30n },
     ]);
   });
 
   it('are empty where the transaction failed', () => {
-    expect(arrivalsIn(block({ InstructionError: [0, 'Custom'] }), new Set(['U']))).toEqual([]);
+    expect(incomingTransfersIn(block({ InstructionError: [0, 'Custom'] }), new Set(['U']))).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { devFacts, writeDevFile } from '../../devkit/localstack/dev-file.ts';
-import { keptApiKey } from '../../devkit/localstack/keypair.ts';
+import { storedApiKey } from '../../devkit/localstack/keypair.ts';
 import { type Stack, startStack } from '../../devkit/localstack/stack.ts';
 import { processesOf, supervise } from '../../devkit/localstack/supervision.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
@@ -51,7 +51,7 @@ test('the API of the stack answers only to its key', async () => {
 
 test('the stack keeps the API key for its next start, readable only by its owner', async () => {
   const path = join(stateDir, 'keys', 'api-key');
-  expect(keptApiKey(path)).toBe(stack.apiKey);
+  expect(storedApiKey(path)).toBe(stack.apiKey);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   const ledger = await openLedger(stack.databaseUrl);
   try {

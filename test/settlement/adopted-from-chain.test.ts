@@ -27,18 +27,18 @@ import {
 const PAYER = 'fee-payer/1';
 const GIVER = 'deposit/1';
 const use = useLedger();
-const room = useLandingFixture();
+const fixture = useLandingFixture();
 let keys: Keys;
 let place: Awaited<ReturnType<typeof freshNamespace>>;
 
 beforeAll(async () => {
   place = await freshNamespace('outside');
-  keys = await fundedKeys(room, [PAYER, GIVER]);
+  keys = await fundedKeys(fixture, [PAYER, GIVER]);
 });
 
 /** A worker that has every key but this one; the answer stops it. */
 function withoutKey(outside: string): Promise<() => Promise<void>> {
-  const whole = gathering(room, keys);
+  const whole = gathering(fixture, keys);
   const kind: Kind = {
     ...whole,
     tasks: async (settlement, attempt) =>
@@ -46,7 +46,7 @@ function withoutKey(outside: string): Promise<() => Promise<void>> {
   };
   const kinds = { [GATHERING]: kind };
   const { ledger } = use;
-  const { watcher, chain } = room;
+  const { watcher, chain } = fixture;
   const own = Object.fromEntries(Object.entries(keys).filter(([name]) => name !== outside));
   const bounds = { priceCapMicroLamports: 100_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
   const steps = {
@@ -78,8 +78,8 @@ it.each([PAYER, GIVER])(
         handle.executeUpdate(giveSignature, { args: [{ n: 1, signature: base58.encode(signature) }] });
       await expect(give(foreign)).rejects.toMatchObject({ cause: { type: 'SigningRefused' } });
       await give((await machine?.sign(message)) ?? new Uint8Array(64));
-      expect(await room.withBlocks(handle.result(), 100)).toMatchObject({ status: 'finalized' });
-      expect(await room.lamportsOf(payee)).toBe(EACH);
+      expect(await fixture.withBlocks(handle.result(), 100)).toMatchObject({ status: 'finalized' });
+      expect(await fixture.lamportsOf(payee)).toBe(EACH);
       expect(await use.ledger.attempts.of(id)).toHaveLength(1);
     } finally {
       await stop();

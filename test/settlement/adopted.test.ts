@@ -35,21 +35,21 @@ const PLACE = { n: 1, salt: 0n, lastPrice: null };
 const use = useLedger();
 const orders: Orders = new Map();
 const buyer = Keypair.generate();
-const room = useLandingFixture();
+const fixture = useLandingFixture();
 let keys: Keys;
 
 beforeAll(async () => {
-  keys = await fundedKeys(room, ['fee-payer/1'], [buyer.publicKey.toBase58()]);
+  keys = await fundedKeys(fixture, ['fee-payer/1'], [buyer.publicKey.toBase58()]);
 });
 
 const payer = (): string => keys['fee-payer/1']?.address ?? '';
-const tip = () => room.localnet.controls.chain.ledger.tip;
+const tip = () => fixture.localnet.controls.chain.ledger.tip;
 
 async function prepared(id: string): Promise<SettlementStatus | 'prepared'> {
   const settlement = await use.ledger.settlements.get(id);
   const shown = { status: 'requested', code: null } as const;
   const work = (): Promise<Preparation> =>
-    prepareNext({ ledger: use.ledger, kind: purchases(room, orders, keys) }, settlement, shown);
+    prepareNext({ ledger: use.ledger, kind: purchases(fixture, orders, keys) }, settlement, shown);
   const running: Promise<Preparation> = activityEnvironment().run(work);
   const preparation = await running;
   return preparation.kind === 'prepared' ? 'prepared' : preparation.status;
@@ -58,7 +58,7 @@ async function prepared(id: string): Promise<SettlementStatus | 'prepared'> {
 /** An order whose buyer pays the fee, or `feePayer`. */
 async function ordered(feePayer: string | null) {
   const seller = newAddress();
-  const wire = await buyerTransaction(room, buyer, seller, feePayer);
+  const wire = await buyerTransaction(fixture, buyer, seller, feePayer);
   return {
     wire,
     id: await requestPurchase(use.ledger, orders, seller, { wire, acceptedAt: BigInt(tip().slot) }),
@@ -67,30 +67,33 @@ async function ordered(feePayer: string | null) {
 
 describe('the life of an adopted message', () => {
   it('begins a whole lifetime below the slot that accepted its blockhash, and ends a lifetime above the highest block', async () => {
-    const { controls } = room.localnet;
+    const { controls } = fixture.localnet;
     for (let times = 0; times < 30; times += 1) {
       controls.produceSlots(7);
       controls.skipSlots(20);
     }
     controls.produceSlots(5);
-    const { blockhash } = await latestBlockhash(room.pool);
-    const slot = await acceptingSlot(room.pool, blockhash);
+    const { blockhash } = await latestBlockhash(fixture.pool);
+    const slot = await acceptingSlot(fixture.pool, blockhash);
     if (slot === null) throw new Error('no node accepts a new blockhash');
-    const { blockhashHeight, blockhashSlot, lastValidBlockHeight } = await adoptedLifetime(room.pool, slot);
+    const { blockhashHeight, blockhashSlot, lastValidBlockHeight } = await adoptedLifetime(
+      fixture.pool,
+      slot,
+    );
     expect(lastValidBlockHeight).toBe(BigInt(tip().height) + 150n);
     expect(blockhashHeight).toBeLessThan(BigInt(tip().height) - 150n);
     expect(blockhashSlot).toBeLessThan(slot - 400n);
   });
 
   it('begins at the newest finalized block when only Sluice can complete it', async () => {
-    const { blockhashHeight, adoptedFrom } = await adoptedLifetime(room.pool, null);
-    const { controls } = room.localnet;
+    const { blockhashHeight, adoptedFrom } = await adoptedLifetime(fixture.pool, null);
+    const { controls } = fixture.localnet;
     expect(blockhashHeight).toBe(BigInt(tip().height - controls.chain.depth('finalized')));
     expect(adoptedFrom).toBe(controls.chain.at('finalized').blockhash);
   });
 
   it('is unknown for a blockhash that no node accepts', async () => {
-    expect(await acceptingSlot(room.pool, newAddress())).toBeNull();
+    expect(await acceptingSlot(fixture.pool, newAddress())).toBeNull();
   });
 });
 
@@ -133,7 +136,7 @@ describe('an adopted settlement', () => {
 describe('the transaction of a buyer', () => {
   const slotNow = () => BigInt(tip().slot);
   const adopted = (wire: Uint8Array, slot: bigint | null = slotNow()) =>
-    adopt(room, 'purchase/1', PLACE, { wire, slot }, [payer()], COST);
+    adopt(fixture, 'purchase/1', PLACE, { wire, slot }, [payer()], COST);
   const messageOf = async (advances: boolean) => {
     const authority = buyer.publicKey;
     const advance = SystemProgram.nonceAdvance({
@@ -142,7 +145,7 @@ describe('the transaction of a buyer', () => {
     });
     const toPubkey = new PublicKey(newAddress());
     const pays = SystemProgram.transfer({ fromPubkey: authority, toPubkey, lamports: 1n });
-    const { blockhash: recentBlockhash } = await latestBlockhash(room.pool);
+    const { blockhash: recentBlockhash } = await latestBlockhash(fixture.pool);
     const instructions = advances ? [advance, pays] : [pays];
     return { payerKey: authority, recentBlockhash, instructions };
   };
@@ -163,7 +166,7 @@ describe('the transaction of a buyer', () => {
   );
 
   it('is refused when a signature is invalid, it never expires, or it is no transaction', async () => {
-    const wire = await buyerTransaction(room, buyer, newAddress(), payer());
+    const wire = await buyerTransaction(fixture, buyer, newAddress(), payer());
     const changed = wire.with(wire.length - 1, 1);
     const lasting = new VersionedTransaction(MessageV0.compile(await messageOf(true)));
     lasting.sign([buyer]);
@@ -174,9 +177,9 @@ describe('the transaction of a buyer', () => {
   it('may lack only the signature of a Sluice key', async () => {
     const unsigned = (wire: Uint8Array, index: number) =>
       wire.slice().fill(0, 1 + 64 * index, 65 + 64 * index);
-    const shared = await buyerTransaction(room, buyer, newAddress(), payer());
+    const shared = await buyerTransaction(fixture, buyer, newAddress(), payer());
     expect((await adopted(shared, null)).signatures).toEqual([null, expect.any(String)]);
-    const own = await buyerTransaction(room, buyer, newAddress(), null);
+    const own = await buyerTransaction(fixture, buyer, newAddress(), null);
     for (const bytes of [unsigned(shared, 1), unsigned(own, 0)])
       expect(await codeOf(adopted(bytes, null))).toBe('InvalidRequest');
   });
@@ -194,8 +197,8 @@ describe('the transaction of a buyer', () => {
   });
 
   it('ends although one node returns an endless slot for the acceptance of its blockhash', async () => {
-    const wire = await buyerTransaction(room, buyer, newAddress(), payer());
-    const adopting = { pool: room.pool, lives: new AdoptedLifetimes(room.pool) };
+    const wire = await buyerTransaction(fixture, buyer, newAddress(), payer());
+    const adopting = { pool: fixture.pool, lives: new AdoptedLifetimes(fixture.pool) };
     const lifeFrom = async (slot: bigint) => {
       const adopted = await adopt(adopting, 'purchase/1', PLACE, { wire, slot }, [payer()], COST);
       return adopted.lastValidBlockHeight ?? 0n;
@@ -205,26 +208,26 @@ describe('the transaction of a buyer', () => {
   });
 
   it('begins its lifetime below the slot in which it was seen when all have signed, and is refused without that slot', async () => {
-    const wire = await buyerTransaction(room, buyer, newAddress(), null);
+    const wire = await buyerTransaction(fixture, buyer, newAddress(), null);
     expect(await codeOf(adopted(wire, null))).toBe('InvalidRequest');
     const { blockhashHeight } = await adopted(wire);
-    expect(blockhashHeight).toEqual((await adoptedLifetime(room.pool, slotNow())).blockhashHeight);
+    expect(blockhashHeight).toEqual((await adoptedLifetime(fixture.pool, slotNow())).blockhashHeight);
   });
 });
 
 describe('a message with two signatures of its buyer', () => {
   it('is not dead when it landed under the other signature', async () => {
     const seller = newAddress();
-    const wire = await buyerTransaction(room, buyer, seller, null);
+    const wire = await buyerTransaction(fixture, buyer, seller, null);
     const message = readSigned(wire)?.message ?? new Uint8Array();
     const other = assembleTransaction(message, await hedgingSigner(buyer).sign(message));
     const id = await requestPurchase(use.ledger, orders, seller, { wire, acceptedAt: BigInt(tip().slot) });
     await prepared(id);
-    await room.chain.send(other.raw);
-    room.swallow();
-    room.localnet.controls.produceSlots(170);
-    const kinds = { [PURCHASE]: purchases(room, orders, keys) };
-    const { watcher, chain } = room;
+    await fixture.chain.send(other.raw);
+    fixture.swallow();
+    fixture.localnet.controls.produceSlots(170);
+    const kinds = { [PURCHASE]: purchases(fixture, orders, keys) };
+    const { watcher, chain } = fixture;
     const landing = createLanding({ ledger: use.ledger, watcher, chain, kinds, recheckMs: 50 });
     const environment = activityEnvironment();
     const signature = base58.encode(wire.subarray(1, 65));
@@ -233,10 +236,10 @@ describe('a message with two signatures of its buyer', () => {
     const ended = wait.catch((error: unknown) => error);
     const reason = async () => (await use.ledger.settlements.get(id)).reason?.message;
     await expect.poll(reason, { timeout: 30_000 }).toContain('may have signed it twice');
-    expect(await room.lamportsOf(seller)).toBe(PRICE);
+    expect(await fixture.lamportsOf(seller)).toBe(PRICE);
     environment.cancel();
     await ended;
     expect((await use.ledger.settlements.get(id)).status).toBe('held');
-    room.localnet.controls.clearFaults();
+    fixture.localnet.controls.clearFaults();
   });
 });

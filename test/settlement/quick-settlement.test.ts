@@ -42,7 +42,7 @@ const orders: Orders = new Map();
 const buyer = Keypair.generate();
 const shown = { status: 'requested', code: null } as const;
 const changes: { readonly id: string; readonly before: StatusBefore; readonly now: string }[] = [];
-const room = useLandingFixture();
+const fixture = useLandingFixture();
 let ledger: Ledger;
 let keys: Keys;
 let database: Awaited<ReturnType<typeof freshDatabase>>;
@@ -56,7 +56,7 @@ beforeAll(async () => {
     },
   } as const;
   ledger = await openLedger(database.url, undefined, { [PURCHASE]: events });
-  keys = await fundedKeys(room, ['fee-payer/1'], [buyer.publicKey.toBase58()]);
+  keys = await fundedKeys(fixture, ['fee-payer/1'], [buyer.publicKey.toBase58()]);
 });
 beforeEach(() => vi.restoreAllMocks());
 afterAll(async () => {
@@ -67,8 +67,8 @@ afterAll(async () => {
 /** A recorded purchase whose fee a Sluice key pays: its id, and the payee of the price. */
 async function bought(): Promise<{ readonly id: string; readonly seller: string }> {
   const seller = newAddress();
-  const wire = await buyerTransaction(room, buyer, seller, keys['fee-payer/1']?.address ?? '');
-  const acceptedAt = await acceptingSlot(room.pool, blockhashOf(readSigned(wire)?.message ?? wire));
+  const wire = await buyerTransaction(fixture, buyer, seller, keys['fee-payer/1']?.address ?? '');
+  const acceptedAt = await acceptingSlot(fixture.pool, blockhashOf(readSigned(wire)?.message ?? wire));
   if (acceptedAt === null) throw new Error('no node accepts its blockhash');
   return { seller, id: await requestPurchase(ledger, orders, seller, { wire, acceptedAt }) };
 }
@@ -82,9 +82,9 @@ function activities(crashes: string[] = [], answerWithinMs = PATIENT_MS, signs =
     settlements: crash(ledger.settlements, 'settlements'),
   };
   const bounds = { priceCapMicroLamports: 100_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
-  const kinds = { [PURCHASE]: purchases(room, orders, keys) };
-  const watcher = new LandingWatcher(room.chain, PACE);
-  const deps = { ledger: record, kinds, watcher, chain: room.chain, recheckMs: 50 };
+  const kinds = { [PURCHASE]: purchases(fixture, orders, keys) };
+  const watcher = new LandingWatcher(fixture.chain, PACE);
+  const deps = { ledger: record, kinds, watcher, chain: fixture.chain, recheckMs: 50 };
   const signer = createSignerActivities({ keys, bounds, rules: PURCHASE_RULE });
   const landing = createLanding(deps);
   return {
@@ -104,7 +104,7 @@ function quickly(id: string, crashes?: string[], withinMs?: number): Promise<Set
 
 /** Blocks come until one pays the seller, and one more: it is confirmed then, and not final. */
 function untilPaid<T>(seller: string, wait: Promise<T>): Promise<T> {
-  const { controls } = room.localnet;
+  const { controls } = fixture.localnet;
   let more = 1;
   const clock = setInterval(() => {
     const isPaid = controls.chain.vm.account(seller) !== null;
@@ -119,14 +119,14 @@ describe('the quick part of a settlement', () => {
     const { id, seller } = await bought();
     const standing = await untilPaid(seller, quickly(id));
     expect(standing).toMatchObject({ status: 'confirmed', attempt: { n: 1 } });
-    expect(room.localnet.controls.chain.vm.account(seller)?.lamports).toBe(PRICE);
+    expect(fixture.localnet.controls.chain.vm.account(seller)?.lamports).toBe(PRICE);
   });
 
   it('answers that the attempt is sent when no node shows it in time', async () => {
     const { id, seller } = await bought();
-    room.swallow();
+    fixture.swallow();
     expect(await quickly(id, [], BRIEF_MS)).toMatchObject({ status: 'sending', attempt: { n: 1 } });
-    room.localnet.controls.clearFaults();
+    fixture.localnet.controls.clearFaults();
     expect(await untilPaid(seller, quickly(id))).toMatchObject({ status: 'confirmed' });
   });
 
@@ -140,7 +140,7 @@ describe('the quick part of a settlement', () => {
     await expect(untilPaid(seller, quickly(id, [point]))).rejects.toThrow(`crash ${point}`);
     expect(await untilPaid(seller, quickly(id))).toMatchObject({ status: 'confirmed' });
     expect(await ledger.attempts.of(id)).toHaveLength(1);
-    expect(room.localnet.controls.chain.vm.account(seller)?.lamports).toBe(PRICE);
+    expect(fixture.localnet.controls.chain.vm.account(seller)?.lamports).toBe(PRICE);
   });
 
   it('is held when the signer refuses', async () => {
@@ -161,7 +161,7 @@ describe('the quick part of a settlement', () => {
 describe('a settlement that Sluice keys sign', () => {
   it('in the same worker is neither stored nor sent while payments are paused', async () => {
     const { id } = await bought();
-    const send = vi.spyOn(room.chain, 'send');
+    const send = vi.spyOn(fixture.chain, 'send');
     const note = { actor: 'ops', reason: 'look first' };
     await ledger.pauses.begin(note);
     const standing = await quickly(id);
@@ -186,14 +186,14 @@ describe('a settlement that is confirmed', () => {
   it('and dropped by a fork is reported to its kind, with an alert that closes once it is final', async () => {
     const { id, seller } = await bought();
     const { attempt } = await untilPaid(seller, quickly(id));
-    room.localnet.controls.fork(2);
+    fixture.localnet.controls.fork(2);
     const land = () => activities().landAttempt({ id, n: 1, signature: attempt?.signature ?? '' });
     const landing: Promise<unknown> = activityEnvironment().run(land);
     const isOpen = async () =>
       (await ledger.alerts.list({ open: true, limit: 50 })).rows.some(({ subject }) => subject === id);
     await vi.waitFor(async () => expect(await isOpen()).toBe(true), { timeout: 20_000 });
     expect(changes).toContainEqual({ id, before: { status: 'confirmed', code: null }, now: 'sending' });
-    expect(await room.withBlocks(landing)).toMatchObject({ kind: 'finalized' });
+    expect(await fixture.withBlocks(landing)).toMatchObject({ kind: 'finalized' });
     expect(await isOpen()).toBe(false);
   });
 });
@@ -277,16 +277,16 @@ describe('the workflow of a quick settlement', () => {
 
   it('answers callers at confirmed, and continues to finalized without a resend', async () => {
     const { id, seller } = await bought();
-    const send = vi.spyOn(room.chain, 'send');
+    const send = vi.spyOn(fixture.chain, 'send');
     const callers = Promise.all([reached(id, 'confirmed'), reached(id, 'confirmed')]);
     const views = await untilPaid(seller, callers);
     expect(views.map(({ status }) => status)).toEqual(['confirmed', 'confirmed']);
     const sent = send.mock.calls.length;
-    expect((await room.withBlocks(reached(id, 'finalized'))).status).toBe('finalized');
+    expect((await fixture.withBlocks(reached(id, 'finalized'))).status).toBe('finalized');
     expect(send.mock.calls).toHaveLength(sent);
     const end: SettlementEnd = await temporalClient(sound).workflow.getHandle(id).result();
     expect(end).toMatchObject({ status: 'finalized', reason: null });
-    expect(await room.lamportsOf(seller)).toBe(PRICE);
+    expect(await fixture.lamportsOf(seller)).toBe(PRICE);
   }, 60_000);
 
   it('is the workflow that starts for a settlement of this kind without a run', async () => {
@@ -298,7 +298,7 @@ describe('the workflow of a quick settlement', () => {
       ledger.settlements.answersAt(PURCHASE),
     );
     await untilPaid(seller, reached(id, 'confirmed'));
-    expect(await room.withBlocks(handle.result())).toMatchObject({ status: 'finalized' });
+    expect(await fixture.withBlocks(handle.result())).toMatchObject({ status: 'finalized' });
   }, 60_000);
 
   it.each([
@@ -308,7 +308,7 @@ describe('the workflow of a quick settlement', () => {
     'answers callers at confirmed even when that follows its quick part%s',
     async (_what, place) => {
       const { id } = await bought();
-      room.swallow();
+      fixture.swallow();
       const view = reached(id, 'confirmed', place());
       const { attempts } = ledger;
       await vi.waitFor(
@@ -316,13 +316,13 @@ describe('the workflow of a quick settlement', () => {
         20_000,
       );
       await new Promise((resolve) => setTimeout(resolve, 2 * BRIEF_MS));
-      room.localnet.controls.clearFaults();
-      const send = vi.spyOn(room.chain, 'send');
+      fixture.localnet.controls.clearFaults();
+      const send = vi.spyOn(fixture.chain, 'send');
       await vi.waitFor(() => expect(send).toHaveBeenCalled(), 20_000);
       await Promise.all(send.mock.results.map(({ value }) => value));
-      room.localnet.controls.produceSlots(2);
+      fixture.localnet.controls.produceSlots(2);
       expect((await view).status).toBe('confirmed');
-      expect((await room.withBlocks(reached(id, 'finalized', place()))).status).toBe('finalized');
+      expect((await fixture.withBlocks(reached(id, 'finalized', place()))).status).toBe('finalized');
     },
     60_000,
   );

@@ -16,20 +16,20 @@ const BUYERS = 6;
 const PLACES = 4 + 64;
 const use = useLedger();
 const orders: Orders = new Map();
-const room = useLandingFixture();
+const fixture = useLandingFixture();
 let sameMessage: SameMessage;
 let attempts: readonly AttemptRow[];
 
 /** An attempt of a buyer who pays the fee, adopted and never sent. */
 async function unsent(): Promise<AttemptRow> {
   const buyer = Keypair.generate();
-  await room.localnet.airdrop(buyer.publicKey.toBase58(), 1_000_000_000n);
-  const acceptedAt = BigInt(room.localnet.controls.chain.ledger.tip.slot);
+  await fixture.localnet.airdrop(buyer.publicKey.toBase58(), 1_000_000_000n);
+  const acceptedAt = BigInt(fixture.localnet.controls.chain.ledger.tip.slot);
   const seller = newAddress();
-  const order = { wire: await buyerTransaction(room, buyer, seller, null), acceptedAt };
+  const order = { wire: await buyerTransaction(fixture, buyer, seller, null), acceptedAt };
   const id = await requestPurchase(use.ledger, orders, seller, order);
   const settlement = await use.ledger.settlements.get(id);
-  const kind = purchases(room, orders, {});
+  const kind = purchases(fixture, orders, {});
   const shown = { status: 'requested', code: null } as const;
   const prepare = (): Promise<unknown> => prepareNext({ ledger: use.ledger, kind }, settlement, shown);
   await activityEnvironment().run(prepare);
@@ -37,15 +37,15 @@ async function unsent(): Promise<AttemptRow> {
 }
 
 beforeAll(async () => {
-  sameMessage = new SameMessage(use.ledger, room.chain);
-  room.localnet.controls.produceSlots(160);
+  sameMessage = new SameMessage(use.ledger, fixture.chain);
+  fixture.localnet.controls.produceSlots(160);
   attempts = await Promise.all(Array.from({ length: BUYERS }, unsent));
-  room.localnet.controls.produceSlots(170);
+  fixture.localnet.controls.produceSlots(170);
 });
 
 async function blocksRead(work: () => Promise<unknown>): Promise<number> {
   const asked: string[] = [];
-  const stop = recordCalls(room.pool, asked);
+  const stop = recordCalls(fixture.pool, asked);
   await work();
   stop();
   return asked.filter((method) => method === 'getBlock').length;
@@ -67,7 +67,7 @@ it('proofs for payments of many wallets in the same minutes read the blocks once
 it('the judge postpones proofs that would make the queue grow without bound', async () => {
   const [attempt] = attempts;
   if (attempt === undefined) throw new Error('there are some');
-  const release = blockCalls(room.pool);
+  const release = blockCalls(fixture.pool);
   const putOff: MessageVerdict[] = [];
   const words = Array.from({ length: PLACES + 2 }, () => sameMessage.judge(attempt, deathEvidence()));
   for (const word of words) void word.then((one) => putOff.push(one));

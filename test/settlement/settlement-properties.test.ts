@@ -43,11 +43,11 @@ const GIVERS = ['deposit/1', 'deposit/2', 'deposit/3'];
 const use = useLedger();
 const orders: Orders = new Map();
 const buyer = Keypair.generate();
-const room = useLandingFixture(undefined, 3);
+const fixture = useLandingFixture(undefined, 3);
 let keys: Keys;
 
 beforeAll(async () => {
-  keys = await fundedKeys(room, [FEE_PAYER, ...GIVERS], [buyer.publicKey.toBase58()]);
+  keys = await fundedKeys(fixture, [FEE_PAYER, ...GIVERS], [buyer.publicKey.toBase58()]);
 });
 
 /** How a kind creates a settlement that pays `payee`, and the amount received. */
@@ -60,12 +60,12 @@ interface Case {
 }
 
 async function sentFirst(payee: string): Promise<string> {
-  const wire = await buyerTransaction(room, buyer, payee, null);
+  const wire = await buyerTransaction(fixture, buyer, payee, null);
   const signature = base58.encode(wire.subarray(1, 65));
-  expect(await sentTransaction(room.pool, signature)).toBeNull();
-  await room.chain.send(Buffer.from(wire).toString('base64'));
-  room.localnet.controls.produceSlots(2);
-  const sent = await sentTransaction(room.pool, signature);
+  expect(await sentTransaction(fixture.pool, signature)).toBeNull();
+  await fixture.chain.send(Buffer.from(wire).toString('base64'));
+  fixture.localnet.controls.produceSlots(2);
+  const sent = await sentTransaction(fixture.pool, signature);
   if (sent === null) throw new Error('no node shows what the buyer has sent');
   return requestPurchase(use.ledger, orders, payee, { wire: sent.wire, acceptedAt: sent.slot });
 }
@@ -79,9 +79,9 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'adopted with the signature of its buyer': {
     request: async (payee) => {
-      const wire = await buyerTransaction(room, buyer, payee, keys[FEE_PAYER]?.address ?? '');
+      const wire = await buyerTransaction(fixture, buyer, payee, keys[FEE_PAYER]?.address ?? '');
       const message = readSigned(wire)?.message ?? new Uint8Array();
-      const acceptedAt = await acceptingSlot(room.pool, blockhashOf(message));
+      const acceptedAt = await acceptingSlot(fixture.pool, blockhashOf(message));
       if (acceptedAt === null) throw new Error('no node accepts its blockhash');
       return requestPurchase(use.ledger, orders, payee, { wire, acceptedAt });
     },
@@ -142,16 +142,16 @@ function worker(left: string[]) {
   };
   const { [FEE_PAYER]: feePayer, ...givers } = keys;
   const kinds: Kinds = {
-    [GATHERING]: gathering(room, { ...(feePayer && { [FEE_PAYER]: feePayer }), ...givers }),
-    [PURCHASE]: purchases(room, orders, feePayer ? { [FEE_PAYER]: feePayer } : {}),
+    [GATHERING]: gathering(fixture, { ...(feePayer && { [FEE_PAYER]: feePayer }), ...givers }),
+    [PURCHASE]: purchases(fixture, orders, feePayer ? { [FEE_PAYER]: feePayer } : {}),
   };
   const rules: SigningRules = { ...GATHERING_RULE, ...PURCHASE_RULE };
   const bounds = { priceCapMicroLamports: 100_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
-  const watcher = new LandingWatcher(room.chain, { ...PACE, maxUnconfirmedTries: 5 });
+  const watcher = new LandingWatcher(fixture.chain, { ...PACE, maxUnconfirmedTries: 5 });
   return {
     ...createSettlementActivities({ ledger, kinds }),
     ...createSignerActivities({ keys, bounds, rules }),
-    ...createLanding({ ledger, kinds, watcher, chain: room.chain, recheckMs: 50 }),
+    ...createLanding({ ledger, kinds, watcher, chain: fixture.chain, recheckMs: 50 }),
   };
 }
 
@@ -180,7 +180,7 @@ class Emptied {
   }
 
   #set(lamports: bigint): bigint {
-    const { vm } = room.localnet.controls.chain;
+    const { vm } = fixture.localnet.controls.chain;
     const stored = vm.account(this.#wallet);
     if (stored === null) throw new Error(`there is no wallet ${this.#wallet}`);
     vm.setAccount(this.#wallet, { ...stored, lamports });
@@ -217,7 +217,7 @@ async function settled(id: string, left: string[], emptied: Emptied): Promise<vo
   }
   emptied.empty(n);
   const landing = await run(() => steps.landAttempt({ id, n, signature: last }));
-  if (landing.kind === 'dead') room.localnet.controls.clearFaults();
+  if (landing.kind === 'dead') fixture.localnet.controls.clearFaults();
 }
 
 async function untilEnded(id: string, left: string[], emptied: Emptied): Promise<void> {
@@ -234,8 +234,8 @@ async function untilEnded(id: string, left: string[], emptied: Emptied): Promise
 
 /** Plays the scenario on the chain while blocks come: a fork drops the first block that pays. */
 async function play<T>(payee: string, { fate, lies, liar }: Scenario, work: Promise<T>): Promise<T> {
-  const { controls } = room.localnet;
-  if (fate.includes('swallowed')) room.swallow();
+  const { controls } = fixture.localnet;
+  if (fate.includes('swallowed')) fixture.swallow();
   for (const [method, fault] of lies) controls.setFault(liar, method, fault);
   let forks = fate.includes('forked') ? 1 : 0;
   const clock = setInterval(() => {
@@ -259,16 +259,16 @@ describe.each(Object.entries(CASES))('a settlement %s', (_, { request, amount, i
         const id = await request(payee);
         const emptied = new Emptied(source(), scenario.failures);
         await play(payee, scenario, untilEnded(id, [...scenario.crashes], emptied));
-        room.localnet.controls.produceSlots(10);
+        fixture.localnet.controls.produceSlots(10);
         const { status } = await use.ledger.settlements.get(id);
         ends.add(status);
-        expect(await room.lamportsOf(payee)).toBe(status === 'finalized' ? amount : 0n);
+        expect(await fixture.lamportsOf(payee)).toBe(status === 'finalized' ? amount : 0n);
         if (!isAdopted) expect(status).toBe('finalized');
         expect(await openReservations(use.ledger)).toBe(0n);
         const rows = await use.ledger.attempts.of(id);
         for (const { state, signature } of rows) {
           states.add(state);
-          const record = room.localnet.controls.chain.ledger.record(signature ?? '');
+          const record = fixture.localnet.controls.chain.ledger.record(signature ?? '');
           expect(record === undefined ? 'dead' : record.meta.err === null ? 'landed' : 'failed').toBe(state);
         }
         expect(rows.filter(({ state }) => state === 'landed')).toHaveLength(status === 'finalized' ? 1 : 0);

@@ -19,22 +19,22 @@ import {
 
 const GIVERS = ['deposit/1', 'deposit/2', 'deposit/3'];
 const use = useLedger();
-const room = useLandingFixture();
+const fixture = useLandingFixture();
 let keys: Keys;
 
 beforeAll(async () => {
-  keys = await fundedKeys(room, ['fee-payer/1', ...GIVERS]);
+  keys = await fundedKeys(fixture, ['fee-payer/1', ...GIVERS]);
 });
 
 /** The steps of the workflow, by a worker that has just started: nothing is remembered from one to the next. */
 function worker(keysOfSigner: Keys = keys) {
   const { ledger } = use;
-  const kinds = { [GATHERING]: gathering(room, keys) };
+  const kinds = { [GATHERING]: gathering(fixture, keys) };
   const bounds = { priceCapMicroLamports: 100_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
   return {
     ...createSettlementActivities({ ledger, kinds }),
     ...createSignerActivities({ keys: keysOfSigner, bounds, rules: GATHERING_RULE }),
-    ...createLanding({ ledger, kinds, watcher: room.watcher, chain: room.chain, recheckMs: 50 }),
+    ...createLanding({ ledger, kinds, watcher: fixture.watcher, chain: fixture.chain, recheckMs: 50 }),
   };
 }
 
@@ -68,7 +68,7 @@ async function landed(id: string): Promise<Landing> {
   const { n, tasks: [last] = [] } = await prepared(id);
   if (last === undefined) throw new Error('the fee payer signs last');
   const signature = await sign(last);
-  return room.withBlocks(activityEnvironment().run(() => worker().landAttempt({ id, n, signature })));
+  return fixture.withBlocks(activityEnvironment().run(() => worker().landAttempt({ id, n, signature })));
 }
 
 function openOf(name: string): Promise<bigint> {
@@ -87,7 +87,7 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
     expect((await prepared(id)).tasks).toHaveLength(3);
     const landing = await landed(id);
     expect(landing.kind).toBe('finalized');
-    expect(await room.lamportsOf(destination)).toBe(3n * EACH);
+    expect(await fixture.lamportsOf(destination)).toBe(3n * EACH);
     expect(await use.ledger.settlements.get(id)).toMatchObject({ status: 'finalized' });
     expect(await Promise.all(['fee-payer/1', ...GIVERS].map(openOf))).toEqual([0n, 0n, 0n, 0n]);
     expect(await use.ledger.attempts.of(id)).toMatchObject([{ n: 1, state: 'landed' }]);
@@ -125,17 +125,17 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
     const landing = activityEnvironment().run(() => worker().landAttempt({ id, n, signature }));
     await expect(landing).rejects.toMatchObject({ code: 'IllegalTransition' });
     expect(await use.ledger.settlements.get(id)).toMatchObject({ status: 'preparing' });
-    expect(await room.lamportsOf(destination)).toBe(0n);
+    expect(await fixture.lamportsOf(destination)).toBe(0n);
   });
 
   it('is composed again when it is proved dead, and then paid once', async () => {
     const destination = newAddress();
     const id = await requestGathering(use.ledger, destination);
-    room.swallow();
+    fixture.swallow();
     expect(await landed(id)).toMatchObject({ kind: 'dead' });
-    room.localnet.controls.clearFaults();
+    fixture.localnet.controls.clearFaults();
     expect(await landed(id)).toMatchObject({ kind: 'finalized' });
-    expect(await room.lamportsOf(destination)).toBe(3n * EACH);
+    expect(await fixture.lamportsOf(destination)).toBe(3n * EACH);
     const rows = await use.ledger.attempts.of(id);
     expect(rows.map(({ state }) => state)).toEqual(['dead', 'landed']);
   });

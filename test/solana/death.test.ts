@@ -4,23 +4,23 @@ import { until } from '../support/until.ts';
 import { recordProgress, useLandingFixture } from './landing-fixture.ts';
 import { recordCalls } from './rpc-calls.ts';
 
-const room = useLandingFixture();
+const fixture = useLandingFixture();
 
 describe('an attempt that never arrives', () => {
   it('is dead only past its last height, by heights, linked blocks and null answers of a quorum (ckSOL, private-channels #133)', async () => {
-    const sent = await room.attempt(newAddress(), 5_000_000n);
-    room.swallow();
+    const sent = await fixture.attempt(newAddress(), 5_000_000n);
+    fixture.swallow();
     const { progress, hooks } = recordProgress();
-    const end = room.watcher.watch(sent, hooks);
+    const end = fixture.watcher.watch(sent, hooks);
     let dead = false;
     void end.then(() => {
       dead = true;
     });
-    room.localnet.controls.skipSlots(200);
-    room.localnet.controls.produceSlots(150);
+    fixture.localnet.controls.skipSlots(200);
+    fixture.localnet.controls.produceSlots(150);
     await new Promise((resolve) => setTimeout(resolve, 400));
     expect(dead).toBe(false);
-    room.localnet.controls.produceSlots(10);
+    fixture.localnet.controls.produceSlots(10);
     const { verdict, evidence, spending } = await end;
     expect(verdict).toEqual({ kind: 'dead' });
     expect(spending).toEqual({ feeLamports: null, spentLamports: null, tokenChanges: null });
@@ -41,14 +41,14 @@ describe('an attempt that never arrives', () => {
     ['a block is null', 'getBlock', { kind: 'null' }],
     ['no node lists blocks', 'getBlocksWithLimit', { kind: 'http', status: 503 }],
   ] as const)('is not dead while %s (the-web3 sol-wallet)', async (_title, method, fault) => {
-    const sent = await room.attempt(newAddress(), 5_000_000n);
-    room.swallow();
-    for (const node of [0, 1]) room.localnet.controls.setFault(node, method, fault);
-    room.localnet.controls.produceSlots(160);
+    const sent = await fixture.attempt(newAddress(), 5_000_000n);
+    fixture.swallow();
+    for (const node of [0, 1]) fixture.localnet.controls.setFault(node, method, fault);
+    fixture.localnet.controls.produceSlots(160);
     const { progress, hooks } = recordProgress();
-    const end = room.watcher.watch(sent, hooks);
+    const end = fixture.watcher.watch(sent, hooks);
     await until(() => progress.length > 0);
-    room.localnet.controls.clearFaults();
+    fixture.localnet.controls.clearFaults();
     const { verdict } = await end;
     expect(verdict).toEqual({ kind: 'dead' });
   });
@@ -63,16 +63,16 @@ describe('an attempt that never arrives', () => {
     ['has a history that begins after it', 'getFirstAvailableBlock', 10 ** 9, 'whole validity window'],
     ['cannot search for the transaction', 'getTransaction', { slot: 'none' }, 'result.slot'],
   ])('is not dead while one of two nodes %s', async (_title, method, result, reason) => {
-    const sent = await room.attempt(newAddress(), 5_000_000n);
-    room.swallow();
-    room.localnet.controls.setFault(1, method, { kind: 'result', result });
-    room.localnet.controls.produceSlots(160);
+    const sent = await fixture.attempt(newAddress(), 5_000_000n);
+    fixture.swallow();
+    fixture.localnet.controls.setFault(1, method, { kind: 'result', result });
+    fixture.localnet.controls.produceSlots(160);
     const { progress, hooks } = recordProgress();
-    const end = room.watcher.watch(sent, hooks);
+    const end = fixture.watcher.watch(sent, hooks);
     await until(() => progress.length > 0);
     expect(progress[0]).toMatch(/^held: the attempt has expired .* too few nodes .* have returned null/);
     expect(progress[0]).toContain(reason);
-    room.localnet.controls.clearFaults();
+    fixture.localnet.controls.clearFaults();
     const { verdict, evidence } = await end;
     expect(verdict).toEqual({ kind: 'dead' });
     for (const { answer } of evidence.statuses)
@@ -80,32 +80,32 @@ describe('an attempt that never arrives', () => {
   });
 
   it('is not dead while one of two nodes has no status of it but shows the transaction', async () => {
-    const sent = await room.attempt(newAddress(), 5_000_000n);
-    room.swallow();
+    const sent = await fixture.attempt(newAddress(), 5_000_000n);
+    fixture.swallow();
     const result = { slot: Number(sent.blockhashSlot) + 1, meta: { err: null, fee: 5_000 } };
-    room.localnet.controls.setFault(1, 'getTransaction', { kind: 'result', result });
-    room.localnet.controls.produceSlots(160);
+    fixture.localnet.controls.setFault(1, 'getTransaction', { kind: 'result', result });
+    fixture.localnet.controls.produceSlots(160);
     const { progress, hooks } = recordProgress();
-    const end = room.impatient().watch(sent, hooks);
+    const end = fixture.impatient().watch(sent, hooks);
     await until(() => progress.length > 0);
-    const liar = room.pool.nodes[1]?.name;
+    const liar = fixture.pool.nodes[1]?.name;
     expect(progress[0]).toMatch(
       `held: ${liar} reports the transaction as finalized, but the linked blocks lack it`,
     );
-    room.localnet.controls.clearFaults();
+    fixture.localnet.controls.clearFaults();
     expect((await end).verdict).toEqual({ kind: 'dead' });
   });
 
   it('is not dead while one of two nodes does not answer', async () => {
-    const sent = await room.attempt(newAddress(), 5_000_000n);
-    room.swallow();
-    room.localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
-    room.localnet.controls.produceSlots(160);
+    const sent = await fixture.attempt(newAddress(), 5_000_000n);
+    fixture.swallow();
+    fixture.localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
+    fixture.localnet.controls.produceSlots(160);
     const { progress, hooks } = recordProgress();
-    const end = room.watcher.watch(sent, hooks);
+    const end = fixture.watcher.watch(sent, hooks);
     await until(() => progress.length > 0);
-    expect(progress[0]).toContain(`no height from ${room.pool.nodes[1]?.name}`);
-    room.localnet.controls.clearFaults();
+    expect(progress[0]).toContain(`no height from ${fixture.pool.nodes[1]?.name}`);
+    fixture.localnet.controls.clearFaults();
     expect((await end).verdict).toEqual({ kind: 'dead' });
   });
 
@@ -113,17 +113,17 @@ describe('an attempt that never arrives', () => {
     ['isBlockhashValid', true],
     ['getFeeCalculatorForBlockhash', { feeCalculator: { lamportsPerSignature: 5000 } }],
   ])('is not dead while one of two nodes still accepts its blockhash, by %s', async (method, value) => {
-    const { controls } = room.localnet;
-    const sent = await room.attempt(newAddress(), 5_000_000n);
-    room.swallow();
+    const { controls } = fixture.localnet;
+    const sent = await fixture.attempt(newAddress(), 5_000_000n);
+    fixture.swallow();
     const gone = { kind: 'error', code: -32601, message: 'Method not found' } as const;
     if (method !== 'isBlockhashValid') controls.setFault(1, 'isBlockhashValid', gone);
     controls.setFault(1, method, { kind: 'result', result: { context: { slot: 1 }, value } });
     controls.produceSlots(160);
     const asked: string[] = [];
-    const stop = recordCalls(room.pool, asked);
+    const stop = recordCalls(fixture.pool, asked);
     let dead = false;
-    const end = room.watcher.watch(sent, recordProgress().hooks);
+    const end = fixture.watcher.watch(sent, recordProgress().hooks);
     void end.then(() => (dead = true));
     await until(() => asked.filter((one) => one === method).length >= 4);
     stop();
@@ -133,24 +133,24 @@ describe('an attempt that never arrives', () => {
   });
 
   it('is dead when a fork dropped the block of its blockhash, and its bytes never land', async () => {
-    room.localnet.controls.produceSlots(10);
-    const sent = await room.attempt(newAddress(), 5_000_000n);
-    room.localnet.controls.fork(3);
+    fixture.localnet.controls.produceSlots(10);
+    const sent = await fixture.attempt(newAddress(), 5_000_000n);
+    fixture.localnet.controls.fork(3);
     const { hooks } = recordProgress();
-    const { verdict, evidence } = await room.withBlocks(room.watcher.watch(sent, hooks), 5);
+    const { verdict, evidence } = await fixture.withBlocks(fixture.watcher.watch(sent, hooks), 5);
     expect(verdict).toEqual({ kind: 'dead' });
     if (!('displacement' in evidence)) throw new Error('the attempt has a blockhash');
     expect(evidence.origin).toBeNull();
     expect(evidence.displacement).toMatchObject({ slot: sent.blockhashSlot });
     expect(evidence.displacement?.by.agreeingNodes).toHaveLength(2);
-    expect(room.localnet.controls.chain.ledger.record(sent.signature)).toBeUndefined();
+    expect(fixture.localnet.controls.chain.ledger.record(sent.signature)).toBeUndefined();
   });
 
   it('is found in the history long after it landed, when the watcher starts late', async () => {
-    const sent = await room.attempt(newAddress(), 5_000_000n);
-    await room.chain.send(sent.raw);
-    room.localnet.controls.produceSlots(500);
-    const { verdict, spending } = await room.watcher.watch(sent, recordProgress().hooks);
+    const sent = await fixture.attempt(newAddress(), 5_000_000n);
+    await fixture.chain.send(sent.raw);
+    fixture.localnet.controls.produceSlots(500);
+    const { verdict, spending } = await fixture.watcher.watch(sent, recordProgress().hooks);
     expect(verdict.kind).toBe('landed');
     expect(spending.feeLamports).toBe(sent.feeLamports);
   });

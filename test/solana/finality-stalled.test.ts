@@ -3,7 +3,7 @@ import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { until } from '../support/until.ts';
 import { recordProgress, useLandingFixture } from './landing-fixture.ts';
 
-const room = useLandingFixture();
+const fixture = useLandingFixture();
 
 describe('an attempt before its last height', () => {
   it.each([
@@ -16,15 +16,15 @@ describe('an attempt before its last height', () => {
   ] as const)(
     'is held while %s, and released once blocks become final again',
     async (_name, fault, reason) => {
-      const sent = await room.attempt(newAddress(), 5_000_000n);
-      room.swallow();
-      for (const node of [0, 1]) room.localnet.controls.setFault(node, 'getBlockHeight', fault);
+      const sent = await fixture.attempt(newAddress(), 5_000_000n);
+      fixture.swallow();
+      for (const node of [0, 1]) fixture.localnet.controls.setFault(node, 'getBlockHeight', fault);
       const { progress, hooks } = recordProgress();
-      const end = room.restless().watch(sent, hooks);
+      const end = fixture.restless().watch(sent, hooks);
       await until(() => progress.length > 0);
       expect(progress[0]).toContain(`held: ${reason}`);
-      room.localnet.controls.clearFaults();
-      expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
+      fixture.localnet.controls.clearFaults();
+      expect((await fixture.withBlocks(end)).verdict.kind).toBe('landed');
       expect(progress[1]).toMatch(/^(sending|confirmed)$/);
     },
   );
@@ -41,18 +41,18 @@ describe('an attempt past its last height', () => {
   ])(
     'is held while one of two nodes %s, and dead once the node has its history again',
     async (_name, method, faultAt) => {
-      const { controls } = room.localnet;
-      const sent = await room.attempt(newAddress(), 5_000_000n);
-      room.swallow();
+      const { controls } = fixture.localnet;
+      const sent = await fixture.attempt(newAddress(), 5_000_000n);
+      fixture.swallow();
       controls.produceSlots(160);
       controls.setFault(1, method, faultAt(controls.chain.ledger.tip.slot - 50));
       const { progress, hooks } = recordProgress();
-      const end = room.watcher.watch(sent, hooks);
+      const end = fixture.watcher.watch(sent, hooks);
       await until(() => progress.length > 0);
       expect(progress[0]).toMatch(/^held: /);
       controls.clearFaults();
-      room.swallow();
-      await room.pool.probe();
+      fixture.swallow();
+      await fixture.pool.probe();
       expect((await end).verdict.kind).toBe('dead');
     },
   );

@@ -5,7 +5,7 @@ import type { AttemptProgress, WatchedAttempt } from '../../src/solana/proof/wat
 import { until } from '../support/until.ts';
 import { PACE, recordProgress, useLandingFixture } from './landing-fixture.ts';
 
-const room = useLandingFixture();
+const fixture = useLandingFixture();
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -30,17 +30,17 @@ function watchAll(
 describe('a watcher of many attempts that no node confirms', () => {
   it('resends a few of them at a time in turn, and new ones at once', async () => {
     const [attempts, resendsPerSecond] = [12, 10];
-    const watcher = new LandingWatcher(room.chain, { ...PACE, resendMs: 20, resendsPerSecond });
+    const watcher = new LandingWatcher(fixture.chain, { ...PACE, resendMs: 20, resendsPerSecond });
     const all = await Promise.all(
-      Array.from({ length: attempts }, () => room.attempt(newAddress(), 1_000_000n)),
+      Array.from({ length: attempts }, () => fixture.attempt(newAddress(), 1_000_000n)),
     );
     const rounds: number[][] = [[]];
-    vi.spyOn(room.chain, 'send').mockImplementation(async (raw) => {
+    vi.spyOn(fixture.chain, 'send').mockImplementation(async (raw) => {
       rounds.at(-1)?.push(all.findIndex((attempt) => attempt.raw === raw));
       return [];
     });
-    const statuses = room.chain.recentStatuses.bind(room.chain);
-    vi.spyOn(room.chain, 'recentStatuses').mockImplementation((signatures) => {
+    const statuses = fixture.chain.recentStatuses.bind(fixture.chain);
+    vi.spyOn(fixture.chain, 'recentStatuses').mockImplementation((signatures) => {
       rounds.push([]);
       return statuses(signatures);
     });
@@ -58,10 +58,10 @@ describe('a watcher of many attempts that no node confirms', () => {
   });
 
   it('requests all of them at once, more than fit into the arguments of a function', async () => {
-    const watcher = new LandingWatcher(room.chain, PACE);
-    const attempt = await room.attempt(newAddress(), 1_000_000n);
+    const watcher = new LandingWatcher(fixture.chain, PACE);
+    const attempt = await fixture.attempt(newAddress(), 1_000_000n);
     let [asked, open, most] = [0, 0, 0];
-    vi.spyOn(room.chain, 'recentStatuses').mockImplementation(async (signatures) => {
+    vi.spyOn(fixture.chain, 'recentStatuses').mockImplementation(async (signatures) => {
       asked += signatures.length;
       open += 1;
       most = Math.max(most, open);

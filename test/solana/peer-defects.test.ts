@@ -9,10 +9,10 @@ const AMOUNT = 5_000_000n;
 const BOTH = [0, 1];
 const BEYOND_LIFE = 160;
 
-const room = useLandingFixture();
+const fixture = useLandingFixture();
 
 function disturb(nodes: readonly number[], method: string, fault: Fault): void {
-  for (const node of nodes) room.localnet.controls.setFault(node, method, fault);
+  for (const node of nodes) fixture.localnet.controls.setFault(node, method, fault);
 }
 
 /** Every node gives this one status, for any request. */
@@ -27,10 +27,10 @@ function refusal(err: string): Fault {
 
 /** An attempt that has landed and is final, and whose life is over, before a watcher starts. */
 async function landedUnseen() {
-  const sent = await room.attempt(newAddress(), AMOUNT);
-  await room.chain.send(sent.raw);
-  const from = room.localnet.controls.chain.ledger.tip.slot + 1;
-  room.localnet.controls.produceSlots(BEYOND_LIFE);
+  const sent = await fixture.attempt(newAddress(), AMOUNT);
+  await fixture.chain.send(sent.raw);
+  const from = fixture.localnet.controls.chain.ledger.tip.slot + 1;
+  fixture.localnet.controls.produceSlots(BEYOND_LIFE);
   return { sent, from };
 }
 
@@ -48,44 +48,44 @@ describe('an answer to a send that other programs took as final', () => {
 
   it.each(kinds)('%s: the attempt is resent, lands, and is paid once', async (_defect, nodes, fault) => {
     const destination = newAddress();
-    const sent = await room.attempt(destination, AMOUNT);
+    const sent = await fixture.attempt(destination, AMOUNT);
     const isTakenNow = nodes !== BOTH || fault.kind === 'lost-answer';
-    if (!isTakenNow) await room.chain.send(sent.raw);
+    if (!isTakenNow) await fixture.chain.send(sent.raw);
     disturb(nodes, 'sendTransaction', fault);
-    const met = room.localnet.controls.faultsMet()[fault.kind] ?? 0;
+    const met = fixture.localnet.controls.faultsMet()[fault.kind] ?? 0;
     const { progress, hooks } = recordProgress();
-    const end = room.watcher.watch(sent, hooks);
+    const end = fixture.watcher.watch(sent, hooks);
     const again = met + 3 * nodes.length;
-    await until(() => (room.localnet.controls.faultsMet()[fault.kind] ?? 0) >= again);
+    await until(() => (fixture.localnet.controls.faultsMet()[fault.kind] ?? 0) >= again);
     expect(progress).toEqual([]);
-    expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
-    expect(await room.lamportsOf(destination)).toBe(AMOUNT);
+    expect((await fixture.withBlocks(end)).verdict.kind).toBe('landed');
+    expect(await fixture.lamportsOf(destination)).toBe(AMOUNT);
   });
 });
 
 describe('an attempt whose blockhash a node reports as expired', () => {
   it('thirdweb engine: its transaction lands late, at its last height, and is still watched', async () => {
-    const { controls } = room.localnet;
+    const { controls } = fixture.localnet;
     const destination = newAddress();
-    const sent = await room.attempt(destination, AMOUNT);
-    room.swallow();
+    const sent = await fixture.attempt(destination, AMOUNT);
+    fixture.swallow();
     disturb(BOTH, 'isBlockhashValid', { kind: 'blockhash-age', heights: -1 });
     disturb([1], 'getBlockHeight', { kind: 'height-offset', blocks: 1_000 });
     const { progress, hooks } = recordProgress();
-    const end = room.watcher.watch(sent, hooks);
+    const end = fixture.watcher.watch(sent, hooks);
     const left = Number(sent.lastValidBlockHeight) - controls.chain.ledger.tip.height - 1;
     controls.produceSlots(left);
     const met = controls.faultsMet()['height-offset'] ?? 0;
     await until(() => (controls.faultsMet()['height-offset'] ?? 0) >= met + 3);
     expect(progress).toEqual([]);
     controls.clearFaults();
-    await room.chain.send(sent.raw);
+    await fixture.chain.send(sent.raw);
     controls.produceSlot();
     const { tip } = controls.chain.ledger;
     expect(tip.height).toBe(Number(sent.lastValidBlockHeight));
     expect(controls.chain.ledger.record(sent.signature)?.slot).toBe(tip.slot);
-    expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
-    expect(await room.lamportsOf(destination)).toBe(AMOUNT);
+    expect((await fixture.withBlocks(end)).verdict.kind).toBe('landed');
+    expect(await fixture.lamportsOf(destination)).toBe(AMOUNT);
   });
 });
 
@@ -101,10 +101,10 @@ describe('an attempt that landed while no node shows it', () => {
     pin(BOTH, status);
     disturb(BOTH, 'getTransaction', { kind: 'null' });
     const { progress, hooks } = recordProgress();
-    const end = room.watcher.watch(sent, hooks);
+    const end = fixture.watcher.watch(sent, hooks);
     await until(() => progress.length > 0);
     expect(progress).toEqual([expect.stringMatching(/^held: .*finalized blocks contain the transaction/)]);
-    room.localnet.controls.clearFaults();
+    fixture.localnet.controls.clearFaults();
     expect((await end).verdict.kind).toBe('landed');
   });
 
@@ -125,10 +125,10 @@ describe('an attempt that landed while no node shows it', () => {
       pin(BOTH, status);
       disturb([0], 'getTransaction', { kind: 'null' });
       const { progress, hooks } = recordProgress();
-      const end = room.watcher.watch(sent, hooks);
+      const end = fixture.watcher.watch(sent, hooks);
       await until(() => progress.some((report) => report.startsWith('held: ')));
       expect(progress.at(-1)).toMatch(/^held: .*finalized blocks contain the transaction/);
-      room.localnet.controls.clearFaults(0, 'getTransaction');
+      fixture.localnet.controls.clearFaults(0, 'getTransaction');
       const { verdict, evidence, spending } = await end;
       expect(verdict.kind).toBe('landed');
       expect(spending.feeLamports).toBe(sent.feeLamports);
@@ -143,25 +143,25 @@ describe('an attempt that landed while no node shows it', () => {
     const { sent, from } = await landedUnseen();
     disturb(BOTH, '*', { kind: 'hole', from, to: from + 3 });
     const { progress, hooks } = recordProgress();
-    const end = room.watcher.watch(sent, hooks);
+    const end = fixture.watcher.watch(sent, hooks);
     await until(() => progress.length > 0);
     expect(progress).toEqual([expect.stringMatching(/^held: .*not all linked/)]);
-    room.localnet.controls.clearFaults();
+    fixture.localnet.controls.clearFaults();
     expect((await end).verdict.kind).toBe('landed');
   });
 });
 
 describe('an attempt that never landed', () => {
   it('OpenZeppelin relayer: errors for its status are not a null answer', async () => {
-    const sent = await room.attempt(newAddress(), AMOUNT);
-    room.swallow();
+    const sent = await fixture.attempt(newAddress(), AMOUNT);
+    fixture.swallow();
     disturb(BOTH, 'getSignatureStatuses', { kind: 'error', code: -32603, message: 'Internal error' });
-    room.localnet.controls.produceSlots(BEYOND_LIFE);
+    fixture.localnet.controls.produceSlots(BEYOND_LIFE);
     const { progress, hooks } = recordProgress();
-    const end = room.watcher.watch(sent, hooks);
+    const end = fixture.watcher.watch(sent, hooks);
     await until(() => progress.length > 0);
     expect(progress).toEqual([expect.stringMatching(/^held: .*no status from .*Internal error/)]);
-    room.localnet.controls.clearFaults();
+    fixture.localnet.controls.clearFaults();
     expect((await end).verdict.kind).toBe('dead');
   });
 

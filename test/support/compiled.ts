@@ -1,4 +1,4 @@
-import type { Compiled } from '../../devkit/localstack/program.ts';
+import type { CompiledPrograms } from '../../devkit/localstack/program.ts';
 
 /** Directory of the compiled programs that tests start; otherwise each would compile itself and the workflows, for seconds. */
-export const COMPILED: Compiled = { compiledIn: process.env.COMPILED_PROGRAMS };
+export const COMPILED: CompiledPrograms = { compiledIn: process.env.COMPILED_PROGRAMS };

@@ -26,7 +26,7 @@ let pool: NodePool;
 let chain: Chain;
 /** The database after the restore, and what the restore lost. */
 let ledger: Ledger;
-let desk: NonceFixture;
+let fixture: NonceFixture;
 let landsLate: Paid;
 let neverLands: Paid;
 let living: { readonly paid: Paid; readonly signed: Signed };
@@ -46,7 +46,7 @@ beforeAll(async () => {
   closers.push(restored.drop);
   ledger = await openLedger(restored.url);
   closers.push(() => ledger.close());
-  desk = await NonceFixture.open({ ledger, chain, key: KEY });
+  fixture = await NonceFixture.open({ ledger, chain, key: KEY });
 });
 afterAll(async () => {
   for (const close of closers.toReversed()) await close();
@@ -110,7 +110,7 @@ async function started(): Promise<readonly SettlementRow[]> {
     },
     runningBackfills: async () => new Map(),
   };
-  await createOrphans({ ledger, runs, kinds: desk.act.kinds }).restartOrphans();
+  await createOrphans({ ledger, runs, kinds: fixture.act.kinds }).restartOrphans();
   return settlements;
 }
 
@@ -120,7 +120,7 @@ async function neverDroppedByOneNode(requests: readonly SettlementRow[]): Promis
   const result = { context: { slot }, value: [null] };
   localnet.controls.setFault(0, 'getMultipleAccounts', { kind: 'result', result });
   for (const { id } of requests) {
-    await desk.settle(id).catch(() => null);
+    await fixture.settle(id).catch(() => null);
     expect(await ledger.settlements.get(id)).not.toMatchObject({ status: 'cancelled' });
   }
   localnet.controls.clearFaults();
@@ -137,7 +137,7 @@ describe('a database restored from before attempts with durable nonces', () => {
     await gapEnds();
     await gapEnds();
     await resume(ledger);
-    expect(await desk.prepare(neverLands)).toMatchObject({ reason: { code: 'record_restored' } });
+    expect(await fixture.prepare(neverLands)).toMatchObject({ reason: { code: 'record_restored' } });
     const accounts = await ledger.nonces.list();
     expect(accounts.map(({ position, state }) => [position, state])).toEqual([
       [1, 'leased'],
@@ -161,7 +161,7 @@ describe('a database restored from before attempts with durable nonces', () => {
     await send(landsLate);
     expect(await received(landsLate)).toBe(AMOUNT);
     const requests = await started();
-    const ends = await Promise.all(requests.map(({ id }) => desk.settle(id)));
+    const ends = await Promise.all(requests.map(({ id }) => fixture.settle(id)));
     expect(ends.filter((end) => end === null)).toHaveLength(1);
     expect(ends.filter((end) => end?.kind === 'finalized')).toHaveLength(1);
     await look(ledger);
@@ -175,19 +175,19 @@ describe('a database restored from before attempts with durable nonces', () => {
   });
 
   it('causes one payment, by a new attempt, for a lost attempt whose nonce was used', async () => {
-    const again = await desk.sign(neverLands, await desk.preparedWhenFree(neverLands));
+    const again = await fixture.sign(neverLands, await fixture.preparedWhenFree(neverLands));
     await send(neverLands);
     expect(await received(neverLands)).toBe(0n);
-    expect((await desk.land(again)).kind).toBe('finalized');
+    expect((await fixture.land(again)).kind).toBe('finalized');
     await send(neverLands);
     expect(await received(neverLands)).toBe(AMOUNT);
     const stopped = { reason: { code: 'maybe_paid' } };
-    await expect.poll(() => desk.prepare(landsLate), { timeout: 30_000 }).toMatchObject(stopped);
+    await expect.poll(() => fixture.prepare(landsLate), { timeout: 30_000 }).toMatchObject(stopped);
     expect(await received(landsLate)).toBe(AMOUNT);
   });
 
   it('keeps the nonce of the attempt that it has', async () => {
-    expect((await desk.land(living.signed)).kind).toBe('finalized');
+    expect((await fixture.land(living.signed)).kind).toBe('finalized');
     expect(await received(living.paid)).toBe(AMOUNT);
   });
 });

@@ -163,10 +163,10 @@ export class DeliveryFixture {
 
 /** {@link DeliveryFixture} for the tests of one file. */
 export function useDeliveryFixture(): DeliveryFixture {
-  const room = new DeliveryFixture();
-  beforeAll(() => room.start());
-  afterAll(() => room.close());
-  beforeEach(() => room.addEndpoint());
-  afterEach(() => room.removeEndpoint());
-  return room;
+  const fixture = new DeliveryFixture();
+  beforeAll(() => fixture.start());
+  afterAll(() => fixture.close());
+  beforeEach(() => fixture.addEndpoint());
+  afterEach(() => fixture.removeEndpoint());
+  return fixture;
 }

@@ -11,12 +11,12 @@ import { EXPLORER } from '../http/service.ts';
 import { PATIENCE, useDeliveryFixture } from './delivery-fixture.ts';
 import { answering } from './receiver.ts';
 
-const room = useDeliveryFixture();
+const fixture = useDeliveryFixture();
 
 /** Resolves once a workflow task started after the signal, so that the run has read the signal. */
 async function signalIsInHistory(entity: string): Promise<void> {
   for (;;) {
-    const { events } = await room.runOf(entity).fetchHistory();
+    const { events } = await fixture.runOf(entity).fetchHistory();
     const kinds = (events ?? []).map((event) =>
       event.workflowTaskCompletedEventAttributes
         ? 'task'
@@ -31,152 +31,154 @@ async function signalIsInHistory(entity: string): Promise<void> {
 
 /** The details of a run in the Web UI. */
 async function detailsOf(entity: string): Promise<string | undefined> {
-  const shown = await room.runOf(entity).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+  const shown = await fixture
+    .runOf(entity)
+    .query<{ currentDetails?: string }>('__temporal_workflow_metadata');
   return shown.currentDetails;
 }
 
 const givenUp = (kind: string, tries: string, reason: string): string =>
-  `**deposit.${kind} to 127.0.0.1:${room.receiver.port}: given up** ${tries}: ${reason}; \`sluice webhooks replay ${room.endpoint}\` retries it`;
+  `**deposit.${kind} to 127.0.0.1:${fixture.receiver.port}: given up** ${tries}: ${reason}; \`sluice webhooks replay ${fixture.endpoint}\` retries it`;
 
 const deposited = (...kinds: readonly string[]): readonly WebhookEventType[] =>
   kinds.map((kind) => `deposit.${kind}` as WebhookEventType);
 
 describe('a webhook event is delivered', () => {
   it('with a signature of Standard Webhooks by every valid secret, and with one id in every attempt', async () => {
-    const { secret: second } = await room.service.ledger.webhooks.rotate(room.endpoint, 24);
-    room.receiver.behave((response, _received, n) => response.writeHead(n === 1 ? 503 : 200).end());
-    await room.queueEvents('deposit/signed', 'final');
-    await room.deliver('deposit/signed');
-    expect(room.receiver.received).toHaveLength(2);
-    const [first, last] = room.receiver.received;
+    const { secret: second } = await fixture.service.ledger.webhooks.rotate(fixture.endpoint, 24);
+    fixture.receiver.behave((response, _received, n) => response.writeHead(n === 1 ? 503 : 200).end());
+    await fixture.queueEvents('deposit/signed', 'final');
+    await fixture.deliver('deposit/signed');
+    expect(fixture.receiver.received).toHaveLength(2);
+    const [first, last] = fixture.receiver.received;
     expect(first?.headers['webhook-id']).toBe(last?.headers['webhook-id']);
-    for (const key of [room.secret, second])
-      for (const { headers, body } of room.receiver.received) {
+    for (const key of [fixture.secret, second])
+      for (const { headers, body } of fixture.receiver.received) {
         const payload = new Webhook(String(key)).verify(body, headers as Record<string, string>);
         expect(payload).toMatchObject({ type: 'deposit.final', data: { entity: 'deposit/signed' } });
         const event = await verifyWebhook({ headers, body }, String(key));
         expect(event).toEqual({ ...(payload as object), id: headers['webhook-id'] });
       }
-    expect(await room.statesOf('deposit/signed')).toEqual(['delivered']);
+    expect(await fixture.statesOf('deposit/signed')).toEqual(['delivered']);
   });
 
   it('again where the receiver only redirects', async () => {
-    const elsewhere = { location: `http://127.0.0.1:${room.receiver.port}/elsewhere` };
-    room.receiver.behave((response, _received, n) =>
+    const elsewhere = { location: `http://127.0.0.1:${fixture.receiver.port}/elsewhere` };
+    fixture.receiver.behave((response, _received, n) =>
       response.writeHead(n === 1 ? 302 : 200, elsewhere).end(),
     );
-    await room.queueEvents('deposit/moved', 'final');
-    await room.deliver('deposit/moved');
-    expect(room.receiver.types()).toEqual(deposited('final', 'final'));
-    expect(await room.statesOf('deposit/moved')).toEqual(['delivered']);
+    await fixture.queueEvents('deposit/moved', 'final');
+    await fixture.deliver('deposit/moved');
+    expect(fixture.receiver.types()).toEqual(deposited('final', 'final'));
+    expect(await fixture.statesOf('deposit/moved')).toEqual(['delivered']);
   });
 
   it('after the earlier events of its subject, however often they fail, and independently of other subjects', async () => {
-    room.receiver.behave((response, { body }) => {
-      const fails = body.includes('deposit/slow') && room.receiver.received.length < 4;
+    fixture.receiver.behave((response, { body }) => {
+      const fails = body.includes('deposit/slow') && fixture.receiver.received.length < 4;
       response.writeHead(fails ? 500 : 204).end();
     });
-    await room.queueEvents('deposit/slow', 'pending', 'final');
-    await room.queueEvents('deposit/quick', 'final');
-    await room.deliver('deposit/slow', 'deposit/quick');
-    const types = room.receiver.received
+    await fixture.queueEvents('deposit/slow', 'pending', 'final');
+    await fixture.queueEvents('deposit/quick', 'final');
+    await fixture.deliver('deposit/slow', 'deposit/quick');
+    const types = fixture.receiver.received
       .filter(({ body }) => body.includes('deposit/slow'))
       .map(({ body }) => (JSON.parse(body) as { type: string }).type);
     expect(new Set(types.slice(0, -1))).toEqual(new Set(deposited('pending')));
     expect(types.length).toBeGreaterThan(2);
     expect(types.at(-1)).toBe('deposit.final');
-    expect(await room.statesOf('deposit/slow')).toEqual(['delivered', 'delivered']);
+    expect(await fixture.statesOf('deposit/slow')).toEqual(['delivered', 'delivered']);
   });
 
   it('by the existing run, even if the event arrives while that run waits for the receiver', async () => {
     let release: () => void = () => undefined;
     const arrived = new Promise<void>((resolve) => {
-      room.receiver.behave((response, _received, n) => {
+      fixture.receiver.behave((response, _received, n) => {
         if (n > 1) return response.writeHead(204).end();
         release = () => response.writeHead(204).end();
         return resolve();
       });
     });
-    await room.queueEvents('deposit/late', 'pending');
-    await room.handOver();
+    await fixture.queueEvents('deposit/late', 'pending');
+    await fixture.handOver();
     await arrived;
-    await room.queueEvents('deposit/late', 'final');
-    await room.handOver();
-    const { runId } = await room.runOf('deposit/late').describe();
+    await fixture.queueEvents('deposit/late', 'final');
+    await fixture.handOver();
+    const { runId } = await fixture.runOf('deposit/late').describe();
     release();
-    await room.runOf('deposit/late').result();
-    expect((await room.runOf('deposit/late').describe()).runId).toBe(runId);
-    expect(room.receiver.types()).toEqual(deposited('pending', 'final'));
+    await fixture.runOf('deposit/late').result();
+    expect((await fixture.runOf('deposit/late').describe()).runId).toBe(runId);
+    expect(fixture.receiver.types()).toEqual(deposited('pending', 'final'));
   });
 
   it('by the existing run, even if the signal arrives after the run has read its last event', async () => {
-    const line = { endpoint: room.endpoint, entity: 'deposit/end' };
-    room.beforeRunEnds = async () => {
-      await room.queueEvents(line.entity, 'final');
-      await room.handOver();
+    const line = { endpoint: fixture.endpoint, entity: 'deposit/end' };
+    fixture.beforeRunEnds = async () => {
+      await fixture.queueEvents(line.entity, 'final');
+      await fixture.handOver();
       await signalIsInHistory(line.entity);
     };
-    await room.queueEvents(line.entity, 'pending');
+    await fixture.queueEvents(line.entity, 'pending');
     // During the first read, a run with such a short task timeout starts another task, which delivers the signal.
-    await room.service.temporal.workflow.start('webhookDelivery', {
+    await fixture.service.temporal.workflow.start('webhookDelivery', {
       workflowId: webhookWorkflowId(line),
       taskQueue: WORKFLOW_TASK_QUEUE,
       args: [{ ...line, patience: PATIENCE }],
       workflowTaskTimeout: '1 second',
     });
-    await room.runOf(line.entity).result();
-    expect(room.receiver.types()).toEqual(deposited('pending', 'final'));
+    await fixture.runOf(line.entity).result();
+    expect(fixture.receiver.types()).toEqual(deposited('pending', 'final'));
   });
 
   it('once, however often it is handed over', async () => {
-    await room.queueEvents('deposit/once', 'final');
-    const [line] = await room.service.ledger.deliveries.pendingLines();
+    await fixture.queueEvents('deposit/once', 'final');
+    const [line] = await fixture.service.ledger.deliveries.pendingLines();
     if (line === undefined) throw new Error('nothing waits');
     for (let again = 0; again < 3; again += 1)
-      await startWebhookDelivery(room.service.temporal, line, PATIENCE);
-    await room.deliver('deposit/once');
-    expect(room.receiver.types()).toEqual(deposited('final'));
-    expect(await room.handOver()).toBe(0);
+      await startWebhookDelivery(fixture.service.temporal, line, PATIENCE);
+    await fixture.deliver('deposit/once');
+    expect(fixture.receiver.types()).toEqual(deposited('final'));
+    expect(await fixture.handOver()).toBe(0);
   });
 });
 
 describe('a webhook event that no attempt delivers', () => {
   it('becomes a dead letter, lets the next event pass, and is delivered by a replay', async () => {
-    room.receiver.behave((response, { body }) =>
+    fixture.receiver.behave((response, { body }) =>
       response.writeHead(body.includes('deposit.pending') ? 500 : 204).end(),
     );
-    await room.queueEvents('deposit/dead', 'pending', 'final');
-    await room.deliver('deposit/dead');
-    expect(room.receiver.types()).toEqual(deposited('pending', 'pending', 'pending', 'final'));
-    expect(await room.statesOf('deposit/dead')).toEqual(['dead', 'delivered']);
+    await fixture.queueEvents('deposit/dead', 'pending', 'final');
+    await fixture.deliver('deposit/dead');
+    expect(fixture.receiver.types()).toEqual(deposited('pending', 'pending', 'pending', 'final'));
+    expect(await fixture.statesOf('deposit/dead')).toEqual(['dead', 'delivered']);
     expect(await detailsOf('deposit/dead')).toBe(
       [
         givenUp('pending', 'after 3 tries', 'the receiver answered 500'),
-        `deposit.final to 127.0.0.1:${room.receiver.port}: delivered`,
+        `deposit.final to 127.0.0.1:${fixture.receiver.port}: delivered`,
       ].join('  \n'),
     );
-    const { rows } = await room.service.ledger.alerts.list({ open: true, limit: 9 });
+    const { rows } = await fixture.service.ledger.alerts.list({ open: true, limit: 9 });
     expect(rows).toMatchObject([
       {
         kind: 'webhook_dead_letter',
-        subject: room.endpoint,
+        subject: fixture.endpoint,
         message: expect.stringContaining('answered 500'),
       },
     ]);
-    room.receiver.behave(answering(204));
-    expect(await room.service.ledger.deliveries.replay(room.endpoint)).toBe(1);
-    await room.deliver('deposit/dead');
-    expect(await room.statesOf('deposit/dead')).toEqual(['delivered', 'delivered']);
-    expect(room.receiver.types().at(-1)).toBe('deposit.pending');
+    fixture.receiver.behave(answering(204));
+    expect(await fixture.service.ledger.deliveries.replay(fixture.endpoint)).toBe(1);
+    await fixture.deliver('deposit/dead');
+    expect(await fixture.statesOf('deposit/dead')).toEqual(['delivered', 'delivered']);
+    expect(fixture.receiver.types().at(-1)).toBe('deposit.pending');
   });
 
   it('because the receiver is gone is not retried, and disables the endpoint', async () => {
-    room.receiver.behave(answering(410));
-    await room.queueEvents('deposit/gone', 'pending', 'final');
-    await room.deliver('deposit/gone');
-    expect(room.receiver.types()).toEqual(deposited('pending'));
-    expect(await room.statesOf('deposit/gone')).toEqual(['dead', 'dead']);
-    const { rows } = await room.service.ledger.deliveries.list({ endpoint: room.endpoint, limit: 2 });
+    fixture.receiver.behave(answering(410));
+    await fixture.queueEvents('deposit/gone', 'pending', 'final');
+    await fixture.deliver('deposit/gone');
+    expect(fixture.receiver.types()).toEqual(deposited('pending'));
+    expect(await fixture.statesOf('deposit/gone')).toEqual(['dead', 'dead']);
+    const { rows } = await fixture.service.ledger.deliveries.list({ endpoint: fixture.endpoint, limit: 2 });
     expect(rows.map(({ attempts }) => attempts)).toEqual([0, 1]);
     expect(await detailsOf('deposit/gone')).toBe(
       ['pending', 'final']
@@ -185,25 +187,25 @@ describe('a webhook event that no attempt delivers', () => {
         )
         .join('  \n'),
     );
-    expect(await room.service.ledger.webhooks.get(room.endpoint)).toMatchObject({
+    expect(await fixture.service.ledger.webhooks.get(fixture.endpoint)).toMatchObject({
       disabledBecause: 'the receiver answered 410 Gone',
     });
   });
 
   it('because its address is private reaches no receiver', async () => {
     const strict = createWebhookActivities({
-      ledger: room.service.ledger,
+      ledger: fixture.service.ledger,
       sender: new WebhookSender(),
       explorer: EXPLORER,
       triesAtOnce: 100,
     });
-    const steps = createDeliverySteps(room.service.ledger);
-    await room.queueEvents('deposit/private', 'final');
-    const key = await steps.nextDelivery({ endpoint: room.endpoint, entity: 'deposit/private' });
+    const steps = createDeliverySteps(fixture.service.ledger);
+    await fixture.queueEvents('deposit/private', 'final');
+    const key = await steps.nextDelivery({ endpoint: fixture.endpoint, entity: 'deposit/private' });
     if (key === null) throw new Error('nothing waits');
     await expect(strict.deliver(key, PATIENCE)).rejects.toThrow('the URL must be an https URL');
-    expect(room.receiver.received).toEqual([]);
-    expect(await room.statesOf('deposit/private')).toEqual(['waiting']);
-    await room.service.ledger.deliveries.giveUp(key);
+    expect(fixture.receiver.received).toEqual([]);
+    expect(await fixture.statesOf('deposit/private')).toEqual(['waiting']);
+    await fixture.service.ledger.deliveries.giveUp(key);
   });
 });

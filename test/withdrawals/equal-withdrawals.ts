@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { readBooks, type Spent } from '../../devkit/localstack/books.ts';
+import { type LamportsBySignature, readBooks } from '../../devkit/localstack/books.ts';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { type TestStack } from '../support/stack.ts';
@@ -15,7 +15,8 @@ export async function payAll(
   return results.every(({ status }) => status === 'finalized');
 }
 
-const sum = (spent: Spent): bigint => Object.values(spent).reduce((total, lamports) => total + lamports, 0n);
+const sum = (spent: LamportsBySignature): bigint =>
+  Object.values(spent).reduce((total, lamports) => total + lamports, 0n);
 
 /** Pays `count` equal withdrawals of SOL, and 5 of a token, at once, and finds each in the blocks once, to the lamport. */
 export async function expectEqualOnesPaid(

@@ -5,12 +5,11 @@ interface AccountVersion {
   readonly before: StoredAccount | null;
 }
 
-/** The accounts that one block changed, each as it was before; null where it did not exist. */
+/** The accounts that one block changed, each in its state before the block; null if the account did not exist. */
 export type Undo = ReadonlyMap<string, StoredAccount | null>;
 
 /**
- * Old states of accounts for as many blocks as a reader may lag behind, or a fork may take back. Memory is bounded by `depth` blocks of
- * changes.
+ * Earlier states of accounts, for nodes that lag and for forks. Holds the changes of the newest `depth` blocks.
  */
 export class AccountVersions {
   readonly #depth: number;
@@ -31,19 +30,17 @@ export class AccountVersions {
     if (this.#blocks.length > this.#depth) this.#drop(this.#blocks.shift(), 'oldest');
   }
 
-  /** Forgets the newest block; gives the changes that the caller has to undo. */
   pop(): Undo {
     const undo = this.#blocks.pop() ?? new Map();
     this.#drop(undo, 'newest');
     return undo;
   }
 
-  /** The account as the block of `slot` left it; undefined where it has not changed since. */
+  /** The account after the block in `slot`; undefined if no stored later block has changed the account. */
   at(address: string, slot: number): StoredAccount | null | undefined {
     return this.#changes.get(address)?.find((change) => change.slot > slot)?.before;
   }
 
-  /** Addresses with a remembered change. */
   changedAddresses(): Iterable<string> {
     return this.#changes.keys();
   }

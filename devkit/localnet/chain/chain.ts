@@ -5,16 +5,15 @@ import { AccountVersions, type Undo } from './account-history.ts';
 import { execute, type Inclusion, memoOf } from './execution.ts';
 import { BlockStore } from './ledger.ts';
 import { BlockhashQueue } from './lifetime.ts';
-import { advanced } from './nonce.ts';
+import { withAdvancedNonce } from './nonce.ts';
 import { SYSTEM_PROGRAM } from './programs.ts';
 import type { Block, CommitmentLevel, TransactionRecord } from './records.ts';
 import { includeUnexecuted } from './unexecuted.ts';
 import { type StoredAccount, Vm } from './vm.ts';
 
-/** Blocks that a node view may lag behind the tip. */
 export const MAX_LAG_BLOCKS = 512;
 export const SLOTS_PER_EPOCH = 432_000;
-const SLOT_HASHES = 150;
+const MAX_SLOT_HASHES = 150;
 const LEADER_LAMPORTS = 500_000_000_000n;
 const NEW_WALLET: StoredAccount = {
   lamports: 0n,
@@ -25,38 +24,38 @@ const NEW_WALLET: StoredAccount = {
 };
 const LEDGER_LIMITS = { blocks: 300_000, transactions: 150_000 };
 
-const KEPT_OFFERS = 20_000;
+const MAX_SENT_TRANSACTIONS = 20_000;
 
-/** The signed transactions that senders have handed to any node, dropped ones too; the newest are kept. */
-class Offered {
+/** The newest signed transactions that any node has received, also those that the node then dropped. */
+class SentTransactions {
   readonly #bySignature = new Map<string, DecodedTransaction>();
 
   add(transaction: DecodedTransaction): void {
     this.#bySignature.set(transaction.signature, transaction);
     const [oldest] = this.#bySignature.keys();
-    if (this.#bySignature.size > KEPT_OFFERS && oldest !== undefined) this.#bySignature.delete(oldest);
+    if (this.#bySignature.size > MAX_SENT_TRANSACTIONS && oldest !== undefined)
+      this.#bySignature.delete(oldest);
   }
 
-  /** Those that name the address, oldest first. */
-  naming(address: string): readonly DecodedTransaction[] {
+  /** The transactions with this address among their static keys, oldest first. */
+  withAccount(address: string): readonly DecodedTransaction[] {
     return [...this.#bySignature.values()].filter(({ message }) => message.keys.includes(address));
   }
 }
 
-/** What happens to the chain, for subscriptions and waiters. */
 export type ChainEvent =
   | { readonly kind: 'block'; readonly block: Block }
   | { readonly kind: 'fork'; readonly tip: Block };
 
 /**
- * One chain of blocks over one runtime. The runtime has the state of the tip; older states are read from the history.
- * Transactions wait until the next block is produced, and are executed in it in the order of arrival.
+ * A simulated chain. The runtime holds the account states at the tip; the history holds earlier states.
+ * Transactions wait for the next block, which executes them in the order in which they were submitted.
  */
 export class SimulatedChain {
   readonly vm = new Vm();
   readonly ledger = new BlockStore(LEDGER_LIMITS);
   readonly lifetimes = new BlockhashQueue();
-  readonly offered = new Offered();
+  readonly sentTransactions = new SentTransactions();
   readonly finalityLag: number;
   /** Address of the validator that produces all blocks and earns their fees. */
   readonly leader = toBase58(randomBytes(32));
@@ -65,7 +64,7 @@ export class SimulatedChain {
   readonly #listeners = new Set<(event: ChainEvent) => void>();
   /** Whether blocks include transactions that cannot pay their fee, without executing them (SIMD-0290). */
   includesUnpayable = false;
-  undone = 0;
+  rolledBackCount = 0;
   #pending = new Map<string, DecodedTransaction>();
   #nextSlot = 1;
   #finalizedHeight = 0;
@@ -73,7 +72,7 @@ export class SimulatedChain {
   constructor(finalityLag: number) {
     this.finalityLag = finalityLag;
     this.#history = new AccountVersions(finalityLag + MAX_LAG_BLOCKS);
-    this.#attach(this.#seal(0, 0, 0, '11111111111111111111111111111111', []), new Map());
+    this.#attach(this.#createBlock(0, 0, 0, '11111111111111111111111111111111', []), new Map());
     this.#openNext();
   }
 
@@ -82,7 +81,7 @@ export class SimulatedChain {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Blocks from the tip down to the newest one of a commitment. Finality never goes back, also after a fork. */
+  /** Number of blocks between the newest block at a commitment and the tip. A fork does not reduce the finalized height. */
   depth(commitment: CommitmentLevel): number {
     if (commitment === 'finalized') return this.ledger.tip.height - this.#finalizedHeight;
     return commitment === 'processed' ? 0 : 1;
@@ -111,7 +110,6 @@ export class SimulatedChain {
     });
   }
 
-  /** Queues a transaction for the next block; sending the same bytes again changes nothing. */
   submit(transaction: DecodedTransaction): void {
     this.#pending.set(transaction.signature, transaction);
   }
@@ -121,11 +119,11 @@ export class SimulatedChain {
     const slot = this.#nextSlot;
     const time = Math.floor(Date.now() / 1000);
     const undo = new Map<string, StoredAccount | null>();
-    const waiting = this.#pending;
+    const pending = this.#pending;
     this.#pending = new Map();
-    const records = this.#run([...waiting.values()], { slot, time, height: parent.height }, undo);
+    const records = this.#run([...pending.values()], { slot, time, height: parent.height }, undo);
     const reward = this.#payLeader(records, undo);
-    const block = this.#seal(slot, parent.slot, parent.height + 1, parent.blockhash, records, reward);
+    const block = this.#createBlock(slot, parent.slot, parent.height + 1, parent.blockhash, records, reward);
     this.#attach(block, undo);
     this.#nextSlot = slot + 1;
     this.#openNext();
@@ -138,13 +136,14 @@ export class SimulatedChain {
     this.#openNext();
   }
 
-  /** Takes back the newest `count` blocks, none of them finalized; what they held is forgotten. */
+  /** Rolls back the newest `count` blocks and discards their transactions. Throws RangeError if one of them is finalized. */
   fork(count: number): Block {
-    const most = this.depth('finalized') - 1;
-    if (count < 1 || count > most) throw new RangeError(`a fork takes back 1 to ${most} blocks now`);
-    for (let taken = 0; taken < count; taken += 1) {
+    const max = this.depth('finalized') - 1;
+    if (count < 1 || count > max)
+      throw new RangeError(`a fork can roll back 1 to ${max} blocks now, not ${count}`);
+    for (let i = 0; i < count; i += 1) {
       const block = this.ledger.pop();
-      this.undone += block.transactions.length;
+      this.rolledBackCount += block.transactions.length;
       this.lifetimes.pop();
       for (const [address, before] of this.#history.pop()) this.vm.setAccount(address, before);
     }
@@ -153,42 +152,44 @@ export class SimulatedChain {
     return this.ledger.tip;
   }
 
-  atStake(count: number): number {
-    const doomed = Array.from({ length: Math.min(count, this.depth('finalized')) }, (_, depth) =>
+  /** Number of transactions in the newest `count` blocks that are not finalized: those that a fork would discard. */
+  countAtStake(count: number): number {
+    const blocks = Array.from({ length: Math.min(count, this.depth('finalized')) }, (_, depth) =>
       this.ledger.below(depth),
     );
-    return doomed.reduce((sum, { transactions }) => sum + transactions.length, 0);
+    return blocks.reduce((sum, { transactions }) => sum + transactions.length, 0);
   }
 
-  /** Transactions that were handed to any node, name the address, are in no block, and could be in the next one. */
+  /** Number of sent transactions with this account that are in no block but can still land in the next one. */
   inFlight(address: string): number {
     const { height } = this.ledger.tip;
-    const at = { height, seed: this.vm.nonceSeed(), account: (one: string) => this.vm.account(one) };
-    const isAlive = (one: DecodedTransaction) => this.lifetimes.check(one, at).kind === 'valid';
-    return this.offered.naming(address).filter(isAlive).length;
+    const at = { height, seed: this.vm.nonceSeed(), account: (key: string) => this.vm.account(key) };
+    const canLand = (transaction: DecodedTransaction) =>
+      this.lifetimes.check(transaction, at).kind === 'valid';
+    return this.sentTransactions.withAccount(address).filter(canLand).length;
   }
 
   #run(
-    waiting: readonly DecodedTransaction[],
+    pending: readonly DecodedTransaction[],
     at: { slot: number; time: number; height: number },
     undo: Map<string, StoredAccount | null>,
   ): TransactionRecord[] {
-    const seen = new Set<string>();
+    const messageHashes = new Set<string>();
     const records: TransactionRecord[] = [];
     const read = (address: string): StoredAccount | null => this.vm.account(address);
-    for (const transaction of waiting) {
+    for (const transaction of pending) {
       const seed = this.vm.nonceSeed();
       const lifetime = this.lifetimes.check(transaction, {
         height: at.height,
         seed,
         account: read,
-        open: seen,
+        hashesInNextBlock: messageHashes,
       });
       if (lifetime.kind === 'refused') continue;
       const included = this.#include(transaction, lifetime.nonceAccount, seed);
       if (included === null) continue;
       for (const [address, before] of included.changed) if (!undo.has(address)) undo.set(address, before);
-      seen.add(transaction.messageHash);
+      messageHashes.add(transaction.messageHash);
       records.push({
         transaction,
         meta: included.meta,
@@ -200,14 +201,14 @@ export class SimulatedChain {
     return records;
   }
 
-  /** Executes a transaction of valid lifetime; null keeps it out of the block. */
+  /** Executes a transaction whose blockhash or nonce is valid; null if the block does not include it. */
   #include(transaction: DecodedTransaction, nonceAccount: string | null, seed: string): Inclusion | null {
     const executed = execute(this.vm, transaction, (address) => this.vm.account(address));
-    // A block never holds a durable-nonce transaction that did not use up its nonce: it could land a second time.
-    const unpayable = this.includesUnpayable && nonceAccount === null;
+    // Including a durable-nonce transaction that did not advance its nonce would let it land a second time.
+    const includesUnpayable = this.includesUnpayable && nonceAccount === null;
     const included =
       executed.kind === 'refused'
-        ? includeUnexecuted(this.vm, transaction, executed.err, unpayable)
+        ? includeUnexecuted(this.vm, transaction, executed.err, includesUnpayable)
         : executed;
     if (included && included.meta.err !== null && nonceAccount !== null)
       this.#advanceNonce(nonceAccount, seed);
@@ -230,13 +231,13 @@ export class SimulatedChain {
     return { lamports, postBalance };
   }
 
-  /** A failed transaction advances its nonce all the same; the runtime binding leaves it as it was. */
+  /** Advances the nonce of a failed transaction, which LiteSVM does not do. */
   #advanceNonce(address: string, seed: string): void {
     const account = this.vm.account(address);
-    if (account) this.vm.setAccount(address, advanced(account, seed));
+    if (account) this.vm.setAccount(address, withAdvancedNonce(account, seed));
   }
 
-  #seal(
+  #createBlock(
     slot: number,
     parentSlot: number,
     height: number,
@@ -267,7 +268,7 @@ export class SimulatedChain {
 
   #openNext(): void {
     const hashes = this.ledger
-      .range(this.ledger.below(SLOT_HASHES - 1).slot, Number.POSITIVE_INFINITY)
+      .range(this.ledger.below(MAX_SLOT_HASHES - 1).slot, Number.POSITIVE_INFINITY)
       .toReversed()
       .map((block) => ({ slot: BigInt(block.slot), hash: block.blockhash }));
     const epoch = Math.floor(this.#nextSlot / SLOTS_PER_EPOCH);

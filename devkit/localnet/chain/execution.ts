@@ -14,7 +14,7 @@ import { readMint, readTokenAccount } from './tokens.ts';
 import type { AccountReader, StoredAccount, Vm, VmResult } from './vm.ts';
 import type { TransactionErrorJson } from './vm-errors.ts';
 
-/** The accounts of one transaction in index order, as they are at one moment. */
+/** The accounts and balances of one transaction at one moment; balances are in the order of the account indexes. */
 export interface Snapshot {
   readonly balances: Balances;
   readonly accounts: ReadonlyMap<string, StoredAccount | null>;
@@ -24,7 +24,7 @@ export interface Snapshot {
 const BYTES_PER_ACCOUNT = 64n;
 const PAGE_BYTES = 32n * 1024n;
 
-function holding(
+function tokenBalance(
   index: number,
   account: StoredAccount | null,
   lookUp: (mint: string) => StoredAccount | null,
@@ -43,7 +43,7 @@ function holding(
   };
 }
 
-/** Reads lamports and token holdings of all keys. Programs that are called are read by balance alone: they are large and cannot change. */
+/** Reads the lamports and token balances of all keys. An account that the transaction calls as a program has no token balance. */
 export function takeSnapshot(
   transaction: DecodedTransaction,
   keys: readonly string[],
@@ -51,8 +51,8 @@ export function takeSnapshot(
 ): Snapshot {
   const accounts = new Map<string, StoredAccount | null>();
   const get = (address: string): StoredAccount | null => {
-    const known = accounts.get(address);
-    if (known !== undefined) return known;
+    const cached = accounts.get(address);
+    if (cached !== undefined) return cached;
     const account = read(address);
     accounts.set(address, account);
     return account;
@@ -60,8 +60,8 @@ export function takeSnapshot(
   const programs = new Set(transaction.message.instructions.map((item) => keys[item.programIdIndex]));
   const lamports = keys.map((key) => get(key)?.lamports ?? 0n);
   const tokens = keys.flatMap((key, index) => {
-    const found = programs.has(key) ? null : holding(index, get(key), get);
-    return found ? [found] : [];
+    const balance = programs.has(key) ? null : tokenBalance(index, get(key), get);
+    return balance ? [balance] : [];
   });
   let loadedBytes = 0n;
   for (const key of keys)
@@ -69,7 +69,7 @@ export function takeSnapshot(
   return { balances: { lamports, tokens }, accounts, loadedBytes };
 }
 
-/** Keys that the transaction may write: by the header, and those that tables loaded as writable. */
+/** Static keys that the header marks as writable, followed by the keys that lookup tables load as writable. */
 export function writableKeys(transaction: DecodedTransaction, loaded: LoadedAddresses): string[] {
   return [
     ...transaction.message.keys.filter((_key, index) => isWritable(transaction.message, index)),
@@ -77,22 +77,24 @@ export function writableKeys(transaction: DecodedTransaction, loaded: LoadedAddr
   ];
 }
 
-/** The scheduler's cost: signatures, write locks, instruction bytes, compute units and loaded pages. */
+/** Cost units as Agave's scheduler counts them: signatures, write locks, instruction bytes, compute units and loaded pages. */
 function costOf(
   transaction: DecodedTransaction,
-  writable: number,
+  writableCount: number,
   units: bigint,
   loadedBytes: bigint,
 ): bigint {
   const bytes = transaction.message.instructions.reduce((sum, item) => sum + item.data.length, 0);
   const pages = (loadedBytes + PAGE_BYTES - 1n) / PAGE_BYTES;
   return (
-    BigInt(720 * transaction.signatures.length + 300 * writable + Math.floor(bytes / 4)) + units + pages * 8n
+    BigInt(720 * transaction.signatures.length + 300 * writableCount + Math.floor(bytes / 4)) +
+    units +
+    pages * 8n
   );
 }
 
-/** The meta of a transaction that ran between two snapshots. */
-export function describe(
+/** The meta of a transaction, from the balances before and after its execution. */
+export function transactionMeta(
   transaction: DecodedTransaction,
   loaded: LoadedAddresses,
   before: Snapshot,
@@ -120,17 +122,17 @@ export function describe(
   };
 }
 
-/** A transaction that goes into the block, and the accounts that it may have written, as they were before. */
+/** A transaction that the block includes, with the earlier states of all accounts that the transaction can write. */
 export interface Inclusion {
   readonly kind: 'included';
   readonly meta: TransactionMeta;
   readonly changed: Undo;
 }
 
-/** What running a transaction led to; a refused one left no trace. */
+/** The outcome of an execution; a refused transaction has changed nothing. */
 export type Execution = Inclusion | { readonly kind: 'refused'; readonly err: TransactionErrorJson };
 
-/** Runs a transaction whose lifetime is checked. A failed one is included where its fee was charged. */
+/** Runs a transaction whose blockhash or nonce is valid. A failed transaction is included if its fee was charged. */
 export function execute(vm: Vm, transaction: DecodedTransaction, read: AccountReader): Execution {
   const { loaded, err } = loadAddresses(transaction.message, read);
   if (err !== null) return { kind: 'refused', err };
@@ -138,8 +140,8 @@ export function execute(vm: Vm, transaction: DecodedTransaction, read: AccountRe
   const before = takeSnapshot(transaction, keys, read);
   const result = vm.execute(transaction);
   const payer = keys[0] ?? '';
-  const charged = vm.balance(payer) !== (before.balances.lamports[0] ?? 0n);
-  if (result.err !== null && !charged) return { kind: 'refused', err: result.err };
+  const hasPaidFee = vm.balance(payer) !== (before.balances.lamports[0] ?? 0n);
+  if (result.err !== null && !hasPaidFee) return { kind: 'refused', err: result.err };
   const writable = new Set(writableKeys(transaction, loaded));
   const after = takeSnapshot(transaction, keys, (address) =>
     writable.has(address) || !before.accounts.has(address)
@@ -147,10 +149,14 @@ export function execute(vm: Vm, transaction: DecodedTransaction, read: AccountRe
       : (before.accounts.get(address) ?? null),
   );
   const changed = new Map([...writable].map((address) => [address, before.accounts.get(address) ?? null]));
-  return { kind: 'included', meta: describe(transaction, loaded, before, after.balances, result), changed };
+  return {
+    kind: 'included',
+    meta: transactionMeta(transaction, loaded, before, after.balances, result),
+    changed,
+  };
 }
 
-/** The text of the memos of a transaction in the form of getSignaturesForAddress: `[bytes] text; …`, or null. */
+/** The memos of a transaction as getSignaturesForAddress returns them (`[byte count] text; …`); null if there are none. */
 export function memoOf(transaction: DecodedTransaction): string | null {
   const memos = transaction.message.instructions.flatMap((item) => {
     const program = transaction.message.keys[item.programIdIndex];

@@ -6,9 +6,9 @@ const LAMPORTS_PER_SIGNATURE = 5000n;
 const MAX_COMPUTE_UNITS = 1_400_000;
 const UNITS_PER_PROGRAM_INSTRUCTION = 200_000;
 const UNITS_PER_BUILTIN_INSTRUCTION = 3000;
-const MICRO = 1_000_000n;
+const MICRO_LAMPORTS = 1_000_000n;
 
-/** Programs inside the runtime, whose instructions get the small default limit. */
+/** Built-in programs, whose instructions have the smaller default limit of compute units. */
 const BUILTINS = new Set([
   '11111111111111111111111111111111',
   COMPUTE_BUDGET_PROGRAM,
@@ -21,7 +21,7 @@ const BUILTINS = new Set([
   'Ed25519SigVerify111111111111111111111111111',
 ]);
 
-/** Precompiles that charge for each signature they check; the count is the first byte of the data. */
+/** Precompiles that verify signatures, each at the price of a transaction signature. The first data byte is their count. */
 const SIGNATURE_PRECOMPILES = new Set([
   'KeccakSecp256k11111111111111111111111111111',
   'Ed25519SigVerify111111111111111111111111111',
@@ -33,7 +33,7 @@ export interface ComputeBudget {
   readonly unitPriceMicroLamports: bigint;
 }
 
-/** Reads limit and price from compute-budget instructions, or from the config of a version-1 message, where none means 0. */
+/** Reads limit and price from compute-budget instructions. A version-1 message has the limit in its config, 0 if missing, and no price. */
 export function readComputeBudget(message: WireMessage): ComputeBudget {
   let unitLimit: number | null = message.version === 1 ? (message.config?.computeUnitLimit ?? 0) : null;
   let unitPriceMicroLamports = 0n;
@@ -49,7 +49,7 @@ export function readComputeBudget(message: WireMessage): ComputeBudget {
   return { unitLimit: Math.min(unitLimit ?? defaultLimit, MAX_COMPUTE_UNITS), unitPriceMicroLamports };
 }
 
-/** Base fee and priority fee in lamports. Priority = ceil(limit x price / 1e6), or the total that version 1 names. */
+/** Base fee and priority fee in lamports. The priority fee is ceil(limit x price / 1e6), or the total in a version-1 config. */
 export function transactionFee(message: WireMessage): { base: bigint; priority: bigint } {
   let signatures = BigInt(message.header.signatures);
   for (const { programIdIndex, data } of message.instructions) {
@@ -57,6 +57,7 @@ export function transactionFee(message: WireMessage): { base: bigint; priority: 
   }
   const { unitLimit, unitPriceMicroLamports } = readComputeBudget(message);
   const priority =
-    message.config?.priorityFeeLamports ?? (BigInt(unitLimit) * unitPriceMicroLamports + MICRO - 1n) / MICRO;
+    message.config?.priorityFeeLamports ??
+    (BigInt(unitLimit) * unitPriceMicroLamports + MICRO_LAMPORTS - 1n) / MICRO_LAMPORTS;
   return { base: signatures * LAMPORTS_PER_SIGNATURE, priority };
 }

@@ -5,13 +5,13 @@ export interface LedgerLimits {
   readonly transactions: number;
 }
 
-/** The blocks of the present chain and what can be found in them. Old blocks leave; blocks of a lost fork are taken back. */
+/** The blocks of the current chain, indexed by slot, signature and address. The oldest blocks are evicted at the limits. */
 export class BlockStore {
   readonly #limits: LedgerLimits;
   #blocks: Block[] = [];
   #firstIndex = 0;
-  #transactions = 0;
-  #total = 0n;
+  #storedTransactions = 0;
+  #totalTransactions = 0n;
   readonly #bySlot = new Map<number, number>();
   readonly #bySignature = new Map<string, TransactionRecord>();
   readonly #byAddress = new Map<string, TransactionRecord[]>();
@@ -30,12 +30,12 @@ export class BlockStore {
     return this.#blocks[this.#firstIndex] ?? this.tip;
   }
 
-  /** All transactions ever included, those of forgotten blocks too. */
+  /** Number of all transactions of the chain, including those in evicted blocks. */
   get transactionCount(): bigint {
-    return this.#total;
+    return this.#totalTransactions;
   }
 
-  /** The block `depth` blocks below the tip, or the oldest one. */
+  /** The block `depth` blocks below the tip; the oldest stored block if `depth` is too large. */
   below(depth: number): Block {
     return this.#blocks[Math.max(this.#firstIndex, this.#blocks.length - 1 - depth)] ?? this.first;
   }
@@ -50,12 +50,12 @@ export class BlockStore {
     return index === undefined ? undefined : this.#blocks[index];
   }
 
-  /** Blocks from `start` to `end` slot, both included, whose slot passes `keep`; at most `limit`. */
+  /** At most `limit` blocks, from slot `start` to slot `end` (both included), whose slot `accepts` returns true for. */
   range(
     start: number,
     end: number,
     limit = Number.POSITIVE_INFINITY,
-    keep: (slot: number) => boolean = () => true,
+    accepts: (slot: number) => boolean = () => true,
   ): Block[] {
     const found: Block[] = [];
     for (
@@ -65,12 +65,12 @@ export class BlockStore {
     ) {
       const block = this.#blocks[index];
       if (!block || block.slot > end) break;
-      if (keep(block.slot)) found.push(block);
+      if (accepts(block.slot)) found.push(block);
     }
     return found;
   }
 
-  /** The newest block that is not above this slot, or the oldest one. */
+  /** The newest block up to this slot; the oldest stored block if there is none. */
   newestUpTo(slot: number): Block {
     return this.#blocks[Math.max(this.#firstIndex, this.#lowerBound(slot + 1) - 1)] ?? this.first;
   }
@@ -94,8 +94,8 @@ export class BlockStore {
         else this.#byAddress.set(key, [record]);
       }
     }
-    this.#transactions += block.transactions.length;
-    this.#total += BigInt(block.transactions.length);
+    this.#storedTransactions += block.transactions.length;
+    this.#totalTransactions += BigInt(block.transactions.length);
     this.#prune();
   }
 
@@ -103,7 +103,7 @@ export class BlockStore {
     const block = this.tip;
     this.#blocks.pop();
     this.#bySlot.delete(block.slot);
-    this.#total -= BigInt(block.transactions.length);
+    this.#totalTransactions -= BigInt(block.transactions.length);
     this.#forget(block, 'newest');
     return block;
   }
@@ -120,16 +120,16 @@ export class BlockStore {
   }
 
   #forget(block: Block, end: 'oldest' | 'newest'): void {
-    this.#transactions -= block.transactions.length;
+    this.#storedTransactions -= block.transactions.length;
     const records = new Set(block.transactions);
-    const touched = new Set<string>();
+    const addresses = new Set<string>();
     for (const record of records) {
       if (this.#bySignature.get(record.transaction.signature) === record) {
         this.#bySignature.delete(record.transaction.signature);
       }
-      for (const key of allKeys(record.transaction, record.meta.loaded)) touched.add(key);
+      for (const key of allKeys(record.transaction, record.meta.loaded)) addresses.add(key);
     }
-    for (const key of touched) this.#forgetAddress(key, records, end);
+    for (const key of addresses) this.#forgetAddress(key, records, end);
   }
 
   #forgetAddress(key: string, records: ReadonlySet<TransactionRecord>, end: 'oldest' | 'newest'): void {
@@ -146,7 +146,7 @@ export class BlockStore {
 
   #prune(): void {
     const { blocks, transactions } = this.#limits;
-    while (this.#blocks.length - this.#firstIndex > blocks || this.#transactions > transactions) {
+    while (this.#blocks.length - this.#firstIndex > blocks || this.#storedTransactions > transactions) {
       const oldest = this.#blocks[this.#firstIndex];
       if (!oldest || this.#blocks.length - this.#firstIndex <= 512) return;
       this.#bySlot.delete(oldest.slot);

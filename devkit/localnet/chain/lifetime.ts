@@ -1,32 +1,30 @@
 import type { DecodedTransaction } from '../encoding/wire.ts';
-import { nextNonce, nonceAccountOf, readNonce, signedByAuthority } from './nonce.ts';
+import { isSignedByAuthority, nextNonce, nonceAccountOf, readNonce } from './nonce.ts';
 import type { Block } from './records.ts';
 import type { AccountReader } from './vm.ts';
 import type { TransactionErrorJson } from './vm-errors.ts';
 
-/** A blockhash may be used while it is at most this many block heights old. */
+/** A transaction can land while its blockhash is at most this many blocks old. */
 export const MAX_AGE = 150;
 
-/** Block heights after which a transaction is no longer remembered. */
-const REMEMBERED = 2 * MAX_AGE;
+const MAX_QUEUED_BLOCKS = 2 * MAX_AGE;
 
-/** How a transaction that may run got its lifetime. `nonceAccount` is set for a durable nonce. */
+/** Whether a transaction can land. `nonceAccount` is null if the transaction uses a recent blockhash. */
 export type LifetimeCheckResult =
   | { readonly kind: 'valid'; readonly nonceAccount: string | null }
   | { readonly kind: 'refused'; readonly err: TransactionErrorJson };
 
-/** Where a lifetime is checked: after the block of `height`, with the nonce seed and accounts of that moment. */
+/** The state for a lifetime check: the nonce seed and the accounts after the block at `height`. */
 export interface LifetimeCheck {
   readonly height: number;
   readonly seed: string;
   readonly account: AccountReader;
-  /** Message hashes of the block that is being made. */
-  readonly open?: ReadonlySet<string>;
-  /** Heights that a blockhash may be old; default {@link MAX_AGE}. */
+  /** Message hashes of the transactions that the next block has included so far. */
+  readonly hashesInNextBlock?: ReadonlySet<string>;
+  /** Maximum age of a blockhash in blocks; default {@link MAX_AGE}. */
   readonly maxAge?: number;
 }
 
-/** The blockhash queue and the status cache. */
 export class BlockhashQueue {
   readonly #heights = new Map<string, number>();
   readonly #processed = new Map<string, number>();
@@ -37,42 +35,42 @@ export class BlockhashQueue {
     for (const { transaction } of block.transactions)
       this.#processed.set(transaction.messageHash, block.height);
     this.#blocks.push(block);
-    if (this.#blocks.length > REMEMBERED) this.#forget(this.#blocks.shift());
+    if (this.#blocks.length > MAX_QUEUED_BLOCKS) this.#forget(this.#blocks.shift());
   }
 
   pop(): void {
     this.#forget(this.#blocks.pop());
   }
 
-  /** Height of the block that carries the hash; null when it is unknown or older than the queue. */
+  /** Height of the block with this hash; null if the queue does not contain the hash. */
   heightOf(blockhash: string): number | null {
     return this.#heights.get(blockhash) ?? null;
   }
 
-  /** Whether the hash could be used in a block after the one of `height`. */
+  /** True if a transaction with this blockhash can land in the block after `height`. */
   isValid(blockhash: string, height: number, maxAge = MAX_AGE): boolean {
-    const own = this.#heights.get(blockhash);
-    return own !== undefined && own <= height && height - own <= maxAge;
+    const hashHeight = this.#heights.get(blockhash);
+    return hashHeight !== undefined && hashHeight <= height && height - hashHeight <= maxAge;
   }
 
-  /** Age first, then a durable nonce, then whether it was processed: the order of a validator. */
+  /** Checks in the order of a validator: the age of the blockhash, a durable nonce, then whether the transaction was processed. */
   check(
     transaction: DecodedTransaction,
-    { height, seed, account, open, maxAge }: LifetimeCheck,
+    { height, seed, account, hashesInNextBlock, maxAge }: LifetimeCheck,
   ): LifetimeCheckResult {
     const { message, messageHash } = transaction;
     let nonceAccount: string | null = null;
     if (!this.isValid(message.blockhash, height, maxAge)) {
       nonceAccount = nonceAccountOf(message);
       const nonce = nonceAccount === null ? null : readNonce(account(nonceAccount));
-      const usable =
+      const isUsable =
         nonce?.nonce === message.blockhash &&
         nonce.nonce !== nextNonce(seed) &&
-        signedByAuthority(message, nonce.authority);
-      if (!usable) return { kind: 'refused', err: 'BlockhashNotFound' };
+        isSignedByAuthority(message, nonce.authority);
+      if (!isUsable) return { kind: 'refused', err: 'BlockhashNotFound' };
     }
-    const done = this.#processed.get(messageHash);
-    if (open?.has(messageHash) || (done !== undefined && done <= height))
+    const processedAt = this.#processed.get(messageHash);
+    if (hashesInNextBlock?.has(messageHash) || (processedAt !== undefined && processedAt <= height))
       return { kind: 'refused', err: 'AlreadyProcessed' };
     return { kind: 'valid', nonceAccount };
   }

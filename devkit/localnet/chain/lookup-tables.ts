@@ -12,7 +12,7 @@ function addressAt(table: StoredAccount, index: number): string | null {
   return start + 32 <= table.data.length ? toBase58(table.data.slice(start, start + 32)) : null;
 }
 
-/** Resolves the lookup tables of a message, or names the error of the first table that cannot be read. */
+/** Loads the addresses that a message takes from lookup tables. `err` is the error of the first table that cannot be read. */
 export function loadAddresses(
   message: WireMessage,
   account: AccountReader,
@@ -25,14 +25,14 @@ export function loadAddresses(
     if (table === null) return { loaded, err: 'AddressLookupTableNotFound' };
     if (table.owner !== LOOKUP_TABLE_PROGRAM) return { loaded, err: 'InvalidAddressLookupTableOwner' };
     if (table.data.length < TABLE_HEADER) return { loaded, err: 'InvalidAddressLookupTableData' };
-    for (const [indexes, into] of [
+    for (const [indexes, addresses] of [
       [lookup.writableIndexes, writable],
       [lookup.readonlyIndexes, readonly],
     ] as const) {
       for (const index of indexes) {
         const address = addressAt(table, index);
         if (address === null) return { loaded, err: 'InvalidAddressLookupTableIndex' };
-        into.push(address);
+        addresses.push(address);
       }
     }
   }

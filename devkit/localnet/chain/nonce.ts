@@ -8,24 +8,24 @@ const ADVANCE_NONCE = 4;
 const NONCE_ACCOUNT_SIZE = 80;
 const NONCE_OFFSET = 40;
 
-/** An initialized nonce account. `nonce` is what a transaction carries in place of a blockhash. */
+/** An initialized nonce account. A durable-nonce transaction has `nonce` in place of a blockhash. */
 export interface NonceData {
   readonly authority: string;
   readonly nonce: string;
   readonly lamportsPerSignature: bigint;
 }
 
-/** Reads a nonce account; null when it is none or not initialized. */
+/** Reads a nonce account; null if the account is not a nonce account or not initialized. */
 export function readNonce(account: StoredAccount | null): NonceData | null {
   if (account?.owner !== SYSTEM_PROGRAM || account.data.length !== NONCE_ACCOUNT_SIZE) return null;
   const reader = new ByteReader(account.data);
-  const current = reader.u32() === 1;
-  const initialized = reader.u32() === 1;
-  if (!current || !initialized) return null;
+  const isCurrentVersion = reader.u32() === 1;
+  const isInitialized = reader.u32() === 1;
+  if (!isCurrentVersion || !isInitialized) return null;
   return { authority: reader.address(), nonce: reader.address(), lamportsPerSignature: reader.u64() };
 }
 
-/** The nonce account of a durable-nonce transaction: only a first instruction that advances a writable account counts. */
+/** The nonce account that the first instruction of a durable-nonce transaction advances; null for any other transaction. */
 export function nonceAccountOf(message: WireMessage): string | null {
   const first = message.instructions[0];
   if (!first || message.keys[first.programIdIndex] !== SYSTEM_PROGRAM || first.data.length < 4) return null;
@@ -35,23 +35,22 @@ export function nonceAccountOf(message: WireMessage): string | null {
   return message.keys[index] ?? null;
 }
 
-/** True where the first instruction lists the authority among the signers. */
-export function signedByAuthority(message: WireMessage, authority: string): boolean {
+/** True if the authority is an account of the first instruction and signs the transaction. */
+export function isSignedByAuthority(message: WireMessage, authority: string): boolean {
   const first = message.instructions[0];
   return (first?.accounts ?? []).some(
     (index) => index < message.header.signatures && message.keys[index] === authority,
   );
 }
 
-/** The nonce that an advance in a block with this seed leaves behind. */
 export function nextNonce(seed: string): string {
   return toBase58(
     sha256(new Uint8Array([...new TextEncoder().encode('DURABLE_NONCE'), ...addressBytes(seed)])),
   );
 }
 
-/** The nonce account after an advance; what a failed transaction leaves too. */
-export function advanced(account: StoredAccount, seed: string): StoredAccount {
+/** The nonce account after an advance. A failed durable-nonce transaction advances the nonce, too. */
+export function withAdvancedNonce(account: StoredAccount, seed: string): StoredAccount {
   const data = account.data.slice();
   data.set(addressBytes(nextNonce(seed)), NONCE_OFFSET);
   return { ...account, data };

@@ -10,16 +10,16 @@ const HASH_BYTES = 32;
 const ENTRY_BYTES = 40;
 const LAMPORTS_PER_SIGNATURE = 5_000n;
 
-/** The sysvar as `block` left it: the hashes of the newest 150 blocks, newest first. The runtime has hashes of its own there. */
+/** The sysvar after `block`: the hashes of the newest 150 blocks, newest first. LiteSVM's own sysvar has other hashes. */
 export function recentBlockhashes({ ledger }: SimulatedChain, block: Block): StoredAccount {
   const data = Buffer.alloc(COUNT_BYTES + MAX_AGE * ENTRY_BYTES);
   const count = Math.min(MAX_AGE, block.height + 1);
   const depth = ledger.tip.height - block.height;
   data.writeBigUInt64LE(BigInt(count));
   for (let age = 0; age < count; age += 1) {
-    const at = COUNT_BYTES + age * ENTRY_BYTES;
-    data.set(addressBytes(ledger.below(depth + age).blockhash), at);
-    data.writeBigUInt64LE(LAMPORTS_PER_SIGNATURE, at + HASH_BYTES);
+    const offset = COUNT_BYTES + age * ENTRY_BYTES;
+    data.set(addressBytes(ledger.below(depth + age).blockhash), offset);
+    data.writeBigUInt64LE(LAMPORTS_PER_SIGNATURE, offset + HASH_BYTES);
   }
   return {
     lamports: 42_706_560n,

@@ -16,14 +16,14 @@ export interface Balances {
   readonly tokens: readonly IndexedTokenBalance[];
 }
 
-/** What a transaction did. Lamports are bigint; key indexes count static keys, then loaded writable, then loaded readonly. */
+/** The result of a transaction. Key indexes count static keys first, then loaded writable keys, then loaded readonly keys. */
 export interface TransactionMeta {
   readonly err: TransactionErrorJson | null;
   readonly feeLamports: bigint;
   readonly priorityFeeLamports: bigint;
   readonly before: Balances;
   readonly after: Balances;
-  /** Null, like {@link inner}, where the transaction was included without being executed. */
+  /** `logs` and `inner` are null if the transaction was included without being executed. */
   readonly logs: readonly string[] | null;
   readonly inner: readonly (readonly InnerInstruction[])[] | null;
   readonly units: bigint;
@@ -45,7 +45,7 @@ export interface TransactionRecord {
   readonly memo: string | null;
 }
 
-/** A produced block. Times are Unix seconds. */
+/** A produced block. `time` is in Unix seconds. */
 export interface Block {
   readonly slot: number;
   readonly parentSlot: number;
@@ -54,13 +54,12 @@ export interface Block {
   readonly previousBlockhash: string;
   readonly time: number;
   readonly transactions: readonly TransactionRecord[];
-  /** What the leader earned: half of the base fees and all priority fees. */
+  /** The leader's income: half of the base fees and all priority fees; null if there are none. */
   readonly reward: { readonly lamports: bigint; readonly postBalance: bigint } | null;
 }
 
 export type CommitmentLevel = 'processed' | 'confirmed' | 'finalized';
 
-/** Every account key of a transaction in index order. */
 export function allKeys(transaction: DecodedTransaction, loaded: LoadedAddresses): string[] {
   return [...transaction.message.keys, ...loaded.writable, ...loaded.readonly];
 }

@@ -1,13 +1,13 @@
 import type { DecodedTransaction } from '../encoding/wire.ts';
 import type { SimulatedChain } from './chain.ts';
-import { describe, takeSnapshot } from './execution.ts';
+import { takeSnapshot, transactionMeta } from './execution.ts';
 import { loadAddresses } from './lookup-tables.ts';
 import { allKeys, type Block, type TransactionMeta } from './records.ts';
 import { validatorError } from './unexecuted.ts';
 import type { StoredAccount, VmResult } from './vm.ts';
 import type { TransactionErrorJson } from './vm-errors.ts';
 
-/** What a simulation found. `meta` is null where the transaction was not executed. */
+/** The outcome of a simulation. `meta` is null if the transaction was not executed. */
 export interface SimulationResult {
   readonly err: TransactionErrorJson | null;
   readonly logs: readonly string[];
@@ -17,7 +17,7 @@ export interface SimulationResult {
   readonly accountsAfter: ReadonlyMap<string, StoredAccount>;
 }
 
-/** How to simulate: at which block, and how many heights old the blockhash may be (null: it is not looked at). */
+/** The block to simulate on, and the maximum age of the blockhash in blocks (null: the blockhash is not checked). */
 export interface SimulationOptions {
   readonly block: Block;
   readonly blockhashAge: number | null;
@@ -27,24 +27,24 @@ function notExecuted(err: TransactionErrorJson): SimulationResult {
   return { err, logs: [], units: 0n, loadedBytes: 0n, meta: null, accountsAfter: new Map() };
 }
 
-/** Puts the accounts of an older block under the runtime while `run` runs. */
+/** Runs `run` while the runtime holds the accounts as of `block`, then restores them. */
 function withAccountsOf<T>(chain: SimulatedChain, keys: readonly string[], block: Block, run: () => T): T {
-  const restore = new Map<string, StoredAccount | null>();
+  const tipAccounts = new Map<string, StoredAccount | null>();
   for (const key of block === chain.ledger.tip ? [] : keys) {
-    const now = chain.vm.account(key);
-    const then = chain.account(key, block);
-    if (now === then || now?.executable) continue;
-    restore.set(key, now);
-    chain.vm.setAccount(key, then);
+    const atTip = chain.vm.account(key);
+    const atBlock = chain.account(key, block);
+    if (atTip === atBlock || atTip?.executable) continue;
+    tipAccounts.set(key, atTip);
+    chain.vm.setAccount(key, atBlock);
   }
   try {
     return run();
   } finally {
-    for (const [key, account] of restore) chain.vm.setAccount(key, account);
+    for (const [key, account] of tipAccounts) chain.vm.setAccount(key, account);
   }
 }
 
-function lamportsAfter(
+function balancesAfter(
   keys: readonly string[],
   result: VmResult,
   before: TransactionMeta['before'],
@@ -62,7 +62,6 @@ function lamportsAfter(
   };
 }
 
-/** Runs a transaction against the state after a block and forgets what it did. */
 export function simulate(
   chain: SimulatedChain,
   transaction: DecodedTransaction,
@@ -80,14 +79,14 @@ export function simulate(
   const keys = allKeys(transaction, loaded);
   const before = takeSnapshot(transaction, keys, read);
   const result = withAccountsOf(chain, keys, block, () => chain.vm.simulate(transaction));
-  const ran = result.err === null || result.logs.length > 0;
-  if (!ran && result.err !== null) return notExecuted(validatorError(transaction, result.err, read));
-  const draft = describe(transaction, loaded, before, before.balances, result);
+  const wasExecuted = result.err === null || result.logs.length > 0;
+  if (!wasExecuted && result.err !== null) return notExecuted(validatorError(transaction, result.err, read));
+  const draft = transactionMeta(transaction, loaded, before, before.balances, result);
   const after =
     result.err === null
       ? takeSnapshot(transaction, keys, (address) => result.accountsAfter.get(address) ?? read(address))
           .balances
-      : lamportsAfter(keys, result, before.balances, draft.feeLamports);
+      : balancesAfter(keys, result, before.balances, draft.feeLamports);
   return {
     err: result.err,
     logs: result.logs,

@@ -7,7 +7,6 @@ const MINT_SIZE = 82;
 const KIND_MINT = 1;
 const KIND_ACCOUNT = 2;
 
-/** The fields of a token account that every extension shares. */
 export interface TokenAccountState {
   readonly mint: string;
   readonly owner: string;
@@ -19,7 +18,6 @@ export interface TokenAccountState {
   readonly closeAuthority: string | null;
 }
 
-/** The fields of a mint that every extension shares. */
 export interface MintState {
   readonly mintAuthority: string | null;
   readonly supply: bigint;
@@ -28,15 +26,14 @@ export interface MintState {
   readonly freezeAuthority: string | null;
 }
 
-/** True for accounts of either token program. */
 export function isTokenOwned(account: StoredAccount | null): account is StoredAccount {
   return account?.owner === TOKEN_PROGRAM || account?.owner === TOKEN_2022_PROGRAM;
 }
 
 function option<T>(reader: ByteReader, read: () => T): T | null {
-  const present = reader.u32() === 1;
+  const isPresent = reader.u32() === 1;
   const value = read();
-  return present ? value : null;
+  return isPresent ? value : null;
 }
 
 function kindOf(account: StoredAccount): 'mint' | 'account' | null {
@@ -48,7 +45,6 @@ function kindOf(account: StoredAccount): 'mint' | 'account' | null {
   return kind === KIND_MINT ? 'mint' : kind === KIND_ACCOUNT ? 'account' : null;
 }
 
-/** Reads a token account; null when the account is none. */
 export function readTokenAccount(account: StoredAccount | null): TokenAccountState | null {
   if (!isTokenOwned(account) || kindOf(account) !== 'account') return null;
   const reader = new ByteReader(account.data);
@@ -65,7 +61,6 @@ export function readTokenAccount(account: StoredAccount | null): TokenAccountSta
     : { mint, owner, amount, delegate, state, rentReserve, delegatedAmount, closeAuthority };
 }
 
-/** Reads a mint; null when the account is none. */
 export function readMint(account: StoredAccount | null): MintState | null {
   if (!isTokenOwned(account) || kindOf(account) !== 'mint') return null;
   const reader = new ByteReader(account.data);

@@ -1,17 +1,18 @@
 import type { FailedTransactionMetadata } from 'litesvm/dist/internal.js';
 
-/** A transaction error in the JSON form of Solana nodes: a name, or an object with one name. */
+/** A transaction error in the JSON form of Solana nodes: a name, or an object whose only key is the name. */
 export type TransactionErrorJson = string | Readonly<Record<string, unknown>>;
 
-/** As in `InstructionError(0, Custom(1))`, `InsufficientFundsForRent { account_index: 1 }` or `AccountNotFound`. */
-const DEBUG_TEXT =
+/** Matches `InstructionError(0, Custom(1))`, `InsufficientFundsForRent { account_index: 1 }` or `AccountNotFound`. */
+const DEBUG_PATTERN =
   /\berr: (\w+)(?:\((\d+)(?:, (\w+)(?:\(([^)]*)\))?)?\)| \{ account_index: (\d+) \})?, meta: /;
 
-/** Reads the error from the debug text of the runtime binding: its values are numbers without the names that nodes return. */
+/** Reads the error from LiteSVM's debug text, because its error values are numbers without the names that nodes return. */
 export function transactionError(failed: FailedTransactionMetadata): TransactionErrorJson {
   const text = failed.toString();
-  const [, name, index, inner, code, account] = DEBUG_TEXT.exec(text) ?? [];
-  if (name === undefined) throw new TypeError(`unknown runtime error ${text.slice(0, 200)}`);
+  const [, name, index, inner, code, account] = DEBUG_PATTERN.exec(text) ?? [];
+  if (name === undefined)
+    throw new TypeError(`cannot read an error from the LiteSVM text ${text.slice(0, 200)}`);
   if (account !== undefined) return { [name]: { account_index: Number(account) } };
   if (index === undefined) return name;
   if (inner === undefined) return { [name]: Number(index) };
@@ -20,8 +21,8 @@ export function transactionError(failed: FailedTransactionMetadata): Transaction
 
 type InstructionError = readonly [index: number, cause: string | { readonly Custom: number }];
 
-/** Texts of the runtime that are not the words of the error's name. */
-const TEXTS: Readonly<Record<string, string>> = {
+/** Error messages that cannot be derived from the error's name. */
+const MESSAGES: Readonly<Record<string, string>> = {
   AccountNotFound: 'Attempt to debit an account but found no record of a prior credit.',
   AlreadyProcessed: 'This transaction has already been processed',
   InsufficientFunds: 'insufficient funds for instruction',
@@ -29,10 +30,10 @@ const TEXTS: Readonly<Record<string, string>> = {
 
 function textOf(name: string): string {
   const words = name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-  return TEXTS[name] ?? words;
+  return MESSAGES[name] ?? words;
 }
 
-/** The sentence that a node puts into the message of a failed preflight. */
+/** The text of the error in a node's message about a failed preflight. */
 export function errorText(error: TransactionErrorJson): string {
   if (typeof error === 'string') return textOf(error);
   const instruction = error['InstructionError'] as InstructionError | undefined;

@@ -18,10 +18,9 @@ export interface StoredAccount {
   readonly rentEpoch: bigint;
 }
 
-/** Reads an account as one block left it; null if it does not exist. */
 export type AccountReader = (address: string) => StoredAccount | null;
 
-/** An instruction that a program called, with indexes into all account keys of the transaction. */
+/** An instruction that a program invoked. Its indexes count all account keys of the transaction. */
 export interface InnerInstruction {
   readonly programIdIndex: number;
   readonly accounts: readonly number[];
@@ -29,7 +28,6 @@ export interface InnerInstruction {
   readonly stackHeight: number;
 }
 
-/** What the runtime says about one transaction. */
 export interface VmResult {
   readonly err: TransactionErrorJson | null;
   readonly logs: readonly string[];
@@ -40,7 +38,7 @@ export interface VmResult {
 }
 
 const RENT_EXEMPT_EPOCH = 18446744073709551615n;
-const EMPTY = new Uint8Array(0);
+const EMPTY_DATA = new Uint8Array(0);
 const SYSTEM_PROGRAM = '11111111111111111111111111111111';
 
 function fromVm(account: Account): StoredAccount {
@@ -74,10 +72,10 @@ function readMeta(meta: TransactionMetadata): Omit<VmResult, 'err' | 'accountsAf
   };
 }
 
-/** LiteSVM as the runtime of the chain: accounts in, accounts out, no blockhash rules and no history of its own. */
+/** LiteSVM as the runtime of the chain. Blockhash checks and transaction history are off: the chain has its own. */
 export class Vm {
   readonly #svm: LiteSvm;
-  /** Programs are large, and nothing on this chain replaces one. */
+  /** Programs are large, and no program on this chain changes, so that they can be cached. */
   readonly #programs = new Map<string, StoredAccount>();
 
   constructor() {
@@ -108,11 +106,11 @@ export class Vm {
       .map((item) => ({ address: toBase58(item.address), account: fromVm(item.account()) }));
   }
 
-  /** Writes an account past the runtime; null deletes it. */
+  /** Sets an account without a transaction; null deletes it. */
   setAccount(address: string, account: StoredAccount | null): void {
     const { lamports, data, owner, executable, rentEpoch } = account ?? {
       lamports: 0n,
-      data: EMPTY,
+      data: EMPTY_DATA,
       owner: SYSTEM_PROGRAM,
       executable: false,
       rentEpoch: RENT_EXEMPT_EPOCH,
@@ -127,12 +125,11 @@ export class Vm {
     return this.#svm.minimumBalanceForRentExemption(size);
   }
 
-  /** The hash that durable nonces of the open block are made from. */
+  /** The hash from which durable nonces are derived in the block being produced. */
   nonceSeed(): string {
     return this.#svm.latestBlockhash();
   }
 
-  /** Moves the sysvars to a new block. */
   openBlock(
     slot: number,
     epoch: number,
@@ -155,7 +152,7 @@ export class Vm {
     return { ...readMeta(result), err: null, accountsAfter: new Map() };
   }
 
-  /** Runs without a trace and without a look at the signatures. */
+  /** Runs a transaction without changing any account and without verifying its signatures. */
   simulate(transaction: DecodedTransaction): VmResult {
     this.#svm.setSigverify(false);
     try {

@@ -7,7 +7,7 @@ import { toBase58, toBase64 } from './bytes.ts';
 export const ACCOUNT_ENCODINGS = ['binary', 'base58', 'base64', 'base64+zstd', 'jsonParsed'] as const;
 export type AccountEncoding = (typeof ACCOUNT_ENCODINGS)[number];
 
-/** How to write an account. `mintOf` finds the mint of a token account, whose decimals jsonParsed shows. */
+/** How to encode an account. `mintOf` reads a mint, because jsonParsed token accounts contain its decimals. */
 export interface AccountOptions {
   readonly encoding: AccountEncoding;
   readonly slice: { readonly offset: number; readonly length: number } | null;

@@ -5,14 +5,14 @@ function decimalText(amount: bigint, decimals: number): string {
   return fraction === '' ? digits.slice(0, -decimals) : `${digits.slice(0, -decimals)}.${fraction}`;
 }
 
-/** The amount as account methods write it. */
+/** A token amount as account methods return it. */
 export function uiAmount(amount: bigint, decimals: number) {
   const text = decimalText(amount, decimals);
   return { amount: amount.toString(), decimals, uiAmount: Number(text), uiAmountString: text };
 }
 
-/** The amount as blocks and transactions write it: zero has no `uiAmount`. */
-export function storedUiAmount(amount: bigint, decimals: number) {
+/** A token amount as blocks and transactions contain it: `uiAmount` is null for zero. */
+export function balanceUiAmount(amount: bigint, decimals: number) {
   const formatted = uiAmount(amount, decimals);
   return amount === 0n ? { ...formatted, uiAmount: null } : formatted;
 }

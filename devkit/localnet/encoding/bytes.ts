@@ -1,8 +1,8 @@
 import { base58 } from '@scure/base';
 
 const BASE58_ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
-/** What the library's coder takes at once; data in version-1 transactions can be longer. */
-const CODER_BYTES = 2048;
+/** Maximum input of the library's encoder; data in version-1 transactions can be longer. */
+const MAX_ENCODER_BYTES = 2048;
 
 function longBase58(bytes: Uint8Array): string {
   let digits = '';
@@ -13,7 +13,7 @@ function longBase58(bytes: Uint8Array): string {
 }
 
 export function toBase58(bytes: Uint8Array): string {
-  return bytes.length <= CODER_BYTES ? base58.encode(bytes) : longBase58(bytes);
+  return bytes.length <= MAX_ENCODER_BYTES ? base58.encode(bytes) : longBase58(bytes);
 }
 
 export function fromBase58(text: string): Uint8Array | null {
@@ -24,7 +24,6 @@ export function fromBase58(text: string): Uint8Array | null {
   }
 }
 
-/** The 32 bytes of an address; throws for anything else. */
 export function addressBytes(address: string): Uint8Array {
   const bytes = fromBase58(address);
   if (bytes?.length !== 32) throw new Error(`${address} is not an address`);
@@ -35,7 +34,6 @@ export function toBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 }
 
-/** A little-endian reader that throws at the end of the bytes. */
 export class ByteReader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
@@ -90,13 +88,13 @@ export class ByteReader {
     return toBase58(this.bytes(32));
   }
 
-  /** An optional address of 32 bytes, where all zeroes mean none. */
+  /** An optional address of 32 bytes; null if all of them are zero. */
   optionalAddress(): string | null {
     const bytes = this.bytes(32);
     return bytes.every((byte) => byte === 0) ? null : toBase58(bytes);
   }
 
-  /** Length prefix of 1 to 3 bytes, as transactions use it. */
+  /** A length in Solana's compact-u16 format of 1 to 3 bytes. */
   compactLength(): number {
     let value = 0;
     for (let shift = 0; shift < 21; shift += 7) {

@@ -1,13 +1,13 @@
 import { allKeys, type Balances, type TransactionMeta, type TransactionRecord } from '../chain/records.ts';
 import type { InnerInstruction } from '../chain/vm.ts';
 import { parseInstruction } from '../parsing/instructions.ts';
-import { storedUiAmount } from './amounts.ts';
+import { balanceUiAmount } from './amounts.ts';
 import { toBase58, toBase64 } from './bytes.ts';
 import { type DecodedTransaction, isWritable, type WireInstruction } from './wire.ts';
 
 export type TransactionEncoding = 'json' | 'jsonParsed' | 'base64' | 'base58';
 
-/** How to write a transaction. `showVersion`: the caller named the highest version that it reads. */
+/** How to encode a transaction. `showVersion` is true if the caller gave the highest version that it supports. */
 export interface EncodeOptions {
   readonly encoding: TransactionEncoding;
   readonly showVersion: boolean;
@@ -32,7 +32,7 @@ function parsedInstruction(
     : { accounts, data: toBase58(instruction.data), programId, stackHeight };
 }
 
-/** Inner instructions, grouped by the instruction that called; groups without calls are left out. */
+/** Inner instructions, grouped by the outer instruction that invoked them. Empty groups are omitted. */
 export function encodeInner(
   inner: readonly (readonly InnerInstruction[])[],
   keys: readonly string[],
@@ -60,18 +60,18 @@ export function encodeTokens(balances: Balances): unknown[] {
     mint,
     owner,
     programId,
-    uiTokenAmount: storedUiAmount(amount, decimals),
+    uiTokenAmount: balanceUiAmount(amount, decimals),
   }));
 }
 
-/** The keys with their roles, in the form of jsonParsed and of transactionDetails accounts. */
+/** The account keys with their roles, as for encoding `jsonParsed` and for transactionDetails `accounts`. */
 export function describeKeys(transaction: DecodedTransaction, meta: TransactionMeta): unknown[] {
   const { message } = transaction;
   const own = message.keys.map((pubkey, index) => ({
     pubkey,
     signer: index < message.header.signatures,
     source: 'transaction',
-    // Nodes demote a key to read-only where it is a program that is called.
+    // Nodes report a program that the transaction calls as read-only.
     writable:
       isWritable(message, index) && !message.instructions.some((item) => item.programIdIndex === index),
   }));
@@ -130,7 +130,7 @@ function encodeBody(
   };
 }
 
-function outcome(meta: TransactionMeta): { err: unknown; status: unknown } {
+function outcomeOf(meta: TransactionMeta): { err: unknown; status: unknown } {
   return { err: meta.err, status: meta.err === null ? { Ok: null } : { Err: meta.err } };
 }
 
@@ -148,7 +148,7 @@ function encodeMeta(transaction: DecodedTransaction, meta: TransactionMeta, opti
   const parsed = options.encoding === 'jsonParsed';
   const { returnData } = meta;
   return {
-    ...outcome(meta),
+    ...outcomeOf(meta),
     ...balancesOf(meta),
     computeUnitsConsumed: meta.units,
     costUnits: meta.costUnits,
@@ -162,7 +162,6 @@ function encodeMeta(transaction: DecodedTransaction, meta: TransactionMeta, opti
   };
 }
 
-/** A transaction with its meta, as getTransaction and full blocks show it. */
 export function encodeTransaction(
   record: TransactionRecord,
   options: EncodeOptions,
@@ -175,14 +174,13 @@ export function encodeTransaction(
   };
 }
 
-/** A transaction as blocks show it with transactionDetails accounts. */
 export function encodeAccountsOnly(
   record: TransactionRecord,
   options: EncodeOptions,
 ): Record<string, unknown> {
   const { transaction, meta } = record;
   return {
-    meta: { ...outcome(meta), ...balancesOf(meta), rewards: options.showRewards ? [] : null },
+    meta: { ...outcomeOf(meta), ...balancesOf(meta), rewards: options.showRewards ? [] : null },
     transaction: { accountKeys: describeKeys(transaction, meta), signatures: transaction.signatures },
     ...(options.showVersion ? { version: transaction.message.version } : {}),
   };

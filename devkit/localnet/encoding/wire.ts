@@ -36,7 +36,7 @@ export interface WireMessage {
   readonly bytes: Uint8Array;
 }
 
-/** A decoded transaction. `messageHash` (base64 of sha256) is what the chain counts as the same transaction. */
+/** A decoded transaction. Two transactions with the same `messageHash` (base64 of SHA-256) are the same one to the chain. */
 export interface DecodedTransaction {
   readonly signature: string;
   readonly signatures: readonly string[];
@@ -48,7 +48,7 @@ export interface DecodedTransaction {
 /** First byte of a version-1 message, and so of a version-1 transaction. */
 export const VERSION_1_PREFIX = 0x81;
 const CONFIG_BITS = 0b11111;
-const HEAP_STEP_BYTES = 1024;
+const HEAP_UNIT_BYTES = 1024;
 
 function readHeader(reader: ByteReader): WireMessage['header'] {
   return { signatures: reader.u8(), readonlySigned: reader.u8(), readonlyUnsigned: reader.u8() };
@@ -74,10 +74,10 @@ function readLookup(reader: ByteReader): WireLookup {
   };
 }
 
-/** The priority fee takes two bits, which are set together. */
+/** The priority fee has two mask bits; either both or none must be set. */
 function checkConfigMask(mask: number): void {
-  const halfFee = (mask & 3) === 1 || (mask & 3) === 2;
-  if (halfFee || (mask & ~CONFIG_BITS) !== 0) throw new RangeError(`invalid config mask ${mask}`);
+  const hasHalfFee = (mask & 3) === 1 || (mask & 3) === 2;
+  if (hasHalfFee || (mask & ~CONFIG_BITS) !== 0) throw new RangeError(`invalid config mask ${mask}`);
 }
 
 function readConfig(reader: ByteReader, mask: number): WireConfig {
@@ -88,7 +88,8 @@ function readConfig(reader: ByteReader, mask: number): WireConfig {
     ...((mask & 8) === 8 ? { loadedAccountsDataSizeLimit: reader.u32() } : {}),
     ...((mask & 16) === 16 ? { heapSize: reader.u32() } : {}),
   };
-  if ((config.heapSize ?? 0) % HEAP_STEP_BYTES !== 0) throw new RangeError('invalid heap size');
+  if ((config.heapSize ?? 0) % HEAP_UNIT_BYTES !== 0)
+    throw new RangeError(`invalid heap size ${config.heapSize}: it must be a multiple of ${HEAP_UNIT_BYTES}`);
   return config;
 }
 
@@ -101,15 +102,15 @@ function readVersion1(reader: ByteReader, bytes: Uint8Array): WireMessage {
   const keyCount = reader.u8();
   const keys = list(keyCount, () => reader.address());
   const config = readConfig(reader, mask);
-  const heads = list(instructionCount, () => ({
+  const headers = list(instructionCount, () => ({
     programIdIndex: reader.u8(),
-    accounts: reader.u8(),
-    data: reader.u16(),
+    accountCount: reader.u8(),
+    dataLength: reader.u16(),
   }));
-  const instructions = heads.map((head) => ({
-    programIdIndex: head.programIdIndex,
-    accounts: [...reader.bytes(head.accounts)],
-    data: reader.bytes(head.data),
+  const instructions = headers.map(({ programIdIndex, accountCount, dataLength }) => ({
+    programIdIndex,
+    accounts: [...reader.bytes(accountCount)],
+    data: reader.bytes(dataLength),
   }));
   return {
     version: 1,
@@ -123,7 +124,7 @@ function readVersion1(reader: ByteReader, bytes: Uint8Array): WireMessage {
   };
 }
 
-/** Decodes a message (legacy, 0 or 1). Throws RangeError when the bytes end early or go on too long. */
+/** Decodes a message of version legacy, 0 or 1. Throws RangeError if the version is unsupported or the bytes are malformed. */
 export function decodeMessage(bytes: Uint8Array): WireMessage {
   const reader = new ByteReader(bytes);
   const first = bytes[0] ?? 0;
@@ -157,7 +158,8 @@ function splitTransaction(raw: Uint8Array): { signatures: Uint8Array[]; message:
     const message = decodeMessage(raw);
     reader.offset = message.bytes.length;
     const signatures = list(message.header.signatures, () => reader.bytes(64));
-    if (reader.remaining !== 0) throw new RangeError('bytes after the last signature');
+    if (reader.remaining !== 0)
+      throw new RangeError(`the transaction has ${reader.remaining} bytes after its last signature`);
     return { signatures, message };
   }
   const signatures = list(reader.compactLength(), () => reader.bytes(64));

@@ -21,7 +21,7 @@ const fee = (reader: ByteReader) => ({
   transferFeeBasisPoints: reader.u16(),
 });
 
-/** Names of Token-2022 extensions by number, and how to read the state of those that have one. */
+/** Token-2022 extensions by type number: the name, and a reader if the extension has a state. */
 export const EXTENSIONS: Readonly<
   Record<number, { readonly name: string; readonly read?: (reader: ByteReader) => unknown }>
 > = {
@@ -146,7 +146,7 @@ function nonce(account: StoredAccount): ParsedAccount | null {
   return { program: 'nonce', parsed: { type: 'initialized', info } };
 }
 
-/** The jsonParsed form of an account; null where nodes fall back to base64. */
+/** The jsonParsed form of an account; null if nodes return base64 instead. */
 export function parseAccount(
   account: StoredAccount,
   mintOf: (mint: string) => StoredAccount | null,

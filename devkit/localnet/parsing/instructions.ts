@@ -12,7 +12,7 @@ import { EXTENSIONS } from './accounts.ts';
 
 type Info = Readonly<Record<string, unknown>>;
 type Reader = (at: (index: number) => string, data: ByteReader) => Info;
-/** Type and reader by the number of the instruction. */
+/** Instruction type and reader, by the number with which the instruction data begins. */
 type Readers = Readonly<Record<number, readonly [type: string, read: Reader]>>;
 
 const SYSTEM: Readers = {
@@ -51,7 +51,7 @@ function extensionTypes(data: ByteReader): Info {
   return types.length > 0 ? { extensionTypes: types } : {};
 }
 
-const associated: Reader = (at) => ({
+const readCreateAta: Reader = (at) => ({
   account: at(1),
   mint: at(3),
   source: at(0),
@@ -68,14 +68,14 @@ const PARSERS: Readonly<
   [TOKEN_2022_PROGRAM]: { name: 'spl-token', readers: TOKEN, numberBytes: 1 },
   [ATA_PROGRAM]: {
     name: 'spl-associated-token-account',
-    readers: { 0: ['create', associated], 1: ['createIdempotent', associated] },
+    readers: { 0: ['create', readCreateAta], 1: ['createIdempotent', readCreateAta] },
     numberBytes: 1,
   },
 };
 
 /**
- * The jsonParsed form of an instruction; null for programs that nodes do not parse either, compute-budget among them, and for
- * instructions that no test reads.
+ * The jsonParsed form of an instruction. Null for programs that nodes do not parse either (such as compute-budget), and for
+ * instructions that no test needs.
  */
 export function parseInstruction(programId: string, accounts: readonly string[], bytes: Uint8Array) {
   try {

@@ -12,11 +12,10 @@ import {
 import { uiAmount } from '../encoding/amounts.ts';
 import { type MethodTable, type NodeView, withContext } from './call.ts';
 import { invalidParams } from './errors.ts';
-import { checkAddress, nested, type Options, optionalNumber, optionalWord, type Params } from './params.ts';
+import { checkAddress, nested, type Options, optionalEnum, optionalNumber, type Params } from './params.ts';
 
 const MAX_ACCOUNTS = 100;
 
-/** The account options of a config, reading mints as of the same block. */
 export function accountOptions(
   config: Options,
   view: NodeView,
@@ -25,7 +24,7 @@ export function accountOptions(
 ): AccountOptions {
   const slice = nested(config, 'dataSlice');
   return {
-    encoding: optionalWord(config, 'encoding', ACCOUNT_ENCODINGS) ?? fallback,
+    encoding: optionalEnum(config, 'encoding', ACCOUNT_ENCODINGS) ?? fallback,
     slice: slice && {
       offset: optionalNumber(slice, 'offset') ?? 0,
       length: optionalNumber(slice, 'length') ?? 0,
@@ -36,7 +35,7 @@ export function accountOptions(
 
 function accountAt(view: NodeView, address: string, block: Block): StoredAccount | null {
   if (address === RECENT_BLOCKHASHES) return recentBlockhashes(view.chain, block);
-  return view.shown(address, view.chain.account(address, block), block);
+  return view.reportedAccount(address, view.chain.account(address, block), block);
 }
 
 function tokenAccountBalance(params: Params, view: NodeView): unknown {
@@ -51,7 +50,7 @@ function tokenAccountBalance(params: Params, view: NodeView): unknown {
   return withContext(block, uiAmount(token.amount, mint.decimals));
 }
 
-/** The token program and the mint (null for any) that a filter of getTokenAccountsByOwner names. */
+/** The token program and the mint (null for any mint) in a filter of getTokenAccountsByOwner. */
 function tokenFilter(
   filter: Options,
   view: NodeView,

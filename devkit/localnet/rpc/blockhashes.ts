@@ -8,7 +8,7 @@ import { type MethodTable, type NodeView, withContext } from './call.ts';
 import { invalidParams } from './errors.ts';
 import { checkAddress, type Params } from './params.ts';
 
-const FEE_BLOCKS = 150;
+const MAX_FEE_BLOCKS = 150;
 const MAX_FEE_ACCOUNTS = 128;
 
 function decodeMessageParam(params: Params): WireMessage {
@@ -26,17 +26,19 @@ function feeForMessage(params: Params, view: NodeView): unknown {
   const message = decodeMessageParam(params);
   const block = view.bank(params.config(1));
   const nonce = nonceAccountOf(message);
-  const known =
+  const isValid =
     (view.chain.lifetimes.heightOf(message.blockhash) ?? Number.POSITIVE_INFINITY) <= block.height ||
     (nonce !== null && readNonce(view.chain.account(nonce, block))?.nonce === message.blockhash);
   const { base, priority } = transactionFee(message);
-  return withContext(block, known ? base + priority : null);
+  return withContext(block, isValid ? base + priority : null);
 }
 
-/** The least price in a block: of all its transactions, and by written account. Blocks never change, so it is kept with them. */
-const pricesOfBlock = new WeakMap<Block, { all: bigint; byAccount: ReadonlyMap<string, bigint> }>();
+/** The lowest unit price in a block: among all transactions, and for each writable account. */
+type LowestPrices = { readonly all: bigint; readonly byAccount: ReadonlyMap<string, bigint> };
 
-function prices(block: Block): { all: bigint; byAccount: ReadonlyMap<string, bigint> } {
+const pricesOfBlock = new WeakMap<Block, LowestPrices>();
+
+function lowestPrices(block: Block): LowestPrices {
   const known = pricesOfBlock.get(block);
   if (known) return known;
   const byAccount = new Map<string, bigint>();
@@ -59,7 +61,7 @@ function prioritizationFees(params: Params, view: NodeView): unknown {
   if (accounts.length > MAX_FEE_ACCOUNTS)
     throw invalidParams(`Too many inputs provided; max ${MAX_FEE_ACCOUNTS}`);
   return newestWithTransactions(view).map((block) => {
-    const { all, byAccount } = prices(block);
+    const { all, byAccount } = lowestPrices(block);
     const prioritizationFee = accounts.reduce((most, account) => {
       const least = byAccount.get(account) ?? 0n;
       return least > most ? least : most;
@@ -68,12 +70,12 @@ function prioritizationFees(params: Params, view: NodeView): unknown {
   });
 }
 
-/** Like Agave's cache: the newest blocks with a transaction that is no vote, however old they are. Oldest first. */
+/** The newest blocks with a transaction that is not a vote, whatever their age, oldest first. Agave's fee cache has the same. */
 function newestWithTransactions(view: NodeView): Block[] {
   const { ledger } = view.chain;
   const found: Block[] = [];
   let depth = ledger.depthOf(view.at('confirmed').slot);
-  for (let block = ledger.below(depth); found.length < FEE_BLOCKS; block = ledger.below(depth)) {
+  for (let block = ledger.below(depth); found.length < MAX_FEE_BLOCKS; block = ledger.below(depth)) {
     if (block.transactions.length > 0) found.unshift(block);
     if (block === ledger.first) break;
     depth += 1;
@@ -81,12 +83,12 @@ function newestWithTransactions(view: NodeView): Block[] {
   return found;
 }
 
-/** The false price for each of the newest slots, also for empty ones; null if the node has no such fault. */
+/** The false price for each of the newest blocks, also for empty ones; null without a `false-price` fault. */
 function falsePrices(view: NodeView): readonly unknown[] | null {
   const price = view.falsePrice;
   if (price === null) return null;
   const newest = view.at('confirmed').slot;
-  const blocks = view.chain.ledger.range(Math.max(1, newest - FEE_BLOCKS + 1), newest);
+  const blocks = view.chain.ledger.range(Math.max(1, newest - MAX_FEE_BLOCKS + 1), newest);
   return blocks.map(({ slot }) => ({ prioritizationFee: price, slot }));
 }
 
@@ -107,7 +109,6 @@ export const blockhashMethods: MethodTable = {
   getRecentPrioritizationFees: (params, view) => falsePrices(view) ?? prioritizationFees(params, view),
 };
 
-/** Methods that nodes had before Agave 2.0. */
 export const legacyMethods: MethodTable = {
   getRecentBlockhash: (params, view) => {
     const block = view.bank(params.config(0));

@@ -2,12 +2,12 @@ import type { Block, TransactionRecord } from '../chain/records.ts';
 import { type EncodeOptions, encodeAccountsOnly, encodeTransaction } from '../encoding/transaction.ts';
 import { type MethodTable, type NodeView } from './call.ts';
 import { failures, invalidParams } from './errors.ts';
-import { blockCommitment, flag, type Options, optionalNumber, optionalWord, type Params } from './params.ts';
+import { blockCommitment, flag, type Options, optionalEnum, optionalNumber, type Params } from './params.ts';
 
 const ENCODINGS = ['json', 'jsonParsed', 'base64', 'base58'] as const;
 const DETAILS = ['full', 'accounts', 'signatures', 'none'] as const;
 
-/** A config that may be given as a bare encoding, the older form. */
+/** Reads a config. Its older form is only the name of an encoding. */
 export function encodingConfig(params: Params, index: number): Options {
   try {
     return { encoding: params.string(index) };
@@ -16,7 +16,7 @@ export function encodingConfig(params: Params, index: number): Options {
   }
 }
 
-/** Reads encoding and version options; the check refuses transactions that the caller cannot read. */
+/** Reads encoding and version options. `check` throws if the caller does not support the version of a transaction. */
 export function encodeOptions(config: Options): {
   options: EncodeOptions;
   check: (record: TransactionRecord) => void;
@@ -24,7 +24,7 @@ export function encodeOptions(config: Options): {
   const highest = optionalNumber(config, 'maxSupportedTransactionVersion');
   return {
     options: {
-      encoding: optionalWord(config, 'encoding', ENCODINGS) ?? 'json',
+      encoding: optionalEnum(config, 'encoding', ENCODINGS) ?? 'json',
       showVersion: highest !== null,
       showRewards: flag(config, 'rewards', true),
     },
@@ -40,17 +40,17 @@ function findBlock(slot: number, view: NodeView, newest: Block): Block {
   if (slot > newest.slot) throw failures.blockNotAvailable(slot);
   if (slot < view.firstSlot) throw failures.blockCleanedUp(slot, view.firstSlot);
   const block = view.chain.ledger.bySlot(slot);
-  if (!block || !view.holds(slot)) throw failures.slotSkipped(slot);
+  if (!block || !view.hasBlock(slot)) throw failures.slotSkipped(slot);
   return block;
 }
 
 function encodeBlock(block: Block, view: NodeView, config: Options): unknown {
-  const details = optionalWord(config, 'transactionDetails', DETAILS) ?? 'full';
+  const details = optionalEnum(config, 'transactionDetails', DETAILS) ?? 'full';
   const { options, check } = encodeOptions(config);
   const rewards = block.reward
     ? [{ commission: null, ...block.reward, pubkey: view.chain.leader, rewardType: 'Fee' }]
     : [];
-  const one = (record: TransactionRecord): unknown => {
+  const encodeRecord = (record: TransactionRecord): unknown => {
     check(record);
     return details === 'full' ? encodeTransaction(record, options) : encodeAccountsOnly(record, options);
   };
@@ -62,7 +62,7 @@ function encodeBlock(block: Block, view: NodeView, config: Options): unknown {
     previousBlockhash: block.previousBlockhash,
     ...(options.showRewards ? { rewards } : {}),
     ...(details === 'full' || details === 'accounts'
-      ? { transactions: view.transactionsOf(block).map(one) }
+      ? { transactions: view.transactionsOf(block).map(encodeRecord) }
       : {}),
     ...(details === 'signatures'
       ? { signatures: view.transactionsOf(block).map((item) => item.transaction.signature) }
@@ -71,7 +71,7 @@ function encodeBlock(block: Block, view: NodeView, config: Options): unknown {
 }
 
 function slotsOf(view: NodeView, start: number, end: number, limit?: number): number[] {
-  const blocks = view.chain.ledger.range(start, end, limit, (slot) => view.holds(slot));
+  const blocks = view.chain.ledger.range(start, end, limit, (slot) => view.hasBlock(slot));
   return blocks.map((block) => block.slot);
 }
 
@@ -80,9 +80,10 @@ function listBlocks(params: Params, view: NodeView): number[] {
   const end = params.isNumber(1) ? params.integer(1) : null;
   const commitment = blockCommitment(params.config(end === null ? 1 : 2));
   const newest = view.at(commitment).slot;
-  const last = Math.min(end ?? start + view.longestList, newest);
+  const last = Math.min(end ?? start + view.maxListedSlots, newest);
   if (end !== null && end < start) return [];
-  if (last - start > view.longestList) throw invalidParams(`Slot range too large; max ${view.longestList}`);
+  if (last - start > view.maxListedSlots)
+    throw invalidParams(`Slot range too large; max ${view.maxListedSlots}`);
   return slotsOf(view, start, last);
 }
 
@@ -90,7 +91,7 @@ function listBlocksWithLimit(params: Params, view: NodeView): number[] {
   const start = params.integer(0);
   const limit = params.integer(1, 'usize');
   const commitment = blockCommitment(params.config(2));
-  if (limit > view.longestList) throw invalidParams(`Limit too large; max ${view.longestList}`);
+  if (limit > view.maxListedSlots) throw invalidParams(`Limit too large; max ${view.maxListedSlots}`);
   const newest = view.at(commitment).slot;
   return slotsOf(view, start, newest, limit);
 }

@@ -9,19 +9,18 @@ import { commitmentOf, type Options, optionalNumber, type Params } from './param
 
 export const API_VERSION = '3.0.0';
 
-/** Slots that Agave lists blocks of at once. */
-const LONGEST_LIST = 500_000;
+/** Maximum number of slots in one getBlocks call to Agave. */
+const MAX_LISTED_SLOTS = 500_000;
 
-/** What a node shows of the chain while it answers one call, with the faults that the call met. */
+/** The chain as a node returns it in one call, with the faults of that call applied. */
 export class NodeView {
   readonly chain: SimulatedChain;
-  /** Of the node, base58. */
   readonly identity: string;
   readonly #faults: readonly Fault[];
   readonly #onLie: (kind: Fault['kind']) => void;
-  readonly #lies = new Set<Fault['kind']>();
+  readonly #countedLies = new Set<Fault['kind']>();
 
-  /** @param onLie is called once for each kind of lie in the answer that only the view can tell from the truth */
+  /** @param onLie is called once for each kind of fault that has changed the answer and that only the view can count */
   constructor(
     chain: SimulatedChain,
     identity: string,
@@ -48,7 +47,7 @@ export class NodeView {
     return Math.max(faultOf(this.#faults, 'history-from')?.slot ?? 0, this.chain.ledger.first.slot);
   }
 
-  holds(slot: number): boolean {
+  hasBlock(slot: number): boolean {
     const hole = faultOf(this.#faults, 'hole');
     return slot >= this.firstSlot && !(hole && slot >= hole.from && slot <= hole.to);
   }
@@ -62,73 +61,71 @@ export class NodeView {
     return fault === undefined ? transactions : falseTransactions(transactions, fault.lie);
   }
 
-  shown(address: string, account: StoredAccount | null, block: Block): StoredAccount | null {
+  reportedAccount(address: string, account: StoredAccount | null, block: Block): StoredAccount | null {
     const fault = faultOf(this.#faults, 'false-account');
     if (fault === undefined) return account;
-    const shown = falseAccount(address, account, fault, (other) => this.chain.account(other, block));
-    if (shown !== account) this.#lied('false-account');
-    return shown;
+    const reported = falseAccount(address, account, fault, (other) => this.chain.account(other, block));
+    if (reported !== account) this.#countLie('false-account');
+    return reported;
   }
 
-  /** The priority fee that the node returns for every block; null if it returns the true ones. */
+  /** The priority fee that the node returns for every block; null if the node returns the true fees. */
   get falsePrice(): number | null {
     const fault = faultOf(this.#faults, 'false-price');
-    if (fault !== undefined) this.#lied('false-price');
+    if (fault !== undefined) this.#countLie('false-price');
     return fault?.microLamports ?? null;
   }
 
-  unitsShown(units: bigint): bigint {
+  reportedUnits(units: bigint): bigint {
     const fault = faultOf(this.#faults, 'false-units');
     if (fault === undefined) return units;
-    this.#lied('false-units');
+    this.#countLie('false-units');
     return BigInt(fault.units);
   }
 
-  /** The false status that the node returns for a signature; null if it returns the true one. */
+  /** The false status that the node returns for a signature; null if the node returns the true status. */
   falseStatusOf(record: TransactionRecord | undefined): StatusLie | null {
     const fault = faultOf(this.#faults, 'false-status');
     if (fault === undefined || (record !== undefined && !this.#differs(record, fault.lie))) return null;
-    this.#lied('false-status');
+    this.#countLie('false-status');
     return fault.lie;
   }
 
-  /** True if the lie differs from the true status. A finalized transaction is only successful or failed. */
+  /** True if the lie differs from the true status. A finalized transaction keeps its commitment; only an error is hidden. */
   #differs({ slot, meta }: TransactionRecord, lie: StatusLie): boolean {
     const failed = meta.err !== null;
     if (lie === 'failed') return !failed && this.commitmentOf(slot) !== 'finalized';
     return failed || (this.commitmentOf(slot) !== 'finalized' && this.commitmentOf(slot) !== lie);
   }
 
-  /** Signatures that the node lists for an address, although no block has them. The newest first. */
+  /** Signatures that the node lists for an address although no block contains them, newest first. */
   falseHistoryOf(address: string): readonly string[] {
     if (faultOf(this.#faults, 'false-history') === undefined) return [];
-    const { ledger, offered } = this.chain;
-    const all = offered.naming(address).map(({ signature }) => signature);
+    const { ledger, sentTransactions } = this.chain;
+    const all = sentTransactions.withAccount(address).map(({ signature }) => signature);
     const listed = all.filter((signature) => ledger.record(signature) === undefined).toReversed();
-    if (listed.length > 0) this.#lied('false-history');
+    if (listed.length > 0) this.#countLie('false-history');
     return listed;
   }
 
-  #lied(kind: Fault['kind']): void {
-    if (!this.#lies.has(kind)) this.#onLie(kind);
-    this.#lies.add(kind);
+  #countLie(kind: Fault['kind']): void {
+    if (!this.#countedLies.has(kind)) this.#onLie(kind);
+    this.#countedLies.add(kind);
   }
 
-  /** Heights for which a blockhash is valid on this node. */
   get blockhashAge(): number {
     return Math.min(faultOf(this.#faults, 'blockhash-age')?.heights ?? MAX_AGE, MAX_AGE);
   }
 
-  get longestList(): number {
-    return faultOf(this.#faults, 'list-limit')?.slots ?? LONGEST_LIST;
+  get maxListedSlots(): number {
+    return faultOf(this.#faults, 'list-limit')?.slots ?? MAX_LISTED_SLOTS;
   }
 
-  /** True if the node accepts a transaction and drops it. */
   get dropsSends(): boolean {
     return faultOf(this.#faults, 'drop-send') !== undefined;
   }
 
-  /** The block that a config asks for; refuses when `minContextSlot` is still ahead. */
+  /** The block at the commitment of a config. Throws if the node has not reached `minContextSlot`. */
   bank(config: Options): Block {
     const block = this.at(commitmentOf(config));
     const minimum = optionalNumber(config, 'minContextSlot');
@@ -136,7 +133,7 @@ export class NodeView {
     return block;
   }
 
-  /** How far the node has come with a block of its history: null while it does not know the block. */
+  /** The commitment of the block in a slot; null if the node has not processed that slot yet. */
   commitmentOf(slot: number): CommitmentLevel | null {
     if (slot <= this.at('finalized').slot) return 'finalized';
     if (slot <= this.at('confirmed').slot) return 'confirmed';

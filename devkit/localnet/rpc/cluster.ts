@@ -2,15 +2,15 @@ import { SLOTS_PER_EPOCH } from '../chain/chain.ts';
 import { API_VERSION, type MethodTable } from './call.ts';
 import { failures } from './errors.ts';
 
-/** Genesis hash of devnet, which official clients take for the network of test tokens. */
+/** Genesis hash of devnet, so that clients choose their devnet tokens. */
 export const GENESIS_HASH = 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG';
-/** Slots that a node may be behind the cluster and still call itself healthy. */
-const HEALTHY_SLOTS = 128;
+/** A node that is more than this number of slots behind the cluster reports itself as unhealthy. */
+const MAX_HEALTHY_LAG = 128;
 
 export const clusterMethods: MethodTable = {
   getHealth: (_params, view) => {
     const behind = view.chain.ledger.tip.slot - view.at('processed').slot;
-    if (behind > HEALTHY_SLOTS) throw failures.behind(behind);
+    if (behind > MAX_HEALTHY_LAG) throw failures.behind(behind);
     return 'ok';
   },
   getVersion: () => ({ 'feature-set': 128318206, 'solana-core': API_VERSION }),

@@ -5,12 +5,13 @@ import type { MethodTable } from './call.ts';
 import { failures, invalidParams } from './errors.ts';
 import type { Params } from './params.ts';
 
-/** The process answers nothing else while it produces slots, so one call has a bound. */
+/** Producing slots blocks the process, so that a larger count would delay the answers to all other calls. */
 const MAX_SLOTS_AT_ONCE = 10_000;
 
 function amount(params: Params, index: number): bigint {
   const text = params.string(index);
-  if (!/^\d+$/.test(text)) throw invalidParams('Invalid params: amounts are decimal strings.');
+  if (!/^\d+$/.test(text))
+    throw invalidParams('Invalid params: the amount must be a decimal string of base units.');
   return BigInt(text);
 }
 
@@ -20,7 +21,6 @@ function read<T>(schema: z.ZodType<T>, value: unknown): T {
   return parsed.data;
 }
 
-/** Runs a control; what it refuses is the caller's mistake. */
 function run<T>(control: () => T): T {
   try {
     return control();
@@ -52,10 +52,9 @@ function clearFaults(controls: Controls, params: Params): true {
 }
 
 /**
- * The controls as JSON-RPC methods, for a chain that runs in a process of its own. Any node takes them, whatever its faults;
- * `localnet_healthy` calls one of `methods` as a node without any fault would: name first, then its parameters.
- * `localnet_produceSlots` takes a count and does the same as that many calls of `localnet_produceSlot`: the first block includes the
- * pending transactions, and each block has its own event. It returns the slot of the last block.
+ * The controls as JSON-RPC methods, for a chain in a process of its own. Every node serves them, and faults of `*` do not affect them.
+ * - `localnet_healthy` calls one of `methods` without faults. Parameters: the method's name, then the method's parameters.
+ * - `localnet_produceSlots` equals that many calls of `localnet_produceSlot` and returns the slot of the last block.
  */
 export function controlMethods(controls: Controls, methods: MethodTable): MethodTable {
   return {
@@ -76,8 +75,8 @@ export function controlMethods(controls: Controls, methods: MethodTable): Method
     },
     localnet_faultsMet: (params) =>
       run(() => controls.faultsMet(params.has(0) ? params.integer(0) : undefined)),
-    localnet_atStake: (params) => controls.chain.atStake(params.integer(0)),
-    localnet_undone: () => controls.chain.undone,
+    localnet_atStake: (params) => controls.chain.countAtStake(params.integer(0)),
+    localnet_undone: () => controls.chain.rolledBackCount,
     localnet_inFlight: (params) => controls.chain.inFlight(params.address(0)),
     localnet_createPausableMint: () => controls.queuePausableMint(),
     localnet_setPaused: (params) => controls.queuePaused(params.address(0), params.boolean(1)),

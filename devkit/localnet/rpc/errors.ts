@@ -14,7 +14,7 @@ export function invalidParams(message: string): RpcFailure {
   return new RpcFailure(-32602, message);
 }
 
-/** The server errors of `rpc-client-api/custom_error.rs` that this chain can give. */
+/** The server errors of Agave's `rpc-client-api/custom_error.rs` that this chain returns. */
 export const failures = {
   blockCleanedUp: (slot: number, first: number) =>
     new RpcFailure(

@@ -8,7 +8,7 @@ import type { AccountReader, StoredAccount } from '../chain/vm.ts';
 import type { TransactionErrorJson } from '../chain/vm-errors.ts';
 import { addressBytes } from '../encoding/bytes.ts';
 
-/** `made-token-account` invents the associated token accounts of `holders`. */
+/** False accounts that a node can return. `made-token-account` invents the associated token accounts of `holders`. */
 export const ACCOUNT_LIES = [
   'decimals',
   'no-token-account',
@@ -29,14 +29,14 @@ type FalseAccount = Readonly<z.infer<typeof falseAccountSchema>>;
 
 type InventedHolders = NonNullable<FalseAccount['holders']>;
 
-const DECIMALS_AT = 44;
-const TOKEN_OWNER_AT = 32;
-const TOKEN_STATE_AT = 108;
+const DECIMALS_OFFSET = 44;
+const TOKEN_OWNER_OFFSET = 32;
+const TOKEN_STATE_OFFSET = 108;
 const TOKEN_ACCOUNT_SIZE = 165;
 const INITIALIZED = 1;
-const LAMPORTS = 2_039_280n;
+const RENT_LAMPORTS = 2_039_280n;
 
-/** The account with this lie applied; the same object if the lie does not affect it. */
+/** The account with this lie applied; `account` itself if the lie does not affect it. */
 export function falseAccount(
   address: string,
   account: StoredAccount | null,
@@ -44,63 +44,65 @@ export function falseAccount(
   read: AccountReader,
 ): StoredAccount | null {
   if (lie === 'made-token-account')
-    return isHeld(account) ? account : madeUp(address, account, holders, read);
+    return isOwnedByProgram(account) ? account : inventedAccount(address, account, holders, read);
   if (account === null) return account;
-  if (lie === 'decimals') return readMint(account) === null ? account : otherDecimals(account);
-  if (lie === 'program-owner') return { ...account, owner: otherProgram(account) };
+  if (lie === 'decimals') return readMint(account) === null ? account : withOtherDecimals(account);
+  if (lie === 'program-owner') return { ...account, owner: programOtherThan(account) };
   if (readTokenAccount(account) === null) return account;
-  return lie === 'no-token-account' ? null : rewritten(account, TOKEN_OWNER_AT, addressBytes(SYSTEM_PROGRAM));
+  return lie === 'no-token-account'
+    ? null
+    : withBytes(account, TOKEN_OWNER_OFFSET, addressBytes(SYSTEM_PROGRAM));
 }
 
-function isHeld(account: StoredAccount | null): boolean {
+function isOwnedByProgram(account: StoredAccount | null): boolean {
   return account !== null && account.owner !== SYSTEM_PROGRAM;
 }
 
-function otherDecimals(mint: StoredAccount): StoredAccount {
-  return rewritten(mint, DECIMALS_AT, [(mint.data[DECIMALS_AT] ?? 0) + 3]);
+function withOtherDecimals(mint: StoredAccount): StoredAccount {
+  return withBytes(mint, DECIMALS_OFFSET, [(mint.data[DECIMALS_OFFSET] ?? 0) + 3]);
 }
 
-function otherProgram(account: StoredAccount): string {
+function programOtherThan(account: StoredAccount): string {
   return isTokenOwned(account) ? SYSTEM_PROGRAM : LOOKUP_TABLE_PROGRAM;
 }
 
-function rewritten(account: StoredAccount, at: number, bytes: ArrayLike<number>): StoredAccount {
+function withBytes(account: StoredAccount, offset: number, bytes: ArrayLike<number>): StoredAccount {
   const data = Uint8Array.from(account.data);
-  data.set(bytes, at);
+  data.set(bytes, offset);
   return { ...account, data };
 }
 
-function madeUp(
+function inventedAccount(
   address: string,
   account: StoredAccount | null,
   holders: InventedHolders,
   read: AccountReader,
 ): StoredAccount | null {
-  const made = accountsOf(holders, read).get(address);
-  if (made === undefined) return account;
+  const invented = accountsOf(holders, read).get(address);
+  if (invented === undefined) return account;
   const data = new Uint8Array(TOKEN_ACCOUNT_SIZE);
-  data.set(addressBytes(made.mint));
-  data.set(addressBytes(made.owner), TOKEN_OWNER_AT);
-  data[TOKEN_STATE_AT] = INITIALIZED;
-  return { lamports: LAMPORTS, owner: made.program, data, executable: false, rentEpoch: 0n };
+  data.set(addressBytes(invented.mint));
+  data.set(addressBytes(invented.owner), TOKEN_OWNER_OFFSET);
+  data[TOKEN_STATE_OFFSET] = INITIALIZED;
+  return { lamports: RENT_LAMPORTS, owner: invented.program, data, executable: false, rentEpoch: 0n };
 }
 
-type Made = ReadonlyMap<string, InventedHolders[number] & { readonly program: string }>;
+type InventedAccounts = ReadonlyMap<string, InventedHolders[number] & { readonly program: string }>;
 
-/** Deriving the addresses is slow, and a fault applies to many calls. */
-const known = new WeakMap<InventedHolders, Made>();
+/** A fault applies to many calls, and deriving the addresses is slow; derive them only once. */
+const accountsByHolders = new WeakMap<InventedHolders, InventedAccounts>();
 
-function accountsOf(holders: InventedHolders, read: AccountReader): Made {
-  const found = known.get(holders);
+function accountsOf(holders: InventedHolders, read: AccountReader): InventedAccounts {
+  const found = accountsByHolders.get(holders);
   if (found !== undefined) return found;
-  const made = new Map(
+  const accounts = new Map(
     holders.map(({ owner, mint }) => {
       const program = read(mint)?.owner ?? SYSTEM_PROGRAM;
       return [ataOf(owner, mint, program), { owner, mint, program }] as const;
     }),
   );
-  known.set(holders, made);
-  return made;
+  accountsByHolders.set(holders, accounts);
+  return accounts;
 }
 
 function ataOf(owner: string, mint: string, program: string): string {
@@ -113,17 +115,16 @@ function ataOf(owner: string, mint: string, program: string): string {
 }
 
 /**
- * Lies about the transactions of a true block: the first one is missing, token accounts had another owner before, or have another
- * program, signers are missing, or the mint is garbled.
+ * Lies about the transactions of a block. `leave-out` omits the first one. `other-owner` changes the owners of token balances before,
+ * `other-program` the programs of token balances after. `unsigned` removes all signers. `garbled-mint` makes the mints unreadable.
  */
 export const LIES = ['leave-out', 'other-owner', 'other-program', 'unsigned', 'garbled-mint'] as const;
 
-/** `mirrored` swaps the balances before and after, so that payer and receiver change places. */
+/** All lies about a block. `mirrored` swaps the balances before and after, so that payer and receiver change places. */
 export const ALL_LIES = [...LIES, 'mirrored'] as const;
 
 export type Lie = (typeof ALL_LIES)[number];
 
-/** The transactions of a block with this lie applied. */
 export function falseTransactions(
   records: readonly TransactionRecord[],
   lie: Lie,
@@ -160,18 +161,20 @@ function withTokens(
   lie: Partial<IndexedTokenBalance>,
 ): TransactionRecord {
   const { meta } = record;
-  const balances: Balances = { ...meta[side], tokens: meta[side].tokens.map((one) => ({ ...one, ...lie })) };
+  const balances: Balances = {
+    ...meta[side],
+    tokens: meta[side].tokens.map((token) => ({ ...token, ...lie })),
+  };
   return { ...record, meta: { ...meta, [side]: balances } };
 }
 
-/** False statuses of a signature that is not finalized: confirmed, finalized, or finalized with an error. */
+/** False signature statuses; `failed` means finalized with an error. */
 export const STATUS_LIES = ['confirmed', 'finalized', 'failed'] as const;
 
 export type StatusLie = (typeof STATUS_LIES)[number];
 
 const TRANSFER_FAILED: TransactionErrorJson = { InstructionError: [2, { Custom: 1 }] };
 
-/** The status of a signature at `slot`, with this lie applied. */
 export function falseStatus(lie: StatusLie, slot: number): Record<string, unknown> {
   const err = lie === 'failed' ? TRANSFER_FAILED : null;
   return {

@@ -24,7 +24,7 @@ function toConfig(value: unknown): Options {
   return Object.fromEntries(Object.entries(value));
 }
 
-/** A public key of 32 bytes; nodes name wrong text `Invalid` and wrong length `WrongSize`. */
+/** Returns `text` if it is a public key. Nodes report text that is not base58 as `Invalid`, a wrong length as `WrongSize`. */
 export function checkAddress(text: string): string {
   const bytes = fromBase58(text);
   if (bytes === null) throw invalidParams('Invalid param: Invalid');
@@ -39,7 +39,7 @@ export function checkSignature(text: string): string {
   return text;
 }
 
-/** Positional parameters of one call, read with the messages of a real node. */
+/** The positional parameters of one call. Errors have the messages of an Agave node. */
 export class Params {
   readonly #values: readonly unknown[];
 
@@ -113,13 +113,12 @@ export class Params {
   }
 }
 
-/** The commitment of a config; nodes take finalized where none, or an unknown one, is given. */
+/** The commitment of a config; like Agave nodes, `finalized` if the commitment is missing or unknown. */
 export function commitmentOf(config: Options, key = 'commitment'): CommitmentLevel {
   const value = config[key];
   return value === 'processed' || value === 'confirmed' ? value : 'finalized';
 }
 
-/** The commitment of a method that reads blocks, which refuses `processed`. */
 export function blockCommitment(config: Options): 'confirmed' | 'finalized' {
   const commitment = commitmentOf(config);
   if (commitment === 'processed') throw invalidParams('Method does not support commitment below `confirmed`');
@@ -140,15 +139,19 @@ export function optionalString(config: Options, key: string): string | null {
   return value;
 }
 
-export function optionalWord<T extends string>(config: Options, key: string, words: readonly T[]): T | null {
+export function optionalEnum<T extends string>(
+  config: Options,
+  key: string,
+  variants: readonly T[],
+): T | null {
   const value = optionalString(config, key);
   if (value === null) return null;
-  const word = words.find((item) => item === value);
-  if (word === undefined) {
-    const list = words.map((item) => `\`${item}\``).join(', ');
+  const variant = variants.find((item) => item === value);
+  if (variant === undefined) {
+    const list = variants.map((item) => `\`${item}\``).join(', ');
     throw invalidParams(`Invalid params: unknown variant \`${value}\`, expected one of ${list}.`);
   }
-  return word;
+  return variant;
 }
 
 export function flag(config: Options, key: string, fallback = false): boolean {

@@ -21,16 +21,16 @@ import {
   flag,
   nested,
   type Options,
+  optionalEnum,
   optionalNumber,
   optionalString,
-  optionalWord,
   type Params,
   stringsOf,
 } from './params.ts';
 
-const PACKET_BYTES = 1232;
-const VERSION_1_BYTES = 4096;
-/** Most signatures, keys and instructions of a version-1 message (SIMD-0385). */
+const MAX_PACKET_BYTES = 1232;
+const MAX_VERSION_1_BYTES = 4096;
+/** Maximum numbers of signatures, keys and instructions in a version-1 message (SIMD-0385). */
 const VERSION_1_LIMITS = { signatures: 12, keys: 64, instructions: 64 };
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
@@ -51,12 +51,12 @@ function decodeBytes(text: string, encoding: 'base58' | 'base64'): Uint8Array {
 function decodeParam(params: Params, config: Options): DecodedTransaction {
   const raw = decodeBytes(
     params.string(0),
-    optionalWord(config, 'encoding', ['base58', 'base64']) ?? 'base58',
+    optionalEnum(config, 'encoding', ['base58', 'base64']) ?? 'base58',
   );
-  const most = raw[0] === VERSION_1_PREFIX ? VERSION_1_BYTES : PACKET_BYTES;
-  if (raw.length > most) {
+  const maxBytes = raw[0] === VERSION_1_PREFIX ? MAX_VERSION_1_BYTES : MAX_PACKET_BYTES;
+  if (raw.length > maxBytes) {
     throw invalidParams(
-      `decoded solana_transaction::versioned::VersionedTransaction too large: ${raw.length} bytes (max: ${most} bytes)`,
+      `decoded solana_transaction::versioned::VersionedTransaction too large: ${raw.length} bytes (max: ${maxBytes} bytes)`,
     );
   }
   try {
@@ -68,13 +68,13 @@ function decodeParam(params: Params, config: Options): DecodedTransaction {
   }
 }
 
-function withinLimits({ version, header, keys, instructions }: WireMessage): boolean {
-  const most = VERSION_1_LIMITS;
+function isWithinLimits({ version, header, keys, instructions }: WireMessage): boolean {
+  const max = VERSION_1_LIMITS;
   return (
     version !== 1 ||
-    (header.signatures <= most.signatures &&
-      keys.length <= most.keys &&
-      instructions.length <= most.instructions)
+    (header.signatures <= max.signatures &&
+      keys.length <= max.keys &&
+      instructions.length <= max.instructions)
   );
 }
 
@@ -83,8 +83,8 @@ function sanitize({ message, signatures }: DecodedTransaction): void {
   const count =
     keys.length +
     message.lookups.reduce((sum, item) => sum + item.writableIndexes.length + item.readonlyIndexes.length, 0);
-  const sound =
-    withinLimits(message) &&
+  const isWellFormed =
+    isWithinLimits(message) &&
     signatures.length === header.signatures &&
     header.signatures > header.readonlySigned &&
     header.signatures + header.readonlyUnsigned <= keys.length &&
@@ -95,11 +95,11 @@ function sanitize({ message, signatures }: DecodedTransaction): void {
         item.programIdIndex < count &&
         item.accounts.every((index) => index < count),
     );
-  if (!sound)
+  if (!isWellFormed)
     throw invalidParams('invalid transaction: Transaction failed to sanitize accounts offsets correctly');
 }
 
-/** DER head of an Ed25519 public key; the 32 bytes of the key follow. */
+/** DER prefix of an Ed25519 public key; the 32 bytes of the key follow. */
 const ED25519_SPKI = Buffer.from('302a300506032b6570032100', 'hex');
 
 function publicKey(address: string): ReturnType<typeof createPublicKey> {
@@ -118,7 +118,7 @@ function signaturesHold({ message, signatures }: DecodedTransaction): boolean {
   });
 }
 
-/** The part of a simulation that preflight errors show too. */
+/** The fields of a simulation result; a preflight error carries the same ones. */
 function outcomeOf(simulation: SimulationResult): Record<string, unknown> {
   const returned = simulation.meta?.returnData ?? null;
   return {
@@ -147,7 +147,7 @@ function sendTransaction(params: Params, view: NodeView): unknown {
   sanitize(transaction);
   if (!flag(config, 'skipPreflight')) preflight(transaction, config, view);
   if (signaturesHold(transaction)) {
-    view.chain.offered.add(transaction);
+    view.chain.sentTransactions.add(transaction);
     if (!view.dropsSends) view.chain.submit(transaction);
   }
   return transaction.signature;
@@ -203,7 +203,7 @@ function simulateTransaction(params: Params, view: NodeView): unknown {
   return withContext(block, {
     ...outcomeOf(result),
     accounts: accountsAfter(config, result, view, block),
-    unitsConsumed: result.err === null ? view.unitsShown(result.units) : result.units,
+    unitsConsumed: result.err === null ? view.reportedUnits(result.units) : result.units,
     innerInstructions: wantsInner ? encodeInner(meta?.inner ?? [], keys, true) : null,
     ...(meta
       ? {

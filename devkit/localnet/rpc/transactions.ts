@@ -15,7 +15,7 @@ import {
 
 const MAX_SIGNATURES = 256;
 const MAX_HISTORY = 1000;
-/** Rooted blocks whose statuses a node still holds without its history. */
+/** Number of rooted blocks whose statuses stay in a node's status cache, so that it need not search its history. */
 const STATUS_CACHE_BLOCKS = 300;
 
 function getTransaction(params: Params, view: NodeView): unknown {
@@ -24,7 +24,7 @@ function getTransaction(params: Params, view: NodeView): unknown {
   const newest = view.at(blockCommitment(config));
   const { options, check } = encodeOptions(config);
   const record = view.chain.ledger.record(signature);
-  if (!record || record.slot > newest.slot || !view.holds(record.slot)) return null;
+  if (!record || record.slot > newest.slot || !view.hasBlock(record.slot)) return null;
   check(record);
   return { blockTime: record.blockTime, slot: record.slot, ...encodeTransaction(record, options) };
 }
@@ -33,7 +33,7 @@ function statusOf(record: TransactionRecord | undefined, view: NodeView, searchH
   const lie = view.falseStatusOf(record);
   if (lie !== null) return falseStatus(lie, record?.slot ?? view.at('finalized').slot);
   const confirmationStatus = record ? view.commitmentOf(record.slot) : null;
-  if (!record || confirmationStatus === null || !view.holds(record.slot)) return null;
+  if (!record || confirmationStatus === null || !view.hasBlock(record.slot)) return null;
   const { ledger, finalityLag } = view.chain;
   const depth = ledger.depthOf(record.slot) - view.lagBlocks;
   if (depth > STATUS_CACHE_BLOCKS + finalityLag && !searchHistory) return null;
@@ -76,7 +76,7 @@ function signaturesForAddress(params: Params, view: NodeView): unknown {
     if (!record || record.slot < view.firstSlot) break;
     const { signature } = record.transaction;
     if (signature === until) break;
-    if (started && record.slot <= newest && view.holds(record.slot))
+    if (started && record.slot <= newest && view.hasBlock(record.slot))
       found.push(describeSignature(record, view));
     if (signature === before) started = true;
   }

@@ -25,25 +25,25 @@ const SOL = {
   warnings: [],
 };
 
-let desk: DepositsApi;
+let api: DepositsApi;
 beforeAll(async () => {
-  desk = await DepositsApi.open();
+  api = await DepositsApi.open();
 });
-afterEach(() => desk.localnet.controls.clearFaults());
-afterAll(() => desk?.close());
+afterEach(() => api.localnet.controls.clearFaults());
+afterAll(() => api?.close());
 
-const put = (asset: string, change: object = {}) => desk.call('PUT', `/v1/assets/${asset}`, change);
+const put = (asset: string, change: object = {}) => api.call('PUT', `/v1/assets/${asset}`, change);
 const accountFor = (asset: string) =>
-  desk.call('GET', `/v1/deposit-addresses/${desk.keys.entry(0).address}/assets/${asset}`);
-const get = (asset: string) => desk.call('GET', `/v1/assets/${asset}`);
+  api.call('GET', `/v1/deposit-addresses/${api.keys.entry(0).address}/assets/${asset}`);
+const get = (asset: string) => api.call('GET', `/v1/assets/${asset}`);
 async function storedTerms(asset: string): Promise<NewAsset> {
-  const row = await desk.ledger.assets.get(asset);
+  const row = await api.ledger.assets.get(asset);
   if (row === undefined) throw new Error(`${asset} is not listed`);
   const { createdAt: _created, updatedAt: _updated, ...terms } = row;
   return terms;
 }
 const nonTransferable = () =>
-  desk.localnet.createToken22Mint({
+  api.localnet.createToken22Mint({
     extensions: [
       {
         type: ExtensionType.NonTransferable,
@@ -54,7 +54,7 @@ const nonTransferable = () =>
   });
 
 test('SOL is listed by default, with the minimum balance that the chain demands of an account', async () => {
-  expect((await desk.call('GET', '/v1/assets')).body).toEqual({ assets: [SOL] });
+  expect((await api.call('GET', '/v1/assets')).body).toEqual({ assets: [SOL] });
   expect((await get('SOL')).body).toEqual(SOL);
 });
 
@@ -70,11 +70,11 @@ test('SOL accepts no minimum below that of the chain, and keeps the minimum that
     minimumDeposit: '1000000',
     depositsOn: false,
   });
-  expect((await desk.call('GET', '/v1/assets')).body.assets).toHaveLength(1);
+  expect((await api.call('GET', '/v1/assets')).body.assets).toHaveLength(1);
 });
 
 test('the API lists a mint with its data from the chain', async () => {
-  const { mint, feeMint, controls } = desk.localnet;
+  const { mint, feeMint, controls } = api.localnet;
   const freezes = {
     code: 'freeze_authority',
     message: `the freeze authority of the token can freeze the token account of any holder: ${controls.authority}`,
@@ -110,7 +110,7 @@ test('the API lists a mint with its data from the chain', async () => {
 
 test('the API lists a mint with the permanent delegate, until the delegate is removed', async () => {
   const delegate = newAddress();
-  const mint = await desk.localnet.createToken22Mint({
+  const mint = await api.localnet.createToken22Mint({
     extensions: [
       {
         type: ExtensionType.PermanentDelegate,
@@ -119,7 +119,7 @@ test('the API lists a mint with the permanent delegate, until the delegate is re
       },
     ],
   });
-  const { authority } = desk.localnet.controls;
+  const { authority } = api.localnet.controls;
   const listed = await put(mint);
   expect(listed.body).toMatchObject({ freezeAuthority: authority, permanentDelegate: delegate });
   expect(listed.body.warnings).toEqual([
@@ -127,7 +127,7 @@ test('the API lists a mint with the permanent delegate, until the delegate is re
     { code: 'freeze_authority', message: expect.stringContaining(authority) },
   ]);
   expect((await get(mint)).body).toEqual(listed.body);
-  const unfreezable = await desk.ledger.assets.put({ ...(await storedTerms(mint)), freezeAuthority: null });
+  const unfreezable = await api.ledger.assets.put({ ...(await storedTerms(mint)), freezeAuthority: null });
   expect(unfreezable.freezeAuthority).toBeNull();
   expect((await get(mint)).body.warnings).toHaveLength(1);
   expect((await put(mint)).body).toEqual(listed.body);
@@ -135,7 +135,7 @@ test('the API lists a mint with the permanent delegate, until the delegate is re
 
 test('a mint with a transfer hook and without withdrawals accepts deposits only if the operator allows it', async () => {
   const program = newAddress();
-  const mint = await desk.localnet.createToken22Mint({
+  const mint = await api.localnet.createToken22Mint({
     extensions: [
       {
         type: ExtensionType.TransferHook,
@@ -169,18 +169,18 @@ test('wrapped SOL is a separate asset', async () => {
 });
 
 test('concurrent changes of two operators both apply, and all other fields stay', async () => {
-  const asset = desk.localnet.mint.address;
+  const asset = api.localnet.mint.address;
   for (let n = 0; n < 10; n += 1) {
     await put(asset, { depositsOn: true, minimumDeposit: '1' });
     const minimumDeposit = `${n + 2}`;
     await Promise.all([put(asset, { depositsOn: false }), put(asset, { minimumDeposit })]);
-    const { body } = await desk.call('GET', `/v1/assets/${asset}`);
+    const { body } = await api.call('GET', `/v1/assets/${asset}`);
     expect(body).toMatchObject({ depositsOn: false, minimumDeposit });
   }
 });
 
 test('the API refuses an address that is not a mint, and names the field', async () => {
-  for (const asset of [desk.localnet.controls.authority, desk.keys.entry(0).address]) {
+  for (const asset of [api.localnet.controls.authority, api.keys.entry(0).address]) {
     const { status, body } = await put(asset);
     expect([status, body.code, body.field]).toEqual([409, 'AssetRejected', 'mint']);
     expect((await get(asset)).status).toBe(404);
@@ -202,17 +202,17 @@ test('the API lists a mint that cannot be transferred only with deposits off', a
   expect(body.detail).toContain('nonTransferable');
   expect((await put(mint, { depositsOn: false })).body).toMatchObject({ depositsOn: false });
   expect((await put(mint, { depositsOn: true })).status).toBe(409);
-  const daring = await desk.also({ chain: desk.chain, tokenPolicy: { nonTransferable: 'allow' } });
-  const answer = await desk.call('PUT', `/v1/assets/${mint}`, { depositsOn: true }, daring);
+  const daring = await api.also({ chain: api.chain, tokenPolicy: { nonTransferable: 'allow' } });
+  const answer = await api.call('PUT', `/v1/assets/${mint}`, { depositsOn: true }, daring);
   expect(answer.body).toMatchObject({ depositsOn: true });
 });
 
 test('the API does not accept a mint on the answer of one lying node', async () => {
-  const { address } = desk.localnet.plantedMint;
+  const { address } = api.localnet.plantedMint;
   const nothing = { context: { slot: 1 }, value: [null] };
-  desk.localnet.controls.setFault(0, 'getMultipleAccounts', { kind: 'result', result: nothing });
+  api.localnet.controls.setFault(0, 'getMultipleAccounts', { kind: 'result', result: nothing });
   expect((await put(address)).body).toMatchObject({ status: 503, code: 'NoHealthyNode' });
-  desk.localnet.controls.clearFaults();
+  api.localnet.controls.clearFaults();
   expect((await put(address)).status).toBe(200);
 });
 
@@ -224,6 +224,6 @@ test.each([
   [{ depositsOn: 'yes' }, 'depositsOn'],
   [{ decimals: 2 }, 'decimals'],
 ])('the API names the field of a bad change: %j', async (change, field) => {
-  const { status, body } = await put(desk.localnet.mint.address, change);
+  const { status, body } = await put(api.localnet.mint.address, change);
   expect([status, body.field]).toEqual([400, field]);
 });

@@ -18,25 +18,25 @@ import { recordCalls } from '../../solana/rpc-calls.ts';
 import { authorization, EXPLORER, openService, type Service } from '../service.ts';
 
 let service: Service;
-let room: LandingFixture;
+let fixture: LandingFixture;
 let app: FastifyInstance;
 
 beforeAll(async () => {
-  [service, room] = await Promise.all([openService(), LandingFixture.open()]);
+  [service, fixture] = await Promise.all([openService(), LandingFixture.open()]);
   const { ledger, temporal } = service;
-  app = await buildApp({ ledger, temporal, explorer: EXPLORER, chain: async () => room.chain });
+  app = await buildApp({ ledger, temporal, explorer: EXPLORER, chain: async () => fixture.chain });
 });
-afterEach(() => room.localnet.controls.clearFaults());
+afterEach(() => fixture.localnet.controls.clearFaults());
 afterAll(async () => {
   await app?.close();
-  await room?.close();
+  await fixture?.close();
   await service?.close();
 });
 
 const get = async (url: string, from = app) =>
   (await from.inject({ url, headers: { authorization } })).json();
 const explain = (id: string, from = app): Promise<Explanation> => get(`/v1/withdrawals/${id}/explain`, from);
-const names = () => room.pool.nodes.map(({ name }) => name);
+const names = () => fixture.pool.nodes.map(({ name }) => name);
 
 function terms(id: string) {
   return { id, asset: 'SOL', amount: '5000000', destination: newAddress() };
@@ -45,7 +45,7 @@ function terms(id: string) {
 /** A stored withdrawal whose attempt is signed and not sent. */
 async function unsent(id: string, signed = true): Promise<SignedAttempt & { raw: string }> {
   const asked = terms(id);
-  const attempt = await room.attempt(asked.destination, 5_000_000n);
+  const attempt = await fixture.attempt(asked.destination, 5_000_000n);
   const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight } = attempt;
   await service.ledger.withdrawals.reserve(asked);
   const life = { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight };
@@ -57,7 +57,7 @@ async function unsent(id: string, signed = true): Promise<SignedAttempt & { raw:
 test('an explanation shows for a pending attempt how far each node is from its last height, and calls only read methods', async () => {
   const attempt = await unsent('alive');
   const asked: string[] = [];
-  const stop = recordCalls(room.pool, asked);
+  const stop = recordCalls(fixture.pool, asked);
   const { status, nextStep, attempt: explained } = await explain('alive');
   stop();
   expect([...new Set(asked)].toSorted()).toEqual(['getBlock', 'getBlockHeight', 'getSignatureStatuses']);
@@ -77,10 +77,8 @@ test('an explanation shows for a pending attempt how far each node is from its l
 
 test('an explanation asks the nodes the same for a pending attempt with a durable nonce', async () => {
   const id = settlementId(NONCE_CREATE, 'account');
-  const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, signature } = await room.attempt(
-    newAddress(),
-    1_500_000n,
-  );
+  const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, signature } =
+    await fixture.attempt(newAddress(), 1_500_000n);
   await requestSettlements(service.ledger.db, NONCE_CREATE, ['account']);
   const life = { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight };
   await service.ledger.attempts.prepare(attemptRow(id, 1, life), PLENTY);
@@ -95,8 +93,8 @@ test('an explanation asks the nodes the same for a pending attempt with a durabl
 
 test('an explanation names the missing evidence for an expired attempt, and the silent node', async () => {
   await unsent('silent');
-  room.localnet.controls.produceSlots(170);
-  room.localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
+  fixture.localnet.controls.produceSlots(170);
+  fixture.localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
   const { attempt, nextStep } = await explain('silent');
   const [, silent = ''] = names();
   expect(attempt).toMatchObject({ verdict: 'unknown', reason: expect.stringContaining(silent) });
@@ -110,7 +108,7 @@ test('an explanation names the missing evidence for an expired attempt, and the 
 
 test('an explanation proves an attempt dead and writes nothing: only a worker writes', async () => {
   const attempt = await unsent('expired');
-  room.localnet.controls.produceSlots(170);
+  fixture.localnet.controls.produceSlots(170);
   const before = await service.ledger.attempts.get('expired', 1);
   const { attempt: explained, nextStep } = await explain('expired');
   expect(explained).toMatchObject({ verdict: 'dead', reason: null, missing: [] });
@@ -133,15 +131,15 @@ test('an explanation shows the dead message of a buyer as ended, with the stored
   const { ledger } = service;
   const explainIt = (): Promise<SettlementExplanation> =>
     get(`/v1/settlements/explain?id=${encodeURIComponent(id)}`);
-  const { blockhash, signature } = await room.attempt(newAddress(), 2_500_000n);
-  const life = await adoptedLifetime(room.pool, await acceptingSlot(room.pool, blockhash));
+  const { blockhash, signature } = await fixture.attempt(newAddress(), 2_500_000n);
+  const life = await adoptedLifetime(fixture.pool, await acceptingSlot(fixture.pool, blockhash));
   await requestSettlements(ledger.db, 'x402', ['order/1']);
   await ledger.attempts.prepare(attemptRow(id, 1, { blockhash, ...life }), PLENTY);
   await ledger.attempts.storeSignature(id, 1, signature);
   expect((await explainIt()).attempt).toMatchObject({ verdict: 'alive' });
-  room.localnet.controls.produceSlots(170);
+  fixture.localnet.controls.produceSlots(170);
   const row = { signature, blockhash, ...life };
-  const { verdict, evidence, times } = await examineNow(room.chain, row, blockCache());
+  const { verdict, evidence, times } = await examineNow(fixture.chain, row, blockCache());
   expect(verdict.kind).toBe('dead');
   await ledger.attempts.settle(id, 1, { state: 'dead', proof: attemptEvidence(row, evidence, times) });
   const ended = await explainIt();
@@ -179,13 +177,13 @@ test('an explanation shows what an attempt at the signer waits for, and the heig
 
 test('an explanation shows the stored evidence of an ended withdrawal, with slot and nodes, and asks no node', async () => {
   const attempt = await unsent('paid');
-  const landing = room.watcher.watch(attempt, recordProgress().hooks);
-  const { evidence, times, verdict } = await room.withBlocks(landing);
+  const landing = fixture.watcher.watch(attempt, recordProgress().hooks);
+  const { evidence, times, verdict } = await fixture.withBlocks(landing);
   if (verdict.kind !== 'landed') throw new Error(`it is ${verdict.kind}`);
   const proof = attemptEvidence(attempt, evidence, times);
   await service.ledger.attempts.settle('paid', 1, { state: 'landed', slot: verdict.slot, proof });
   const asked: string[] = [];
-  const stop = recordCalls(room.pool, asked);
+  const stop = recordCalls(fixture.pool, asked);
   const { status, waitsFor, attempt: explained } = await explain('paid');
   stop();
   expect(asked).toEqual([]);
@@ -240,9 +238,9 @@ test('an explanation reports unreachable nodes as its answer', async () => {
 test('the API shows the proof of a dead attempt with the withdrawal, as OpenAPI describes it', async () => {
   const attempt = await unsent('dead');
   expect((await get('/v1/withdrawals/dead')).attempts[0].proof).toBeNull();
-  room.swallow();
-  room.localnet.controls.produceSlots(170);
-  const { evidence, times } = await room.watcher.watch(attempt, recordProgress().hooks);
+  fixture.swallow();
+  fixture.localnet.controls.produceSlots(170);
+  const { evidence, times } = await fixture.watcher.watch(attempt, recordProgress().hooks);
   const proof = attemptEvidence(attempt, evidence, times);
   await service.ledger.attempts.settle('dead', 1, { state: 'dead', proof });
   const [shown] = (await get('/v1/withdrawals/dead')).attempts;
@@ -281,7 +279,7 @@ test('the API shows the proof of a dead attempt with the withdrawal, as OpenAPI 
     chargedBy: [],
   });
   const asked: string[] = [];
-  const stop = recordCalls(room.pool, asked);
+  const stop = recordCalls(fixture.pool, asked);
   const explained = await explain('dead');
   stop();
   expect(explained.attempt).toMatchObject({ n: 1, state: 'dead', verdict: 'dead', missing: [] });

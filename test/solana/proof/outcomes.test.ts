@@ -7,7 +7,7 @@ import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
 import { until } from '../../support/until.ts';
 import { recordProgress, useLandingFixture } from '../landing-fixture.ts';
 
-const room = useLandingFixture();
+const fixture = useLandingFixture();
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -15,7 +15,7 @@ const DETAILED = 'accounts';
 
 /** How often all nodes received this request since. */
 function counting(): (method: string) => number {
-  const spies = room.pool.nodes.map((node) => vi.spyOn(node, 'call'));
+  const spies = fixture.pool.nodes.map((node) => vi.spyOn(node, 'call'));
   const isAsked = (method: string, [asked, params]: readonly unknown[]) =>
     asked === method && (method !== 'getBlock' || JSON.stringify(params).includes(DETAILED));
   return (method) =>
@@ -25,19 +25,19 @@ function counting(): (method: string) => number {
 /** Lands so many payments in one block, and waits for their ends. */
 async function landed(count: number, fault: Fault | null = null) {
   const attempts = await Promise.all(
-    Array.from({ length: count }, () => room.attempt(newAddress(), 1_000_000n)),
+    Array.from({ length: count }, () => fixture.attempt(newAddress(), 1_000_000n)),
   );
-  const { controls, rpcUrls } = room.localnet;
+  const { controls, rpcUrls } = fixture.localnet;
   if (fault !== null) for (const node of rpcUrls.keys()) controls.setFault(node, 'getBlock', fault);
   const listeners = attempts.map(() => recordProgress());
-  const send = vi.spyOn(room.chain, 'send');
+  const send = vi.spyOn(fixture.chain, 'send');
   const ends = attempts.map((attempt, index) => {
     const { hooks } = listeners[index] ?? recordProgress();
-    return room.watcher.watch(attempt, hooks);
+    return fixture.watcher.watch(attempt, hooks);
   });
   await until(() => send.mock.results.length >= count);
   await Promise.all(send.mock.results.map(({ value }) => value));
-  return room.withBlocks(Promise.all(ends));
+  return fixture.withBlocks(Promise.all(ends));
 }
 
 it('the outcomes of four payments in one block are read from that block at once', async () => {
@@ -69,12 +69,12 @@ it.each([
 });
 
 it('an outcome is the same from a block as from a single request, even of a failed transaction', async () => {
-  const poor = await room.attempt(newAddress(), 10n ** 15n);
-  const [node] = room.pool.nodes;
+  const poor = await fixture.attempt(newAddress(), 10n ** 15n);
+  const [node] = fixture.pool.nodes;
   if (node === undefined) throw new Error('there is a node');
-  const url = room.localnet.rpcUrls[0] ?? '';
+  const url = fixture.localnet.rpcUrls[0] ?? '';
   await rpc(url, 'sendTransaction', [poor.raw, { encoding: 'base64', skipPreflight: true }]);
-  room.localnet.controls.produceSlots(8);
+  fixture.localnet.controls.produceSlots(8);
   const alone = await askOutcome(node, poor.signature);
   const ask = (of: SolanaNode) => askBlockOutcome(alone?.slot ?? 0n, [poor.signature])(of, poor.signature);
   expect(alone?.error).toEqual(expect.any(String));

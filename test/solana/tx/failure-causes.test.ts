@@ -48,21 +48,21 @@ import { useLandingFixture } from '../landing-fixture.ts';
 const TOKEN_2022 = new PublicKey(TOKEN_2022_PROGRAM);
 const issuer = newWallet();
 const receiver = newWallet();
-const room = useLandingFixture();
+const fixture = useLandingFixture();
 
 beforeAll(async () => {
-  for (const { address } of [issuer, receiver]) await room.localnet.airdrop(address, 5_000_000_000n);
+  for (const { address } of [issuer, receiver]) await fixture.localnet.airdrop(address, 5_000_000_000n);
 });
 
-const chainOf = () => room.localnet.controls.chain;
+const chainOf = () => fixture.localnet.controls.chain;
 const tipHash = () => chainOf().ledger.tip.blockhash;
-const hot = () => room.signer.address;
+const hot = () => fixture.signer.address;
 
 /** Puts the message into a block, signed by the hot wallet, and reads how it failed there. */
 async function failed(message: Uint8Array) {
-  const { raw, signature } = assembleTransaction(message, await room.signer.sign(message));
+  const { raw, signature } = assembleTransaction(message, await fixture.signer.sign(message));
   chainOf().submit(decodeTransaction(base64.decode(raw)));
-  room.localnet.controls.produceSlots(6);
+  fixture.localnet.controls.produceSlots(6);
   const meta = chainOf().ledger.record(signature)?.meta;
   const error = readTransactionError(meta?.err);
   if (meta === undefined || error === null) throw new Error('no block holds it, or it has not failed');
@@ -107,8 +107,8 @@ function tokens(
 }
 
 async function mintWith(...extensions: MintExtension[]): Promise<string> {
-  const mint = await room.localnet.createToken22Mint({ extensions });
-  await room.localnet.mintTo(mint, hot(), 1_000_000n);
+  const mint = await fixture.localnet.createToken22Mint({ extensions });
+  await fixture.localnet.mintTo(mint, hot(), 1_000_000n);
   return mint;
 }
 
@@ -122,7 +122,7 @@ function pausable(): Promise<string> {
 async function paused(): Promise<string> {
   const mint = await pausable();
   submitSigned(chainOf(), [createPauseInstruction(new PublicKey(mint), issuer.publicKey)], [issuer]);
-  room.localnet.controls.produceSlot();
+  fixture.localnet.controls.produceSlot();
   return mint;
 }
 
@@ -142,7 +142,7 @@ function opened(mint: string) {
 
 function byReceiver(...instructions: Parameters<typeof submitSigned>[1]): void {
   const signature = submitSigned(chainOf(), instructions, [receiver]);
-  room.localnet.controls.produceSlot();
+  fixture.localnet.controls.produceSlot();
   expect(chainOf().ledger.record(signature)?.meta.err).toBeNull();
 }
 
@@ -159,10 +159,10 @@ function confidentialOnly(account: PublicKey): void {
 }
 
 async function hooked(): Promise<string> {
-  const program = plantHookProgram(room.localnet, 2);
-  const mint = await hookedMint(room.localnet, program);
-  await room.localnet.mintTo(mint, hot(), 1_000_000n);
-  plantHookList(room.localnet, mint, program, hookList([fixedAccount(SYSTEM_PROGRAM)]));
+  const program = plantHookProgram(fixture.localnet, 2);
+  const mint = await hookedMint(fixture.localnet, program);
+  await fixture.localnet.mintTo(mint, hot(), 1_000_000n);
+  plantHookList(fixture.localnet, mint, program, hookList([fixedAccount(SYSTEM_PROGRAM)]));
   return mint;
 }
 
@@ -175,7 +175,7 @@ const ROWS: readonly Row[] = [
     '"Custom":17',
     async () => {
       const mint = await mintWith();
-      await room.localnet.controls.setFrozen(mint, hot(), true);
+      await fixture.localnet.controls.setFrozen(mint, hot(), true);
       return tokens(mint);
     },
   ],
@@ -184,7 +184,7 @@ const ROWS: readonly Row[] = [
     'the transfer fee is another one',
     'passing',
     '"Custom":32',
-    () => tokens(room.localnet.feeMint.address, { expectedFee: 3n }),
+    () => tokens(fixture.localnet.feeMint.address, { expectedFee: 3n }),
   ],
   [
     'the wallet lacks tokens',
@@ -197,20 +197,20 @@ const ROWS: readonly Row[] = [
     "the receiver's account is closed",
     'passing',
     '"InvalidAccountData"',
-    () => tokens(room.localnet.mint.address, { createAta: false }),
+    () => tokens(fixture.localnet.mint.address, { createAta: false }),
   ],
   [
     "the receiver's account of Token-2022 is closed",
     'passing',
     '"IncorrectProgramId"',
-    () => tokens(room.localnet.feeMint.address, { createAta: false, expectedFee: 10n }),
+    () => tokens(fixture.localnet.feeMint.address, { createAta: false, expectedFee: 10n }),
   ],
   [
     'the account that it makes has another owner',
     'passing',
     'InstructionError',
     async () => {
-      const mint = room.localnet.mint.address;
+      const mint = fixture.localnet.mint.address;
       const { account, open } = opened(mint);
       const give = createSetAuthorityInstruction(
         account,
@@ -263,19 +263,19 @@ const ROWS: readonly Row[] = [
     'the mint has other decimals',
     'passing',
     '"Custom":18',
-    () => tokens(room.localnet.mint.address, { decimals: 9 }),
+    () => tokens(fixture.localnet.mint.address, { decimals: 9 }),
   ],
   [
     'a program gets too few compute units',
     'passing',
     '',
-    () => tokens(room.localnet.mint.address, {}, { computeUnitLimit: 5_000 }),
+    () => tokens(fixture.localnet.mint.address, {}, { computeUnitLimit: 5_000 }),
   ],
   [
     'the fee payer would keep too little',
     'short',
     '"InsufficientFundsForRent":{"account_index":0}',
-    async () => transfer({ amount: (await room.lamportsOf(hot())) - 5_100n }),
+    async () => transfer({ amount: (await fixture.lamportsOf(hot())) - 5_100n }),
   ],
   [
     'the receiver would have too little',
@@ -288,7 +288,7 @@ const ROWS: readonly Row[] = [
     'passing',
     '"Custom":0',
     async () => {
-      const rentLamports = await room.chain.rentMinimum(NONCE_ACCOUNT_SIZE);
+      const rentLamports = await fixture.chain.rentMinimum(NONCE_ACCOUNT_SIZE);
       const limits = { computeUnitLimit: 10_000, computeUnitPriceMicroLamports: 0n };
       const create = () =>
         composeUpkeep({
@@ -300,9 +300,9 @@ const ROWS: readonly Row[] = [
           ...limits,
         });
       const first = create();
-      const { raw } = assembleTransaction(first, await room.signer.sign(first));
+      const { raw } = assembleTransaction(first, await fixture.signer.sign(first));
       chainOf().submit(decodeTransaction(base64.decode(raw)));
-      room.localnet.controls.produceSlot();
+      fixture.localnet.controls.produceSlot();
       return failed(create());
     },
   ],
@@ -312,9 +312,9 @@ const ROWS: readonly Row[] = [
     '"Custom":1',
     async () => {
       const mint = await hooked();
-      const info = readMint(mint, (await room.chain.accounts([mint])).accounts[0] ?? null);
+      const info = readMint(mint, (await fixture.chain.accounts([mint])).accounts[0] ?? null);
       const destination = newAddress();
-      const hookAccounts = await resolveHookAccounts(room.chain, info, {
+      const hookAccounts = await resolveHookAccounts(fixture.chain, info, {
         source: hot(),
         destination,
         amount: 1_000n,

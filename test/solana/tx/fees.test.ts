@@ -76,10 +76,10 @@ describe('the price of a compute unit', () => {
       fc.property(
         fc.integer({ min: 1, max: 1_400_000 }),
         fc.bigInt({ min: 0n, max: 10n ** 9n }),
-        (limit, room) => {
-          const price = maxPrice(limit, room);
-          expect(priorityLamports(limit, price)).toBeLessThanOrEqual(room);
-          expect(priorityLamports(limit, price + 1n)).toBeGreaterThan(room);
+        (limit, maxLamports) => {
+          const price = maxPrice(limit, maxLamports);
+          expect(priorityLamports(limit, price)).toBeLessThanOrEqual(maxLamports);
+          expect(priorityLamports(limit, price + 1n)).toBeGreaterThan(maxLamports);
         },
       ),
     );

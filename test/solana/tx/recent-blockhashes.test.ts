@@ -3,14 +3,14 @@ import { getBlockHeight, getLatestBlockhash } from '../../../src/solana/rpc/meth
 import { RECENT_BLOCKHASHES_SYSVAR, RecentBlockhashes } from '../../../src/solana/tx/recent-blockhashes.ts';
 import { useLandingFixture } from '../landing-fixture.ts';
 
-const room = useLandingFixture(undefined, 1);
+const fixture = useLandingFixture(undefined, 1);
 beforeAll(async () => {
-  room.localnet.controls.produceSlots(200);
+  fixture.localnet.controls.produceSlots(200);
 });
 
 describe('the blocks that a blockhash has left', () => {
   it('end at its last valid height, while a node lists it', async () => {
-    const { pool, localnet } = room;
+    const { pool, localnet } = fixture;
     const { value } = await pool.read((node) => getLatestBlockhash(node));
     const left = () => new RecentBlockhashes(pool).blocksLeft(value.blockhash);
     for (const more of [0, 1, 129, 18, 1]) {
@@ -24,7 +24,7 @@ describe('the blocks that a blockhash has left', () => {
   });
 
   it('are unknown without an answer or for an invalid hash, and the next caller asks again', async () => {
-    const { pool, localnet } = room;
+    const { pool, localnet } = fixture;
     const { value } = await pool.read((node) => getLatestBlockhash(node));
     const recent = new RecentBlockhashes(pool);
     localnet.controls.setFault(0, 'getMultipleAccounts', { kind: 'error', code: -32603, message: 'no' });

@@ -106,8 +106,8 @@ describe('a transaction that breaks a rule', () => {
     const body = use.selling.version2(await use.selling.transaction({ amount: PRICE + 1n }));
     await post(use.app, 'verify', body);
     const calls = [
-      vi.spyOn(use.selling.room.chain, 'accounts'),
-      vi.spyOn(use.selling.room.chain, 'simulateAsIs'),
+      vi.spyOn(use.selling.fixture.chain, 'accounts'),
+      vi.spyOn(use.selling.fixture.chain, 'simulateAsIs'),
     ];
     expect((await post(use.app, 'verify', body)).body).toMatchObject({
       isValid: false,
@@ -158,13 +158,13 @@ describe('a payment that a node refuses', () => {
 
   it('for its blockhash has expired', async () => {
     const body = use.selling.version2(await use.selling.transaction());
-    use.selling.room.localnet.controls.produceSlots(200);
+    use.selling.fixture.localnet.controls.produceSlots(200);
     expect((await post(use.app, 'settle', body)).body['errorReason']).toBe('payment_expired');
   });
 
   it('for its blockhash expires soon; without an expiry from a node it is not refused', async () => {
     const { selling } = use;
-    const { controls } = selling.room.localnet;
+    const { controls } = selling.fixture.localnet;
     const body = selling.version2(await selling.transaction());
     const [asking, unanswered] = [
       await facilitatorServer(selling.deps()),
@@ -182,7 +182,7 @@ describe('a payment that a node refuses', () => {
   });
 
   it('is not refused permanently where no node can simulate it now', async () => {
-    const { controls, rpcUrls } = use.selling.room.localnet;
+    const { controls, rpcUrls } = use.selling.fixture.localnet;
     const body = use.selling.version2(await use.selling.transaction());
     for (const node of rpcUrls.keys())
       controls.setFault(node, 'simulateTransaction', { kind: 'error', code: -32603, message: 'no' });
@@ -203,7 +203,7 @@ describe('a payment that a node refuses', () => {
 
 describe('the facilitator sells nothing for', () => {
   it('a mint with a transfer fee', async () => {
-    const asset = use.selling.room.localnet.feeMint.address;
+    const asset = use.selling.fixture.localnet.feeMint.address;
     const transaction = await use.selling.transaction({ mint: asset, program: TOKEN_2022_PROGRAM });
     expect((await post(use.app, 'verify', use.selling.version2(transaction, { asset }))).body).toMatchObject({
       invalidReason: 'invalid_payment_requirements',
@@ -220,7 +220,7 @@ describe('the facilitator sells nothing for', () => {
   it('a mint that no node returns now; it reads the mint again', async () => {
     const fresh = await facilitatorServer(use.selling.deps());
     const body = use.selling.version2(await use.selling.transaction());
-    vi.spyOn(use.selling.room.chain, 'accounts').mockRejectedValueOnce(new Error('no node'));
+    vi.spyOn(use.selling.fixture.chain, 'accounts').mockRejectedValueOnce(new Error('no node'));
     expect((await post(fresh, 'verify', body)).body['invalidReason']).toBe('unexpected_verify_error');
     expect((await post(fresh, 'verify', body)).body['isValid']).toBe(true);
     await fresh.close();

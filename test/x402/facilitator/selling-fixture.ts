@@ -51,7 +51,7 @@ interface TransactionParts {
 
 /** A chain with blocks, a buyer with tokens, a seller with a token account, and the x402 worker's activities without Temporal. */
 export class SellingFixture {
-  readonly room: LandingFixture;
+  readonly fixture: LandingFixture;
   readonly buyer = Keypair.generate();
   readonly seller = Keypair.generate().publicKey.toBase58();
   readonly feePayers: readonly Signer[];
@@ -60,17 +60,17 @@ export class SellingFixture {
   #clock: NodeJS.Timeout | undefined;
   #nonce = 0;
 
-  private constructor(room: LandingFixture, ledger: Ledger, feePayers: readonly Signer[]) {
-    this.room = room;
+  private constructor(fixture: LandingFixture, ledger: Ledger, feePayers: readonly Signer[]) {
+    this.fixture = fixture;
     this.#ledger = ledger;
     this.feePayers = feePayers;
   }
 
   static async open(ledger: Ledger): Promise<SellingFixture> {
-    const room = await LandingFixture.open();
+    const fixture = await LandingFixture.open();
     const keys = [1, 2].map(() => signerOf());
-    const selling = new SellingFixture(room, ledger, await Promise.all(keys));
-    const { controls } = room.localnet;
+    const selling = new SellingFixture(fixture, ledger, await Promise.all(keys));
+    const { controls } = fixture.localnet;
     for (const { address } of selling.feePayers) await controls.airdrop(address, 1_000_000_000n);
     await controls.mintTo(selling.mint, selling.buyer.publicKey.toBase58(), 1_000_000n);
     await controls.mintTo(selling.mint, selling.seller, 1n);
@@ -82,11 +82,11 @@ export class SellingFixture {
   async close(): Promise<void> {
     this.stopBlocks();
     await Promise.allSettled(this.#runs.values());
-    await this.room.close();
+    await this.fixture.close();
   }
 
   get mint(): string {
-    return this.room.localnet.mint.address;
+    return this.fixture.localnet.mint.address;
   }
 
   /** The fee payer that `/supported` publishes. */
@@ -95,7 +95,7 @@ export class SellingFixture {
   }
 
   startBlocks(): void {
-    this.#clock ??= setInterval(() => this.room.localnet.controls.produceSlot(), BLOCK_MS);
+    this.#clock ??= setInterval(() => this.fixture.localnet.controls.produceSlot(), BLOCK_MS);
   }
 
   stopBlocks(): void {
@@ -106,8 +106,8 @@ export class SellingFixture {
   deps(change: Partial<FacilitatorDeps> = {}): FacilitatorDeps {
     return {
       ledger: this.#ledger,
-      chain: this.room.chain,
-      blockhashes: new RecentBlockhashes(this.room.pool),
+      chain: this.fixture.chain,
+      blockhashes: new RecentBlockhashes(this.fixture.pool),
       runs: { reach: (id, _commitment, withinMs) => Promise.race([this.reach(id), pendingAfter(withinMs)]) },
       network: NETWORK,
       feePayers: this.feePayers.slice(0, 1).map(({ address }) => address),
@@ -135,7 +135,7 @@ export class SellingFixture {
     const source = deriveAta(owner, mint, program);
     const destination = deriveAta(this.seller, mint, program);
     const keys = [[source, 'w'], [mint], [destination, 'w'], [owner, 's']] as const;
-    const { decimals } = this.room.localnet.mint;
+    const { decimals } = this.fixture.localnet.mint;
     const instructions: TransactionInstruction[] = [
       units(),
       price(),
@@ -143,7 +143,7 @@ export class SellingFixture {
       memo(parts.memo ?? `nonce ${this.#nonce}`),
     ];
     // Not the shared blockhash of the chain: blocks made at once may have expired it.
-    const { blockhash: recentBlockhash } = await latestBlockhash(this.room.pool);
+    const { blockhash: recentBlockhash } = await latestBlockhash(this.fixture.pool);
     const payerKey = new PublicKey(feePayer);
     const message = MessageV0.compile({ payerKey, recentBlockhash, instructions });
     const transaction = new VersionedTransaction(message);
@@ -156,11 +156,11 @@ export class SellingFixture {
     const read = VersionedTransaction.deserialize(Buffer.from(transaction, 'base64'));
     const signature = (await this.feePayers[0]?.sign(read.message.serialize())) ?? new Uint8Array();
     read.addSignature(new PublicKey(this.feePayer), signature);
-    await this.room.chain.send(Buffer.from(read.serialize()).toString('base64'));
+    await this.fixture.chain.send(Buffer.from(read.serialize()).toString('base64'));
     const named = base58.encode(signature);
     await vi.waitFor(
       () =>
-        this.room.pool
+        this.fixture.pool
           .read((node) => getTransaction(node, named, 'confirmed'))
           .then((shown) => {
             if (shown === null) throw new Error('not yet');
@@ -220,7 +220,7 @@ export class SellingFixture {
   }
 
   #activities() {
-    const { chain, pool } = this.room;
+    const { chain, pool } = this.fixture;
     const feePayers = this.feePayers.map(({ address }) => address);
     const kind = x402Kind({ ledger: this.#ledger, chain, lives: new AdoptedLifetimes(pool), feePayers });
     const watcher = new LandingWatcher(chain, PACE);

@@ -64,7 +64,7 @@ describe('a settled payment', () => {
   });
 
   it('needs one simulation for verification and settlement together', async () => {
-    const simulate = vi.spyOn(use.selling.room.chain, 'simulateAsIs');
+    const simulate = vi.spyOn(use.selling.fixture.chain, 'simulateAsIs');
     const body = use.selling.version2(await use.selling.transaction());
     expect((await post(use.app, 'verify', body)).body).toEqual({ isValid: true, payer: payer() });
     expect(isSuccess(await settle(body))).toBe(true);
@@ -173,7 +173,7 @@ describe('the success of a payment', () => {
 
 describe('a payment that is not settled in time', () => {
   it('is pending with its signature, within the time limit of the requirements, and a success later', async () => {
-    use.selling.room.swallow();
+    use.selling.fixture.swallow();
     const transaction = await use.selling.transaction();
     const pending = await settle(use.selling.version2(transaction, { maxTimeoutSeconds: 1 }));
     expect(pending.body).toMatchObject({
@@ -182,7 +182,7 @@ describe('a payment that is not settled in time', () => {
       transaction: expect.stringMatching(SIGNATURE),
       network: NETWORK.caip2,
     });
-    use.selling.room.localnet.controls.clearFaults();
+    use.selling.fixture.localnet.controls.clearFaults();
     const { body } = await settle(use.selling.version2(transaction));
     expect(body).toMatchObject({ success: true, transaction: pending.body['transaction'] });
   });
@@ -201,7 +201,7 @@ describe('a payment that is not settled in time', () => {
 describe('an unsuccessful payment', () => {
   it('that fails on chain is reported with its signature', async () => {
     const poor = Keypair.generate();
-    await use.selling.room.localnet.controls.mintTo(use.selling.mint, poor.publicKey.toBase58(), PRICE);
+    await use.selling.fixture.localnet.controls.mintTo(use.selling.mint, poor.publicKey.toBase58(), PRICE);
     const made = [
       await use.selling.transaction({ buyer: poor }),
       await use.selling.transaction({ buyer: poor }),
@@ -219,15 +219,15 @@ describe('an unsuccessful payment', () => {
   });
 
   it('that is proved dead is reported as expired', async () => {
-    use.selling.room.swallow();
+    use.selling.fixture.swallow();
     const transaction = await use.selling.transaction();
     const pending = await settle(use.selling.version2(transaction, { maxTimeoutSeconds: 1 }));
-    use.selling.room.localnet.controls.produceSlots(200);
+    use.selling.fixture.localnet.controls.produceSlots(200);
     const again = async () => (await settle(use.selling.version2(transaction))).body;
     await expect
       .poll(again)
       .toMatchObject({ errorReason: 'payment_expired', transaction: pending.body['transaction'] });
-    use.selling.room.localnet.controls.clearFaults();
+    use.selling.fixture.localnet.controls.clearFaults();
     expect(await stateOf(transaction)).toBe('void');
   });
 

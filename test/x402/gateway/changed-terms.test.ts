@@ -1,7 +1,7 @@
 import { Keypair } from '@solana/web3.js';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { askTerms, FORMS, type PaymentForm, pay } from '../../../devkit/localstack/buyer.ts';
+import { FORMS, fetchTerms, type PaymentForm, pay } from '../../../devkit/localstack/buyer.ts';
 import { issueQuoteToken, readQuoteToken } from '../../../src/x402/formats/quote-token.ts';
 import { fetchQuote, showPayment, submitTransfer } from '../../peers/example-client.ts';
 import { fetchUntilSettled, requirementsOf, settlementOf } from './customer.ts';
@@ -51,7 +51,7 @@ async function payment(form: PaymentForm, what: 'served' | 'owed' | 'refused') {
   const target = `/weather?${what}=${serial}`;
   const url = shop.url + target;
   const { secretKey, rpcUrl, address } = await shop.buyer();
-  const headers = await pay(form, await askTerms(url), secretKey, rpcUrl);
+  const headers = await pay(form, await fetchTerms(url), secretKey, rpcUrl);
   return { target, url, address, headers };
 }
 

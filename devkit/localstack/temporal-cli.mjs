@@ -148,7 +148,7 @@ export async function ensureTemporalCli({ env = process.env, say = () => {} } = 
     try {
       return await download(dir, env);
     } catch (error) {
-      failures.push(`download: ${sentence(error)}`);
+      failures.push(`download: ${messageOf(error)}`);
     }
     if (onPath(process.platform === 'win32' ? 'go.exe' : 'go', env) === null)
       failures.push('build: go is not on PATH');
@@ -159,7 +159,7 @@ export async function ensureTemporalCli({ env = process.env, say = () => {} } = 
       try {
         return await build(dir, env);
       } catch (error) {
-        failures.push(`build: ${sentence(error)}`);
+        failures.push(`build: ${messageOf(error)}`);
       }
     }
   } finally {

@@ -20,7 +20,7 @@ export interface SettlementsDeps {
   readonly signer?: SignerActivities | undefined;
 }
 
-export interface SettlementRef {
+export interface WithSettlementId {
   readonly id: string;
 }
 
@@ -30,12 +30,12 @@ export function createSettlementActivities(deps: SettlementsDeps) {
 
   return {
     /** The state that earlier runs stored. @throws NotFound */
-    findSettlement: ({ id }: SettlementRef): Promise<SettlementState> => currentState(deps, id),
+    findSettlement: ({ id }: WithSettlementId): Promise<SettlementState> => currentState(deps, id),
 
     async prepareSettlement({
       id,
       shown,
-    }: SettlementRef & { readonly shown: DisplayedStatus }): Promise<Preparation> {
+    }: WithSettlementId & { readonly shown: DisplayedStatus }): Promise<Preparation> {
       const settlement = await ledger.settlements.get(id);
       const kind = kindOf(kinds, settlement);
       return prepareNext(
@@ -74,7 +74,7 @@ export function createSettlementActivities(deps: SettlementsDeps) {
     async holdSettlement({
       id,
       reason,
-    }: SettlementRef & { readonly reason: StatusReason }): Promise<SettlementState> {
+    }: WithSettlementId & { readonly reason: StatusReason }): Promise<SettlementState> {
       await holdUnlessEnded(ledger, id, reason);
       return currentState(deps, id);
     },

@@ -27,13 +27,14 @@ export function registerWebhooks(program: Command): void {
         (answer) => table('webhooks', COLUMNS, answer.webhooks),
       ),
   );
-  registerEndpoints(webhooks);
+  registerCreate(webhooks);
+  registerSecretRotation(webhooks);
   registerDelete(webhooks);
   registerDeliveries(webhooks);
   registerReplay(webhooks);
 }
 
-function registerEndpoints(webhooks: Command): void {
+function registerCreate(webhooks: Command): void {
   apiCommand(
     webhooks,
     'create',
@@ -56,6 +57,9 @@ function registerEndpoints(webhooks: Command): void {
         renderCreated,
       ),
     );
+}
+
+function registerSecretRotation(webhooks: Command): void {
   apiCommand(webhooks, 'rotate-secret', 'Create a new secret and print it once')
     .argument('<id>', 'Webhook ID')
     .option(

@@ -118,7 +118,7 @@ const WATCH_OPTIONS: ActivityOptions = {
   retry,
 };
 
-type SettlementSteps = WithdrawalActivities & SettlementActivities & X402Activities & QuickActivities;
+type AllSettlementActivities = WithdrawalActivities & SettlementActivities & X402Activities & QuickActivities;
 
 /** A proxy of `Activities`. The Temporal Web UI displays the summary. */
 const databaseStep = <Activities>(summary: string) =>
@@ -126,29 +126,29 @@ const databaseStep = <Activities>(summary: string) =>
 const activityStep = <Activities>(options: ActivityOptions, summary: string) =>
   proxyActivities<Activities>({ ...options, summary });
 
-export const { admit } = databaseStep<SettlementSteps>('reserve the id and find earlier attempts');
-export const { confirm } = databaseStep<SettlementSteps>("store the customer's confirmation");
-export const { cancel } = databaseStep<SettlementSteps>('cancel unless an attempt can still land');
-export const { hold, holdSettlement } = databaseStep<SettlementSteps>('hold the settlement');
-export const { findSettlement } = databaseStep<SettlementSteps>('find earlier attempts');
-export const { storeSignature } = databaseStep<SettlementSteps>('store a signature');
-export const { isOwed } = databaseStep<SettlementSteps>('check whether the buyer was served');
-export const { prepareAttempt, prepareSettlement } = activityStep<SettlementSteps>(
+export const { admit } = databaseStep<AllSettlementActivities>('reserve the id and find earlier attempts');
+export const { confirm } = databaseStep<AllSettlementActivities>("store the customer's confirmation");
+export const { cancel } = databaseStep<AllSettlementActivities>('cancel unless an attempt can still land');
+export const { hold, holdSettlement } = databaseStep<AllSettlementActivities>('hold the settlement');
+export const { findSettlement } = databaseStep<AllSettlementActivities>('find earlier attempts');
+export const { storeSignature } = databaseStep<AllSettlementActivities>('store a signature');
+export const { isOwed } = databaseStep<AllSettlementActivities>('check whether the buyer was served');
+export const { prepareAttempt, prepareSettlement } = activityStep<AllSettlementActivities>(
   PREPARE_OPTIONS,
   'check the terms, compose the transaction and reserve funds',
 );
-export const { awaitSignatures } = activityStep<SettlementSteps>(
+export const { awaitSignatures } = activityStep<AllSettlementActivities>(
   PREPARE_OPTIONS,
   'wait for external signatures',
 );
 export const { signTransaction } = activityStep<SignerActivities>(SIGN_OPTIONS, 'sign the transaction');
-export const { landAttempt } = activityStep<SettlementSteps>(LAND_OPTIONS, LANDING_SUMMARY);
-export const { landPayment } = activityStep<SettlementSteps>(LAND_QUICK_OPTIONS, LANDING_SUMMARY);
-export const { serveOwed } = activityStep<SettlementSteps>(
+export const { landAttempt } = activityStep<AllSettlementActivities>(LAND_OPTIONS, LANDING_SUMMARY);
+export const { landPayment } = activityStep<AllSettlementActivities>(LAND_QUICK_OPTIONS, LANDING_SUMMARY);
+export const { serveOwed } = activityStep<AllSettlementActivities>(
   SERVE_OPTIONS,
   'request the paid resource from the upstream',
 );
-export const { settleQuickly } = proxyLocalActivities<SettlementSteps>({
+export const { settleQuickly } = proxyLocalActivities<AllSettlementActivities>({
   ...QUICK_OPTIONS,
   summary: 'send the payment and wait until it is confirmed',
 });

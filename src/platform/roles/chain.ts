@@ -86,11 +86,10 @@ export async function chainWorkers(
   );
   const client = new Client({ connection, namespace, dataConverter: dataConverter(payloadKeys) });
   await ledger.watched.addHot([config.hotWallet]);
-  const ensureRuns = () => ensureEndlessRuns(client, config.scan ? config.cluster : null);
   closers.runPeriodically(
     'schedules',
     ENSURE_INTERVAL_MS,
-    ensureRuns,
+    () => ensureEndlessRuns(client, config.scan ? config.cluster : null),
     warningLogger('missing Temporal schedules cannot be created now'),
   );
   // Every worker has every activity, so that tasks which an older version has put into another queue run too.

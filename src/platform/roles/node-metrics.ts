@@ -4,40 +4,40 @@ import type { NodeReport } from '../../solana/rpc/report.ts';
 interface NodeGauge<Value> {
   readonly name: string;
   readonly help: string;
-  readonly valueOf: (report: NodeReport) => Value | null;
+  readonly read: (report: NodeReport) => Value | null;
 }
 
 const NUMBER_GAUGES: readonly NodeGauge<number | bigint>[] = [
   {
     name: 'up',
     help: '1 if the node belongs to the pool and has answered the newest probe, else 0.',
-    valueOf: ({ membership, finalizedSlot }) => Number(membership === 'joined' && finalizedSlot !== null),
+    read: ({ membership, finalizedSlot }) => Number(membership === 'joined' && finalizedSlot !== null),
   },
-  { name: 'score', help: 'Quality of the node, from 0 to 100.', valueOf: ({ score }) => score },
+  { name: 'score', help: 'Quality of the node, from 0 to 100.', read: ({ score }) => score },
   {
     name: 'error_ratio',
     help: 'Share of the newest answers of the node that were faults.',
-    valueOf: ({ errorRate }) => errorRate,
+    read: ({ errorRate }) => errorRate,
   },
   {
     name: 'latency_seconds',
     help: 'Mean time in which the node answers a probe.',
-    valueOf: ({ latencyMs }) => (latencyMs === null ? null : latencyMs / 1_000),
+    read: ({ latencyMs }) => (latencyMs === null ? null : latencyMs / 1_000),
   },
   {
     name: 'lag_slots',
     help: 'Number of slots that the node is behind the best node.',
-    valueOf: ({ lagSlots }) => lagSlots,
+    read: ({ lagSlots }) => lagSlots,
   },
   {
     name: 'first_available_block',
     help: 'First slot of the ledger that the node stores.',
-    valueOf: ({ firstAvailableBlock }) => firstAvailableBlock,
+    read: ({ firstAvailableBlock }) => firstAvailableBlock,
   },
   {
     name: 'history',
     help: '1 if the node stores transaction history, else 0.',
-    valueOf: ({ history }) => (history === 'unknown' ? null : Number(history === 'on')),
+    read: ({ history }) => (history === 'unknown' ? null : Number(history === 'on')),
   },
 ];
 
@@ -46,13 +46,13 @@ const TEXT_GAUGES: readonly (NodeGauge<string> & { readonly label: string })[] =
     name: 'version',
     help: 'Version of the node software.',
     label: 'version',
-    valueOf: ({ version }) => version,
+    read: ({ version }) => version,
   },
   {
     name: 'demoted',
     help: 'Reason why the node is asked only after other nodes.',
     label: 'cause',
-    valueOf: ({ demoted }) => demoted?.cause ?? null,
+    read: ({ demoted }) => demoted?.cause ?? null,
   },
 ];
 
@@ -72,8 +72,8 @@ export class NodeMetrics {
 
   record(reports: readonly NodeReport[]): void {
     for (const report of reports) {
-      for (const [gauge, { valueOf }] of this.#numbers) {
-        const value = valueOf(report);
+      for (const [gauge, { read }] of this.#numbers) {
+        const value = read(report);
         if (value !== null) gauge.set(Number(value), { node: report.node });
       }
       for (const [gauge, metric] of this.#texts) this.#recordText(gauge, metric, report);
@@ -83,11 +83,11 @@ export class NodeMetrics {
   /** Exports a text as a label: the gauge is 1 with the current text and 0 with the previous one. */
   #recordText(
     gauge: MetricGauge,
-    { name, label, valueOf }: (typeof TEXT_GAUGES)[number],
+    { name, label, read }: (typeof TEXT_GAUGES)[number],
     report: NodeReport,
   ): void {
     const { node } = report;
-    const [key, text] = [`${name}/${node}`, valueOf(report)];
+    const [key, text] = [`${name}/${node}`, read(report)];
     const previousText = this.#currentTexts.get(key);
     if (previousText !== undefined && previousText !== text) gauge.set(0, { node, [label]: previousText });
     this.#currentTexts.delete(key);

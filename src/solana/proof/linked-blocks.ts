@@ -53,7 +53,7 @@ export interface BlockCache {
   readonly history: HistoryBounds;
 }
 
-type FetchBlock = (slot: Slot) => Promise<ConfirmedBlock>;
+type FetchConfirmedBlock = (slot: Slot) => Promise<ConfirmedBlock>;
 
 const MAX_CONCURRENT_FETCHES = 8;
 const MAX_CACHED_BLOCKS = 1_000;
@@ -210,7 +210,7 @@ async function walkDown(
   origin: BlockId,
   last: BlockId,
   slots: readonly bigint[],
-  fetch: FetchBlock,
+  fetch: FetchConfirmedBlock,
 ): Promise<ConfirmedBlock[] | null> {
   await pLimit(MAX_CONCURRENT_FETCHES).map(slots, (slot) => fetch(slot).catch(nullIfNodesFail));
   const blocks: ConfirmedBlock[] = [];
@@ -224,7 +224,7 @@ async function walkDown(
   }
 }
 
-function cachedIn({ blocks }: BlockCache, fetch: FetchBlock): FetchBlock {
+function cachedIn({ blocks }: BlockCache, fetch: FetchConfirmedBlock): FetchConfirmedBlock {
   return (slot) => blocks.get(String(slot), () => fetch(slot));
 }
 

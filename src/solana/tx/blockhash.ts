@@ -166,10 +166,10 @@ async function withLegacy<T>(
   }
 }
 
-type ConfirmedBlock = Pick<LatestBlockhash, 'blockhash' | 'height'>;
+type BlockPosition = Pick<LatestBlockhash, 'blockhash' | 'height'>;
 
 /** The confirmed block of a slot; null if the node does not return it after a few tries. */
-async function findBlock(node: SolanaNode, slot: Slot): Promise<ConfirmedBlock | null> {
+async function findBlock(node: SolanaNode, slot: Slot): Promise<BlockPosition | null> {
   const options = { commitment: 'confirmed', transactionDetails: 'none' } as const;
   for (let tries = 1; ; tries += 1) {
     const block = await rpc.getBlock(node, slot, options).catch(nullIfNotYet);

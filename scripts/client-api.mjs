@@ -99,7 +99,7 @@ async function generated() {
   const app = await buildApp(/** @type {never} */ ({ ledger: {}, temporal: {}, explorer }));
   const { components, paths } =
     /** @type {{ components: { schemas: Record<string, Schema> }, paths: Record<string, Record<string, Operation>> }} */ (
-      app.swagger()
+      /** @type {unknown} */ (app.swagger())
     );
   await app.close();
   const types = Object.entries(components.schemas).map(([name, schema]) => {

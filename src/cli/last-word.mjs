@@ -3,8 +3,8 @@
 const JSON_OPTION = /^(--json|-o=?json|--output=json)$/;
 
 /**
- * True if the options in `args` select JSON output. Arguments after `--` are not options. @param {readonly
- * string[]} args
+ * True if the options in `args` select JSON output. Arguments after `--` are not options.
+ * @param {readonly string[]} args
  */
 export function wantsJson(args) {
   const end = args.indexOf('--');

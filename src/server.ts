@@ -42,7 +42,7 @@ try {
   await closers.close(logger);
 }
 
-/** Opens the API's dependencies, adds their closers to `open`, and starts the HTTP server. Returns its URL. */
+/** Opens the API's dependencies, adds their closers to `resources`, and starts the HTTP server. Returns its URL. */
 async function serve(settings: Config<'api'>, log: Logger, resources: Closers): Promise<string> {
   const ledger = await openLedger(settings.databaseUrl, textCipherOf(settings.payloadKeys));
   resources.add('ledger', () => ledger.close());

@@ -69,7 +69,7 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
   }
 
   /** Ended settlements without a run whose buyers have not been served. */
-  async function owedOrphans(running: ReadonlySet<string>): Promise<readonly SettlementRow[]> {
+  async function unservedSettlements(running: ReadonlySet<string>): Promise<readonly SettlementRow[]> {
     const overdue = await ledger.payments.listOverdue(OVERDUE_MS, MAX_OWED_PER_ROUND);
     const rows = await Promise.all(overdue.map(({ id }) => ledger.settlements.get(id)));
     return rows.filter((row) => isTerminal(row.status) && !running.has(settlementWorkflowId(row)));
@@ -85,14 +85,14 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
       const running = await runs.running();
       for await (const row of ledger.settlements.listUnfinished())
         if (!running.has(settlementWorkflowId(row)) && (await hasKey(row))) orphans.push(row);
-      const owedSettlements = await owedOrphans(running);
+      const unserved = await unservedSettlements(running);
       const backfills = (await ledger.backfills.listDue(MAX_BACKFILLS_PER_ROUND))
         .map(commandOf)
         .filter((order) => !running.has(backfillWorkflowId(order)));
       await pLimit(START_CONCURRENCY).map(orphans, restart);
-      await pLimit(START_CONCURRENCY).map(owedSettlements, (row) => runs.startSettlement(row, 'confirmed'));
+      await pLimit(START_CONCURRENCY).map(unserved, (row) => runs.startSettlement(row, 'confirmed'));
       await pLimit(START_CONCURRENCY).map(backfills, (order) => runs.startBackfill(order));
-      return { restarted: orphans.length + owedSettlements.length + backfills.length };
+      return { restarted: orphans.length + unserved.length + backfills.length };
     },
   };
 }

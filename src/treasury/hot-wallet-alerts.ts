@@ -8,15 +8,15 @@ export function restoredAlarm(
   { reason, quarantineHeight }: RestoreGap,
   lost: readonly LostNonceRow[],
 ): Alarm {
-  const until =
-    quarantineHeight === null
-      ? ''
-      : `; no attempt is prepared before block height ${quarantineHeight} is final`;
   const addresses = lost.map(({ address }) => address);
-  const nonces =
-    addresses.length === 0
-      ? ''
-      : `, and before the nonces of ${addresses.length} accounts are advanced (first: ${addresses[0]}). Sluice advances those of the current hot wallet`;
+  const conditions = [
+    ...(quarantineHeight === null ? [] : [`block height ${quarantineHeight} is final`]),
+    ...(addresses.length === 0
+      ? []
+      : [`the nonces of ${addresses.length} accounts are advanced (first: ${addresses[0]})`]),
+  ];
+  const until = conditions.length === 0 ? '' : `; no attempt is prepared before ${conditions.join(' and ')}`;
+  const nonces = addresses.length === 0 ? '' : '. Sluice advances the nonces of the current hot wallet';
   return {
     kind: 'record_restored',
     subject: WHOLE_SYSTEM,

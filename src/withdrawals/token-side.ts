@@ -38,7 +38,10 @@ export interface TokenReading {
   readonly listed: ListedMint | undefined;
 }
 
-/** Reads the token side at `slot` or later, or returns why the token cannot be paid now. Throws AssetRejected. */
+/**
+ * Returns the token side, with the lowest slot at which its accounts were read, or why the withdrawal must be held or
+ * rejected. Throws AssetRejected.
+ */
 export async function readTokenSide(
   reading: TokenReading,
   mintReading: AccountAnswer,

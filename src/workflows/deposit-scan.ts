@@ -3,7 +3,8 @@ import type { CatchUpRange, JoinEnd, RangeEnd, ScanStatus } from '../domain/scan
 import * as act from './activity-proxies.ts';
 import { scanCard } from './details.ts';
 
-const TAIL_SECONDS = 60;
+/** How long one `scanTail` activity follows the chain. */
+const TAIL_TURN_SECONDS = 60;
 /** Ranges that all workers together read, or have read but cannot join before an earlier range. */
 const MAX_RANGES_IN_PROGRESS = 16;
 
@@ -20,7 +21,7 @@ export async function depositScan(): Promise<void> {
 /** Catches up in parallel ranges, or follows the chain. After a failed catch-up, the tail scan reports the cause. */
 async function scanStep(): Promise<void> {
   if (await catchUp()) return;
-  showStatus(await act.scanTail({ seconds: TAIL_SECONDS }));
+  showStatus(await act.scanTail({ seconds: TAIL_TURN_SECONDS }));
 }
 
 /** Joins ranges that an earlier catch-up has staged, then reads new ranges. Returns true if every range was joined. */

@@ -135,7 +135,8 @@ export class DepositMatcher {
 
   /**
    * Matches as many of the first blocks as fit in one commit, at least one. Every attempt except the first reads the
-   * newest watch set. The last attempt holds a lock that imports wait for, so that it sends no requests to nodes.
+   * newest watch set. During the last attempt `commit` holds a lock that imports wait for; that attempt therefore
+   * sends no requests to nodes, and throws Unavailable if a block must be read again.
    */
   async match(
     blocks: readonly WatchedBlock[],

@@ -140,7 +140,7 @@ function importRoute(app: FastifyInstance, pool: AddressPool, deps: DepositAddre
     tags,
     summary: 'Import the addresses of a signed manifest',
     description:
-      'The scan watches the addresses from this request on. Pass `since` if an address may have received a payment earlier: the addresses are then audited before they can be assigned.',
+      'From this request on, the scan watches the addresses. Pass `since` if an address may have received a payment earlier: the addresses are then audited before they can be assigned.',
     body: z.strictObject({
       manifest: ManifestBody,
       since: position

@@ -6,7 +6,7 @@ import { lockCursor } from './scan-cursor.ts';
 
 type ScanPauseRow = RowOf<'scanPause'>;
 
-/** Pauses of the scan. While the one open pause exists, the cursor does not move, even if Temporal loses its state. */
+/** Pauses of the scan. At most one is open. While it is open, the cursor does not move, even if Temporal loses its state. */
 export class ScanPauses extends Repository {
   /**
    * After the commit, no block is committed, and no deposit is confirmed or announced. An open pause stays unchanged.

@@ -167,7 +167,7 @@ function refutingBypass(
     !isAbove(first.slot, nonceSlot) &&
     isAbove(slot, nonceSlot) &&
     !isAbove(slot, last.slot);
-  const reason = 'but the linked blocks up to the end of its nonce lack it';
+  const reason = `but the linked blocks up to slot ${slot}, where the account had advanced past the nonce, do not contain the transaction`;
   return isReturned && isCovered && isAgreed(first, quorum) && isAgreed(last, quorum)
     ? { reason, shownBy, sequence, toSlot: slot }
     : null;

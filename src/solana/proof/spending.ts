@@ -32,8 +32,9 @@ export function tokenChanges(
 }
 
 /**
- * Lamports of rent that a transaction paid for an account it created, if `amountLamports` went to its payee. 0 if the
- * account already existed. Null if the costs are unknown, or if the result is not between 0 and `maxLamports`.
+ * Lamports of rent that a transaction paid for an account it created: its costs beyond the fee and `amountLamports`, the
+ * amount sent to the payee. 0 if the account already existed. Null if the costs are unknown, or if the result is not
+ * between 0 and `maxLamports`.
  */
 export function rentPaid(
   { feeLamports, spentLamports }: Spending,

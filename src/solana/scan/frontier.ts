@@ -111,8 +111,8 @@ export async function* windowsOf(
 }
 
 /**
- * True if the node might have refused the request because of its width. Above the first width that is assumed for any
- * error, because the node has already listed a narrower window.
+ * True if the node might have refused the request because of its width. For a width above
+ * FIRST_WINDOW_SLOTS every error counts, because the node has already listed a narrower window.
  */
 function mightBeTooWide(error: unknown, width: bigint): boolean {
   return (

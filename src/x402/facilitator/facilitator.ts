@@ -130,7 +130,8 @@ export class Facilitator {
     // this process stopped.
     const lease = { holder: randomUUID(), ms: 0 };
     const opened = await payments.open({ ...row, request: null, answer: null, lease });
-    if (opened.kind === 'identifier-taken') throw new Error('a payment of the facilitator has no identifier');
+    if (opened.kind === 'identifier-taken')
+      throw new Error('payments.open returned identifier-taken for a payment without an identifier');
     return opened.payment;
   }
 

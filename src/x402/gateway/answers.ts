@@ -49,7 +49,7 @@ const RETRY = { 'retry-after': '2' };
 export async function answerOutcome(outcome: SaleOutcome, presented: PresentedProof): Promise<GatewayAnswer> {
   switch (outcome.kind) {
     case 'settling':
-      return answerUnpaid(presented, 'settlement_pending', outcome, RETRY);
+      return answerWithoutTerms(presented, 'settlement_pending', outcome, RETRY);
     case 'owed':
       return answerOwed(outcome, presented);
     case 'served':
@@ -62,7 +62,7 @@ export async function answerOutcome(outcome: SaleOutcome, presented: PresentedPr
       return answerVoid(outcome, presented);
     case 'duplicate': {
       const { signature, payment } = outcome;
-      return answerUnpaid(presented, 'duplicate_settlement', { signature, payer: payment.payer });
+      return answerWithoutTerms(presented, 'duplicate_settlement', { signature, payer: payment.payer });
     }
     case 'conflict':
       return jsonAnswer(409, { error: outcome.message });
@@ -82,7 +82,7 @@ export async function answerOutcome(outcome: SaleOutcome, presented: PresentedPr
 }
 
 /** A 402 without terms, because the buyer has paid or may have paid, and must not pay again. */
-function answerUnpaid(
+function answerWithoutTerms(
   presented: PresentedProof,
   errorReason: string,
   { signature, payer }: { readonly signature: string | null; readonly payer: string | null },

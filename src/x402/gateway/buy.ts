@@ -36,7 +36,7 @@ export async function buy(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
     case 'opened':
       return buyFirst(deps, order, opened.payment, holder);
     case 'known':
-      return buyAgain(deps, order, opened.payment);
+      return serveKnownPayment(deps, order, opened.payment);
     case 'busy':
       return settlingOutcome(deps, opened.payment);
     case 'identifier-taken':
@@ -93,7 +93,7 @@ async function recordUnmatched(
 }
 
 /** Serves a recorded payment for the same request, if data that is not on chain identifies the caller as its buyer. */
-export async function buyAgain(deps: SaleDeps, sale: Sale, known: PaymentRow): Promise<SaleOutcome> {
+export async function serveKnownPayment(deps: SaleDeps, sale: Sale, known: PaymentRow): Promise<SaleOutcome> {
   const isSameRequest = known.seller === 'gateway' && known.requestHash === sale.requestHash;
   if (!isSameRequest || !isSameCaller(known, sale.caller, Date.now()))
     return { kind: 'duplicate', payment: known, signature: await signatureOf(deps.ledger, known) };

@@ -7,7 +7,7 @@ import { identifierOf, issueQuoteToken, readQuoteToken } from '../formats/quote-
 import { echoesExtensions, isPaymentIdentifier, readPayment } from '../formats/read-payment.ts';
 import type { Proof, Terms } from '../terms.ts';
 import { answerOutcome, type GatewayAnswer, jsonAnswer } from './answers.ts';
-import { buy, buyAgain, buyNothing } from './buy.ts';
+import { buy, buyNothing, serveKnownPayment } from './buy.ts';
 import { checkProof } from './check-proof.ts';
 import type { Sale, SaleDeps, SaleOutcome } from './sale.ts';
 
@@ -35,7 +35,7 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
   const known = await knownPayment(deps, proof);
   if (known !== undefined) {
     const caller = { ...sale.caller, identifier: buyerIdentifier(deps, sale, proof) };
-    return answer(await buyAgain(deps, { ...sale, caller }, known));
+    return answer(await serveKnownPayment(deps, { ...sale, caller }, known));
   }
   if (offer.kind === 'closed') return closedAnswer(offer.reason);
   const fault = identifierFault(sale, proof);

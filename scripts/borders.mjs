@@ -1,5 +1,5 @@
 // The borders between the rooms, for oxlint: `node scripts/borders.mjs` writes .oxlintrc.borders.json from the table below, and with
-// `--check` it fails where that file is not up to date. DESIGN.md, Rooms, has the reasons.
+// `--check` it fails where that file is not up to date. CONTRIBUTING.md describes the rooms.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -85,6 +85,6 @@ const text = `{\n  "plugins": [],\n  "overrides": [\n${lines}\n  ]\n}\n`;
 
 if (!process.argv.includes('--check')) writeFileSync(FILE, text);
 else if (readFileSync(FILE, 'utf8') !== text) {
-  process.stdout.write('.oxlintrc.borders.json is not up to date: run node scripts/borders.mjs\n');
+  process.stdout.write('.oxlintrc.borders.json is not up to date: run npm run generate\n');
   process.exit(1);
 }

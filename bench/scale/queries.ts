@@ -81,7 +81,7 @@ export const NOT_CALLED: Readonly<Record<string, string>> = {
   'scan.start': 'once for each database',
   'scan.commit': 'scan.upsert makes its queries, beside those of the cursor',
   ...Object.fromEntries(
-    ['begin', 'record', 'note', 'end', 'endAudit', 'giveUp'].map(
+    ['begin', 'record', 'recordError', 'end', 'endAudit', 'giveUp'].map(
       (name) => [`backfills.${name}`, FEW] as const,
     ),
   ),

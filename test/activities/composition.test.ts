@@ -249,8 +249,8 @@ describe('a hot wallet with too little money', () => {
   });
 
   it.each([
-    ['a token', () => localnet.mint.address, `of ${2n ** 60n} `],
-    ['SOL', () => 'SOL', `of ${formatUnits(2n ** 60n, 9)} SOL`],
+    ['a token', () => localnet.mint.address, `needs ${2n ** 60n}`],
+    ['SOL', () => 'SOL', `needs ${formatUnits(2n ** 60n, 9)} SOL`],
   ])(
     'delays the payment, and the reason names the balance and the amount needed: %s',
     async (_what, asset, message) => {
@@ -266,7 +266,11 @@ describe('a hot wallet with too little money', () => {
     const [account] = (await chain.accounts([HOT])).accounts;
     expect(account?.lamports).toBe(held);
     const answer = await compose(withdrawalRow('SOL', { amount: 1_000_000_000n }));
-    expect(answer).toMatchObject(short('the newest block: instruction 3 (System program) failed'));
+    expect(answer).toMatchObject(
+      short(
+        'in the newest block, the hot wallet does not have enough funds: instruction 3 (System program) failed',
+      ),
+    );
   });
 });
 

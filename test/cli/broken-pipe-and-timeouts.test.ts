@@ -29,7 +29,7 @@ test('sluice reports that an audit is not finished after a long wait, and names 
   });
   const ended = await passingTime(asking, server.seen);
   expect(ended).toMatchObject({ code: 1, stdout: 'the audit failed: of a test\n' });
-  expect(ended.stderr).toMatch(/^sluice: the audit has not ended: .* no worker .*; still waiting\n$/);
+  expect(ended.stderr).toMatch(/^sluice: still waiting for the audit: .* no worker is running\n$/);
 });
 
 /** Lets the time of fake timers pass until `work` has ended: for each request far less than the time-out of a request. */

@@ -68,7 +68,7 @@ describe('the reconciliation of a hot wallet that is scanned', () => {
     const left = await db.deleteFrom('outflow').where('wallet', '=', address).returningAll().execute();
     expect(await reconcile()).toMatchObject({ differences: 1, unread: 0 });
     expect(await differencesOf(hot)).toEqual([
-      expect.stringMatching(/holds 4006995000 of SOL .* add up to 5007000000$/),
+      expect.stringMatching(/holds 4006995000 base units of SOL .* add up to 5007000000$/),
     ]);
     expect(await fixture.ledger.baselines.of(address)).toEqual(baseline);
     await db.insertInto('outflow').values(left).execute();

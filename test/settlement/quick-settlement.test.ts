@@ -225,9 +225,9 @@ describe('a settlement that was confirmed', () => {
     [
       'fails on another fork',
       { state: 'failed', slot: 9n, error: '"X"', reason: failedOn },
-      'it failed on another fork',
+      'the transaction failed on another fork',
     ],
-    ['is proved dead', { state: 'dead' }, 'it is proved dead'],
+    ['is proved dead', { state: 'dead' }, 'the transaction can no longer land'],
   ] as const)('and is held, and then %s, raises the alert', async (_what, outcome, said) => {
     const id = await confirmed();
     await ledger.settlements.note(id, 'held', evidenceMissing);
@@ -239,7 +239,7 @@ describe('a settlement that was confirmed', () => {
     const id = await confirmed();
     const outcome = { state: 'failed', slot: 9n, error: '"X"', reason: failedOn } as const;
     await ledger.attempts.settle(id, 1, { ...outcome, proof: {} });
-    expect(await alertOf(id)).toBe('it failed on another fork');
+    expect(await alertOf(id)).toBe('the transaction failed on another fork');
   });
 });
 

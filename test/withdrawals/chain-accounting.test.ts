@@ -63,6 +63,6 @@ describe('the accounting of what left a wallet', () => {
     const slots = await bench.connection.getBlocks(0, tip, 'finalized');
     const result = slots.toSpliced(index, 1);
     bench.localnet.controls.setFault(0, 'getBlocks', { kind: 'result', result });
-    await expect(paymentsOnChain(url, wallet)).rejects.toThrow('is missing');
+    await expect(paymentsOnChain(url, wallet)).rejects.toThrow('does not list');
   });
 });

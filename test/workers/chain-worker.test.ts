@@ -68,7 +68,7 @@ describe('a chain worker', () => {
   it('ends with one line where the settings name another cluster than that of its nodes', async () => {
     const ended = await startedWorker({ SLUICE_CLUSTER: 'mainnet-beta' });
     expect(ended.code).toBe(1);
-    expect(fatal(ended)).toEqual([expect.stringMatching(/nodes belong to cluster .*mainnet-beta/)]);
+    expect(fatal(ended)).toEqual([expect.stringMatching(/as SLUICE_CLUSTER=mainnet-beta requires/)]);
   }, 120_000);
 
   it('ends with one line where the database belongs to another cluster; the API reports it, too', async () => {
@@ -79,7 +79,7 @@ describe('a chain worker', () => {
     await query(use.stack, `update cluster set genesis_hash = '${ELSEWHERE}'`);
     const ended = await startedWorker();
     expect(ended.code).toBe(1);
-    expect(fatal(ended)).toEqual([expect.stringContaining(`this database belongs to ${ELSEWHERE}`)]);
+    expect(fatal(ended)).toEqual([expect.stringContaining(`the database belongs to cluster ${ELSEWHERE}`)]);
     const { attempt } = await use.sluice.explain(terms.id);
     expect(attempt).toMatchObject({ verdict: 'unknown', reason: expect.stringContaining(ELSEWHERE) });
   }, 180_000);

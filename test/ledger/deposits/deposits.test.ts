@@ -77,7 +77,7 @@ describe('a deposit', () => {
     expect(rows.map(({ kind, message }) => [kind, message])).toEqual([
       [
         'deposit_mismatch',
-        `nodes first, second report 2 of SOL at ${ANN}, but the node of the scan reported 1 of SOL at ${ANN} as internal`,
+        `nodes first, second report 2 base units of SOL at ${ANN}, but the node of the scan reported 1 base units of SOL at ${ANN} as internal`,
       ],
     ]);
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });

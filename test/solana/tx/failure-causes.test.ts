@@ -181,7 +181,7 @@ const ROWS: readonly Row[] = [
   ],
   ['the issuer has paused the mint', 'passing', '"Custom":67', async () => tokens(await paused())],
   [
-    'the transfer fee is another one',
+    'the transfer fee has changed',
     'passing',
     '"Custom":32',
     () => tokens(fixture.localnet.feeMint.address, { expectedFee: 3n }),

@@ -139,7 +139,7 @@ describe('a payment that a fork reverts before it is served', () => {
       await standing.reaches(payment.id, 'settling');
       standing.expireBlockhashes();
       await standing.reaches(payment.id, 'void');
-      await alerted(shown, 'it is proved dead');
+      await alerted(shown, 'the transaction can no longer land');
       const ended = await fetch(url, { headers });
       expect([ended.status, ended.headers.get('payment-required') !== null]).toEqual([402, true]);
       expect(settlementOf(ended)).toMatchObject({ errorReason: 'payment_expired', transaction: signature });
@@ -189,7 +189,7 @@ describe('a payment that a fork reverts after it was served', () => {
       await takeBack(shown);
       await alerted(shown, 'its transaction is sent again');
       standing.expireBlockhashes();
-      await alerted(shown, 'it is proved dead');
+      await alerted(shown, 'the transaction can no longer land');
       expect(await shop.ledger.payments.get(payment.id)).toMatchObject({ state: 'served' });
       const again = await fetch(url, { headers });
       expect([again.status, await again.text()]).toEqual([200, 'answer 1']);

@@ -9,7 +9,7 @@ it('a batch fails only the request without an answer, at any position in the cal
   );
   const answers = await Promise.allSettled(['lost', 'a', 'b'].map((key) => batcher.get(key)));
   expect(answers).toMatchObject([
-    { status: 'rejected', reason: { code: 'NodeFault', message: 'no node answers for lost' } },
+    { status: 'rejected', reason: { code: 'NodeFault', message: 'no RPC node returned an answer for lost' } },
     { status: 'fulfilled', value: 'a!' },
     { status: 'fulfilled', value: 'b!' },
   ]);

@@ -121,8 +121,6 @@ async function generated() {
 const text = await generated();
 if (!process.argv.includes('--check')) writeFileSync(FILE, text);
 else if (readFileSync(FILE, 'utf8') !== text) {
-  process.stderr.write(
-    'src/client/api.ts differs from the OpenAPI document: run npm run generate\n',
-  );
+  process.stderr.write('src/client/api.ts differs from the OpenAPI document: run npm run generate\n');
   process.exit(1);
 }

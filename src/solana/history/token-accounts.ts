@@ -67,7 +67,7 @@ export async function historyOf(
         `no quorum of RPC nodes lists the transactions of ${account} from slot ${above + 1n} on`,
       );
     completeNodes.push(
-      completeListings.flatMap(({ node, coveredTo }) => (coveredTo >= coveredTo ? [node] : [])),
+      completeListings.flatMap((listing) => (listing.coveredTo >= coveredTo ? [listing.node] : [])),
     );
     for (const { node, entries } of listings)
       for (const entry of entries.filter(({ slot }) => slot <= to)) {

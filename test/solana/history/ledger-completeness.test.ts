@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Localnet, startLocalnet } from '../../../devkit/localnet/localnet.ts';
+import { newAddress } from '../../../devkit/localstack/keypair.ts';
 import { LedgerCompleteness } from '../../../src/solana/history/ledger-completeness.ts';
-import { areComplete } from '../../../src/solana/history/token-accounts.ts';
+import { areComplete, historyOf } from '../../../src/solana/history/token-accounts.ts';
+import { WalletLists } from '../../../src/solana/history/wallet-signatures.ts';
 import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
 import { type NodePool, openNodePool } from '../../../src/solana/rpc/pool.ts';
 
@@ -150,6 +152,18 @@ describe('a cached completeness answer', () => {
 });
 
 describe('accepted history lists', () => {
+  it('of a node end where its list ends: the node does not count for later slots', async () => {
+    const lists = new WalletLists();
+    const read = lists.readFromNode.bind(lists);
+    vi.spyOn(lists, 'readFromNode').mockImplementation(async (node, ...of) => {
+      const listing = await read(node, ...of);
+      return node === pool.nodes[2] ? { ...listing, coveredTo: END.from } : listing;
+    });
+    const nodes = { pool, lists, completeness: new LedgerCompleteness() };
+    const { completeNodes } = await historyOf(nodes, newAddress(), END.from, END.to);
+    expect(completeNodes).toEqual([pool.nodes.slice(0, 2).map(({ name }) => name)]);
+  });
+
   const slots = { from: 3n, to: 9n };
   const isWholeBy = (...places: number[]) => {
     const believed = [pool.nodes, pool.nodes.filter((_, place) => places.includes(place))];

@@ -102,13 +102,18 @@ function camelCase(name: string): string {
 
 export async function ledgerTables(database: pg.Client): Promise<string> {
   const { rows } = await database.query<Column>(COLUMNS);
+  const columns = new Set(rows.map(({ table, name }) => `${table}.${name}`));
+  const overrides = [...Object.values(DOMAIN), PLAIN].flatMap((types) => Object.keys(types));
+  const unknown = [...overrides, ...NEVER_UPDATED].filter((key) => !columns.has(key));
+  if (unknown.length > 0) throw new Error(`no column is named ${unknown.join(', ')}`);
   const imports = Object.entries(DOMAIN).map(([module, types]) => {
     const names = new Set(Object.values(types).flatMap((type: string) => type.match(/[A-Z]\w+/g) ?? []));
     return `import type { ${[...names].sort().join(', ')} } from '${module}';`;
   });
   const tables = [...new Set(rows.map(({ table }) => table))].map((table) => {
-    const columns = rows.filter((column) => column.table === table);
-    const fields = columns.map((column) => `    ${camelCase(column.name)}: ${typeOf(column)};`);
+    const fields = rows
+      .filter((column) => column.table === table)
+      .map((column) => `    ${camelCase(column.name)}: ${typeOf(column)};`);
     return [`  ${camelCase(table)}: {`, ...fields, '  };'].join('\n');
   });
   return `// Generated from the migrations by scripts/ledger-tables.ts, which test/ledger/migrate.test.ts runs.

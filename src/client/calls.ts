@@ -63,7 +63,7 @@ export abstract class ListCalls<Operation extends keyof Queries, Name extends st
   ): AsyncGenerator<Item, void, undefined> {
     let cursor: string | null = null;
     do {
-      const page: ListPage<Name, Item> = await this.page(filter, { cursor, ...options });
+      const page: ListPage<Name, Item> = await this.page(filter, { ...options, cursor });
       yield* page[this.items];
       cursor = page.nextCursor;
     } while (cursor !== null);

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { NO_ENCRYPTION, type TextCipher } from '../domain/webhook.ts';
+import { ENCRYPTED_PREFIX, NO_ENCRYPTION, type TextCipher } from '../domain/webhook.ts';
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -63,7 +63,7 @@ export function textCipherOf(payloadKeys: readonly Uint8Array[]): TextCipher {
   return {
     encrypt: (text, owner) => {
       const encrypted = keys.encrypt(Buffer.from(text, 'utf8'), Buffer.from(owner, 'utf8'));
-      return `sealed:${keys.currentKeyId}:${encrypted.toString('base64')}`;
+      return `${ENCRYPTED_PREFIX}${keys.currentKeyId}:${encrypted.toString('base64')}`;
     },
     decrypt: (stored, owner) => {
       const [, id, data] = ENCRYPTED_TEXT.exec(stored) ?? [];

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { DomainError, isDomainError, messageOf } from '../domain/errors.ts';
+import { DomainError, isDomainError } from '../domain/errors.ts';
 import type { SigningTask } from '../domain/steps.ts';
 import { type DecodedMessage, decodeMessage } from '../solana/tx/message.ts';
 import { MAX_COMPUTE_UNITS, priorityLamports } from '../solana/tx/priority-fee.ts';
@@ -98,7 +98,8 @@ export function checkComposed(message: Uint8Array, compose: () => Uint8Array): v
   try {
     expected = compose();
   } catch (error) {
-    throw signingRefused(messageOf(error));
+    if (!(error instanceof DomainError)) throw error;
+    throw signingRefused(error.message);
   }
   if (!Buffer.from(expected).equals(message))
     throw signingRefused('it is not the transaction that its terms describe');

@@ -165,7 +165,7 @@ export class Chain {
     );
   }
 
-  /** Sends a transaction (base64) to every node except `busyNodes`, whose last send is unanswered. Never throws. */
+  /** Sends a transaction (base64) to every node except `busyNodes`, whose last send is unanswered. */
   async send(raw: string, busyNodes = new Set<string>()): Promise<SendAnswer[]> {
     const sendTo = (node: SolanaNode): Promise<string> => {
       busyNodes.add(node.name);

@@ -13,6 +13,7 @@ import {
   proveLanded,
 } from '../solana/proof/confirm-outcome.ts';
 import { confirmedBlock } from '../solana/proof/linked-blocks.ts';
+import { nullIfNodesFail } from '../solana/rpc/errors.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import {
   deadAttemptLandedAlarm,
@@ -232,7 +233,7 @@ export class SpendJudge {
 
 /** True if a quorum returns the block of the slot without the transaction. */
 export async function isInvented(pool: NodePool, { signature, slot }: WalletSignature): Promise<boolean> {
-  const block = await confirmedBlock(pool, slot).catch(() => null);
+  const block = await confirmedBlock(pool, slot).catch(nullIfNodesFail);
   return block !== null && !block.signatures.has(signature);
 }
 

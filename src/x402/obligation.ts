@@ -19,7 +19,7 @@ interface ObligationDeps {
 
 /**
  * Result of one try to serve a payment. `answer`: the upstream's response; null if a response was already stored, or if
- * the upstream was not called. `claimed`: another holder has the lease, or the payment is not owed.
+ * the upstream was not called. `taken`: another holder has the lease, or the payment is not owed.
  */
 export type ServeResult =
   | { readonly kind: 'served'; readonly answer: UpstreamResponse | null }

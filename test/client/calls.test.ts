@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
+import type { PageOptions } from '../../src/client/calls.ts';
 import { Calls, ListCalls } from '../../src/client/calls.ts';
 import type { CallOptions, SluiceClient } from '../../src/client/client.ts';
 import { SluiceError } from '../../src/client/client.ts';
@@ -91,6 +92,20 @@ test('the client calls the right paths for alerts and pauses', async () => {
     'GET /v1/pause',
     'POST /v1/pause {"reason":"a test"}',
     'POST /v1/resume {"reason":"a test","scope":"kind/sweep","seen":["17"]}',
+  ]);
+});
+
+test('a list ends, even if its options carry the cursor of a page', async () => {
+  const page = (alerts: readonly object[], nextCursor: string | null) => ({
+    status: 200,
+    body: { alerts, nextCursor },
+  });
+  const { server, sluice } = await clientOf([page([{}], '5'), page([], null), page([{}], '5')]);
+  const options: PageOptions = { cursor: '9' };
+  for await (const alert of sluice.alerts.list({}, options)) expect(alert).toEqual({});
+  expect(server.seen.map(({ url }) => url)).toEqual([
+    '/v1/alerts?limit=100',
+    '/v1/alerts?limit=100&cursor=5',
   ]);
 });
 

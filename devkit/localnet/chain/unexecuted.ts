@@ -36,7 +36,7 @@ export function validatorError(
   return err === 'InvalidProgramForExecution' && isMissing ? 'ProgramAccountNotFound' : err;
 }
 
-/** The payer after the fee; null if its balance would be negationOf, or above zero but below the rent minimum. */
+/** The payer after the fee; null if its balance would be negative, or above zero but below the rent minimum. */
 function payFee(vm: Vm, payer: StoredAccount | null, feeLamports: bigint): StoredAccount | null {
   if (payer === null) return null;
   const lamports = payer.lamports - feeLamports;

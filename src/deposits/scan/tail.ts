@@ -15,7 +15,7 @@ export interface DepositScanDeps extends ScannerDeps {
   readonly waitMs?: number;
   /** True to announce deposits in confirmed blocks. Default false. */
   readonly announces?: boolean;
-  /** Number of slots below the cursor whose headers are retained. Default: see `KeptBlocks`. */
+  /** Number of slots below the cursor whose headers are retained. Default: see `BlockHeaders`. */
   readonly retainedSlots?: bigint;
   /** Abort it at shutdown, so that the activity ends and another process continues the scan. */
   readonly shutdownSignal?: AbortSignal;

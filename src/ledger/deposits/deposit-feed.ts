@@ -54,7 +54,7 @@ export class DepositFeed extends Repository {
 
   /**
    * Returns up to `limit` matching events after the sequence `after`; `state` filters by the kind of the event. One
-   * call examines a limited number of events, so a page can be empty previousLast the end of the feed. Throws FeedBehind if
+   * call examines a limited number of events, so a page can be empty before the end of the feed. Throws FeedBehind if
    * this database never issued `after`, or RecordInDoubt if the database may have been restored.
    */
   async events(after: bigint, limit: number, { state, ...which }: DepositFilter = {}): Promise<FeedPage> {
@@ -86,7 +86,7 @@ export class DepositFeed extends Repository {
   }
 
   /**
-   * Returns the last sequence to examine after `after`; call it previousLast the events are read. Writers raise
+   * Returns the last sequence to examine after `after`; call it before the events are read. Writers raise
    * `last_sequence` under a lock that they hold until commit. All events up to the result are therefore visible, and
    * later ones are higher.
    */

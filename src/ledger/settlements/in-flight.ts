@@ -14,7 +14,7 @@ const newestSigned = (kind: string) => sql<Date>`coalesce(
     order by created_at desc limit 1),
   '-infinity')`;
 
-/** UnsentCounts attempts and the outcomes of the newest ones, which limit how fast each kind is prepared. */
+/** Unsent attempts and the outcomes of the newest ones, which limit how fast each kind is prepared. */
 export class InFlightAttempts extends Repository {
   /**
    * Counts prepared, unsent attempts with an expiry. `living`: not expired at block height `height`. `overdue`:

@@ -6,7 +6,7 @@ import { type NodePool, openNodePool } from '../../solana/rpc/pool.ts';
 import { NODE_ALERTS } from '../../solana/rpc/report.ts';
 import type { Config } from '../config.ts';
 
-/** Opens the configured nodes. `admit` checks the genesis hash of each node. Throws as {@link openNodePool}. */
+/** Opens the configured nodes. `admit` checks the genesis hash that a quorum returns. Throws as {@link openNodePool}. */
 export function openNodes(
   { cluster, rpcUrls, rpcRequestsPerSecond, maxTransactionVersion }: Omit<Config<'x402'>, 'databaseUrl'>,
   admit: (genesisHash: string) => Promise<void>,

@@ -33,8 +33,7 @@ export class NodeRegistry {
   readonly #isOnLoopback: boolean;
   readonly #options: PoolOptions;
   readonly #probeTimer: NodeJS.Timeout;
-  /** The genesis hash that a quorum has returned; null before the first agreement. */
-  cluster: string | null = null;
+  #cluster: string | null = null;
   #currentWarnings: ReadonlySet<string> = new Set();
   #runningProbe: Promise<void> | null = null;
   #roundCount = 0;
@@ -71,9 +70,14 @@ export class NodeRegistry {
     return this.members.map((member) => member.node);
   }
 
+  /** The genesis hash that a quorum has returned; null before the first agreement. */
+  get cluster(): string | null {
+    return this.#cluster;
+  }
+
   /** The pool's genesis hash. Throws NoHealthyNode with each node's answer until a quorum has agreed on it. */
   get genesisHash(): string {
-    if (this.cluster !== null) return this.cluster;
+    if (this.#cluster !== null) return this.#cluster;
     const answers = this.members.map(
       ({ node, facts, demotion, isDuplicate }) =>
         `${node.name} ${facts === null || isDuplicate ? `(${demotion?.reason ?? 'no answer'})` : facts.genesisHash}`,
@@ -129,15 +133,15 @@ export class NodeRegistry {
   }
 
   #admit(): void {
-    const isAlreadyOpen = this.cluster !== null;
+    const isAlreadyOpen = this.#cluster !== null;
     this.#refuseDuplicates();
-    this.cluster ??= this.#agreedCluster();
-    if (this.cluster === null) return;
+    this.#cluster ??= this.#agreedCluster();
+    if (this.#cluster === null) return;
     for (const member of this.members) {
       const genesisHash = member.facts?.genesisHash;
       if (genesisHash === undefined || member.membership === 'refused') continue;
-      if (genesisHash !== this.cluster) {
-        member.refuseOtherCluster(genesisHash, this.cluster);
+      if (genesisHash !== this.#cluster) {
+        member.refuseOtherCluster(genesisHash, this.#cluster);
       } else if (member.membership === 'silent') {
         member.join();
         if (isAlreadyOpen)

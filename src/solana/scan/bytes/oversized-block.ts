@@ -37,7 +37,7 @@ const BLOCK_LIMITS: BlockLimits = {
   pieceBytes: 4 * 1_024 * 1_024,
   maxTransactions: 2 ** 17,
   maxFindings: 2 ** 20,
-  maxAddresses: 2 ** 24,
+  maxAddresses: 2 ** 22,
 };
 
 /**

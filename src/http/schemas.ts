@@ -65,13 +65,19 @@ const MAX_POSITION_BYTES = 32;
 export const positions = z.array(position).max(MAX_POSITIONS);
 export const POSITIONS_BODY_LIMIT = MAX_POSITIONS * MAX_POSITION_BYTES;
 
+const MAX_REASON_LENGTH = 500;
+
 export const reason = z
   .string()
+  // JSON schema counts code points, before the text is trimmed.
+  .refine(
+    (text) => [...text].length <= MAX_REASON_LENGTH,
+    `must have at most ${MAX_REASON_LENGTH} characters`,
+  )
   .trim()
   .min(1)
-  .max(500)
   .refine((text) => !text.includes('\0'), 'must not contain a NUL character')
-  .meta({ pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$' })
+  .meta({ pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$', maxLength: MAX_REASON_LENGTH })
   .describe('Reason for this action, stored with the name of the API key');
 
 /** The body of an action that needs only a reason. */

@@ -17,6 +17,8 @@ test.each([
   ['GET', '/v1/deposits?mint=SOL&to=x', 'mint: is not a known field; to: is not a known field'],
   ['POST', '/v1/scan/pause', 'reason: must not be empty', { reason: ' ' }],
   ['POST', '/v1/scan/pause', 'reason: must have at most 500 characters', { reason: 'x'.repeat(501) }],
+  // Counted before it is trimmed, as the schema does.
+  ['POST', '/v1/scan/pause', 'reason: must have at most 500 characters', { reason: ` ${'x'.repeat(500)}` }],
   ['POST', '/v1/scan/pause', 'reason: is missing', {}],
   ['POST', '/v1/scan/pause', 'reason: must be a string', { reason: 7 }],
   ['POST', '/v1/webhooks', 'url: is missing; events: must not be empty', { events: [] }],

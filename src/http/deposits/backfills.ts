@@ -71,7 +71,13 @@ const RequestBody = z
     path: ['repair'],
     message: 'must not be false without an address',
   })
-  .meta({ id: 'BackfillRequest' })
+  .meta({
+    id: 'BackfillRequest',
+    // The JSON schema of the refinement: without an address, `repair` can only be true.
+    if: { properties: { address: { type: 'null' } } },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON schema
+    then: { properties: { repair: { const: true } } },
+  })
   .transform(({ repair, ...body }) => inOrder({ ...body, repair: repair ?? body.address === null }));
 
 export const BackfillBody = z

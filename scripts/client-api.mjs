@@ -30,6 +30,8 @@ function typeOf(schema, indent) {
   if ($ref !== undefined) return $ref.replace('#/components/schemas/', '');
   if (only !== undefined) return JSON.stringify(only);
   if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(' | ');
+  // `anyOf` beside `properties` only restricts the object.
+  if (schema.properties !== undefined) return objectOf(schema, indent);
   const parts =
     anyOf ?? oneOf ?? (Array.isArray(type) ? type.map((each) => ({ ...schema, type: each })) : undefined);
   if (parts !== undefined) return parts.map((part) => typeOf(part, indent)).join(' | ');

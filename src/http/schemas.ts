@@ -71,7 +71,7 @@ export const reason = z
   .string()
   // JSON schema counts code points, before the text is trimmed.
   .refine(
-    (text) => [...text].length <= MAX_REASON_LENGTH,
+    (text) => Array.from(text).length <= MAX_REASON_LENGTH,
     `must have at most ${MAX_REASON_LENGTH} characters`,
   )
   .trim()

@@ -74,9 +74,10 @@ const RequestBody = z
   .meta({
     id: 'BackfillRequest',
     // The JSON schema of the refinement: without an address, `repair` can only be true.
-    if: { properties: { address: { type: 'null' } } },
-    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON schema
-    then: { properties: { repair: { const: true } } },
+    anyOf: [
+      { properties: { repair: { const: true } } },
+      { properties: { address: { type: 'string' } }, required: ['address'] },
+    ],
   })
   .transform(({ repair, ...body }) => inOrder({ ...body, repair: repair ?? body.address === null }));
 

@@ -75,8 +75,11 @@ const RequestBody = z
     id: 'BackfillRequest',
     // The JSON schema of the refinement: without an address, `repair` can only be true.
     anyOf: [
-      { properties: { repair: { const: true } } },
-      { properties: { address: { type: 'string' } }, required: ['address'] },
+      { properties: { repair: { const: true, description: 'Always true without an address' } } },
+      {
+        properties: { address: { type: 'string', description: 'Address of a watched wallet' } },
+        required: ['address'],
+      },
     ],
   })
   .transform(({ repair, ...body }) => inOrder({ ...body, repair: repair ?? body.address === null }));

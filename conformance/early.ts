@@ -1,5 +1,5 @@
 import { parse, stringify } from 'lossless-json';
-import { isFields } from '../src/domain/operator-note.ts';
+import { isJsonObject } from '../src/solana/rpc/node-text.ts';
 
 /** Replaces the owners that ledgers from before 2022 do not name; no wallet has this address. */
 export const UNNAMED_OWNER = 'Unto1d'.padEnd(44, '1');
@@ -7,7 +7,7 @@ export const UNNAMED_OWNER = 'Unto1d'.padEnd(44, '1');
 /** The answer of an early ledger with what the scan demands of one: lists of token balances, be they empty, and an owner of each. */
 export function filledIn(answer: Buffer): Buffer {
   const filled = parse(answer.toString('utf8'), (key, value) =>
-    key === 'meta' && isFields(value) ? withTokens(value) : value,
+    key === 'meta' && isJsonObject(value) ? withTokens(value) : value,
   );
   return Buffer.from(stringify(filled) ?? '');
 }
@@ -20,6 +20,6 @@ function withTokens(meta: Readonly<Record<string, unknown>>): Readonly<Record<st
 function owned(balances: unknown): readonly unknown[] {
   const listed: readonly unknown[] = Array.isArray(balances) ? balances : [];
   return listed.map((balance) =>
-    isFields(balance) ? { ...balance, owner: balance['owner'] ?? UNNAMED_OWNER } : balance,
+    isJsonObject(balance) ? { ...balance, owner: balance['owner'] ?? UNNAMED_OWNER } : balance,
   );
 }

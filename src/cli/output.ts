@@ -9,7 +9,7 @@ export interface Output {
   result(json: object, text: string): void;
 }
 
-export function createOutput(json: boolean): Output {
+function createOutput(json: boolean): Output {
   return {
     progress: (line) => (json ? process.stderr : process.stdout).write(`${line}\n`),
     result: (value, text) => process.stdout.write(`${json ? jsonOf(value) : text}\n`),

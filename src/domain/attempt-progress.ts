@@ -3,7 +3,7 @@ import { ATTEMPT_FAILED } from './chain-failures.ts';
 import { type SettlementStatus, type StatusReason, WITHDRAWAL } from './settlement.ts';
 
 /** What a withdrawal in each state waits for, as text for operators. */
-export const WAITS_FOR: Readonly<Record<SettlementStatus, string>> = {
+const WAITS_FOR: Readonly<Record<SettlementStatus, string>> = {
   requested: 'a worker to check the destination and compose the transaction',
   awaiting_confirmation: 'the customer: `confirmDestination` or `cancelWithdrawal`',
   awaiting_funds: 'SOL or tokens in the hot wallet; the withdrawal then continues automatically',

@@ -10,7 +10,7 @@ export const KEEPS_FAILING = 'payment_keeps_failing';
 const DELAYS_MS = [5_000, 20_000, 80_000, 300_000] as const;
 
 /** After this many failures an operator decides whether as many more attempts follow. */
-export const FAILURES_PER_REVIEW = DELAYS_MS.length + 1;
+const FAILURES_PER_REVIEW = DELAYS_MS.length + 1;
 
 /** Delay in ms before the next attempt; 0 after every fifth failure, when the alert holds the settlement. */
 export function waitAfter(failures: number): number {

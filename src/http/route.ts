@@ -51,14 +51,6 @@ export function route<
   });
 }
 
-/** Converts the rows of a page to the format of the API. */
-export function mapRows<Row, Entry>(
-  { rows, nextCursor: next }: Page<Row>,
-  present: (row: Row) => Entry,
-): Page<Entry> {
-  return { rows: rows.map(present), nextCursor: next };
-}
-
 /** The schema of a page, with its items in the field `itemsField`. */
 export function pageOf<Item extends z.ZodType>(id: string, itemsField: string, item: Item) {
   const items = z.array(item).readonly().describe('Items of the page, newest first');

@@ -51,7 +51,7 @@ function keyIdOf(key: Uint8Array): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 16);
 }
 
-const ENCRYPTED_TEXT = /^sealed:([0-9a-f]{16}):([A-Za-z0-9+/=]+)$/;
+const ENCRYPTED_TEXT = new RegExp(`^${ENCRYPTED_PREFIX}([0-9a-f]{16}):([A-Za-z0-9+/=]+)$`);
 
 /**
  * Encryption of columns with SLUICE_PAYLOAD_KEY. Plain text from before the key was set is still read. Without keys,

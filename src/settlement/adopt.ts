@@ -17,7 +17,7 @@ export type CostLimits = Pick<
 export interface AdoptDeps {
   readonly pool: NodePool;
   /** Blockhash lifetimes that many payments share. Default: the nodes are asked for each payment. */
-  readonly lives?: AdoptedLifetimes;
+  readonly lifetimes?: AdoptedLifetimes;
 }
 
 export interface BuyersTransaction {
@@ -37,7 +37,7 @@ export interface BuyersTransaction {
  * @throws NoHealthyNode if too few nodes report how long the blockhash is valid
  */
 export async function adopt(
-  { pool, lives }: AdoptDeps,
+  { pool, lifetimes }: AdoptDeps,
   settlementId: string,
   { n }: AttemptPosition,
   { wire, slot }: BuyersTransaction,
@@ -54,10 +54,10 @@ export async function adopt(
     throw invalidRequest(
       'the transaction is fully signed, so the slot at which a node returned or accepted it is required',
     );
-  const cachedLifetime = isComplete || slot === null ? null : ((await lives?.of(slot)) ?? null);
+  const cachedLifetime = isComplete || slot === null ? null : ((await lifetimes?.of(slot)) ?? null);
   // Ask about the blockhash first: heights that are read later bound its lifetime only if a node already knew the
   // blockhash.
-  const mustAskNodes = slot === null || (lives !== undefined && !isComplete && cachedLifetime === null);
+  const mustAskNodes = slot === null || (lifetimes !== undefined && !isComplete && cachedLifetime === null);
   if (mustAskNodes && (await acceptingSlot(pool, blockhash)) === null)
     throw invalidRequest(
       `no node accepts the blockhash ${blockhash}: the blockhash has expired, or the nodes do not know it yet`,

@@ -14,7 +14,7 @@ import { receivedBy } from './received.ts';
 export interface X402KindDeps {
   readonly ledger: Pick<Ledger, 'payments'>;
   readonly chain: Pick<Chain, 'pool'>;
-  readonly lives: AdoptedLifetimes;
+  readonly lifetimes: AdoptedLifetimes;
   readonly feePayers: readonly string[];
 }
 
@@ -24,7 +24,7 @@ export function feePayerKeyName(address: string): string {
 }
 
 /** The settlement kind of x402 payments. Each attempt adopts the buyer's message. */
-export function x402Kind({ ledger, chain, lives, feePayers }: X402KindDeps): Kind {
+export function x402Kind({ ledger, chain, lifetimes, feePayers }: X402KindDeps): Kind {
   // The payment of a settlement is read once for each preparation, which is safe because its terms never change.
   const paymentsBySettlement = new WeakMap<SettlementRow, Promise<PaymentRow>>();
   const paymentOf = (settlement: SettlementRow) => {
@@ -37,7 +37,7 @@ export function x402Kind({ ledger, chain, lives, feePayers }: X402KindDeps): Kin
       const payment = await paymentOf(settlement);
       const { id } = settlement;
       const transaction = { wire: base64.decode(payment.wire), slot: payment.acceptedSlot };
-      const adoptDeps = { pool: chain.pool, lives };
+      const adoptDeps = { pool: chain.pool, lifetimes };
       try {
         const attempt = await adopt(adoptDeps, id, place, transaction, feePayers, costOf(payment));
         return { kind: 'composed', attempt, reservations: [] };

@@ -198,7 +198,7 @@ describe('the transaction of a buyer', () => {
 
   it('ends although one node returns an endless slot for the acceptance of its blockhash', async () => {
     const wire = await buyerTransaction(fixture, buyer, newAddress(), payer());
-    const adopting = { pool: fixture.pool, lives: new AdoptedLifetimes(fixture.pool) };
+    const adopting = { pool: fixture.pool, lifetimes: new AdoptedLifetimes(fixture.pool) };
     const lifeFrom = async (slot: bigint) => {
       const adopted = await adopt(adopting, 'purchase/1', PLACE, { wire, slot }, [payer()], COST);
       return adopted.lastValidBlockHeight ?? 0n;

@@ -100,7 +100,7 @@ export function chainReader(
 }
 
 /** Returns a function that fetches a finalized block from any node and searches it for all watched wallets. */
-export function blockFetcher({ pool, matcher }: BlockDeps): FetchBlock<WatchedBlock> {
+function blockFetcher({ pool, matcher }: BlockDeps): FetchBlock<WatchedBlock> {
   const read = async (
     slot: bigint,
     watch: WatchState,

@@ -6,9 +6,10 @@ import { BACKFILL_STATES } from '../../domain/backfill.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { mapPage } from '../../ledger/page.ts';
 import { type BackfillRow, type BackfillSubject, commandOf } from '../../ledger/scan/backfills.ts';
 import { startBackfill } from '../../platform/temporal/starts.ts';
-import { listRoute, mapRows, route } from '../route.ts';
+import { listRoute, route } from '../route.ts';
 import { addressParam, inOrder, position, reason, text, textOrNull, time, u64 } from '../schemas.ts';
 import { onStartFailure } from '../temporal-errors.ts';
 
@@ -147,7 +148,7 @@ export function backfillRoutes(app: FastifyInstance, deps: BackfillDeps): void {
     itemsField: 'backfills',
     item: BackfillBody,
     filter: {},
-    find: async (request) => mapRows(await backfills.list(request), presentBackfill),
+    find: async (request) => mapPage(await backfills.list(request), presentBackfill),
   });
   route(app, 'GET', '/v1/backfills/:id', {
     operationId: 'getBackfill',

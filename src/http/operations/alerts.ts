@@ -9,7 +9,8 @@ import {
 import { PAID_BY_DEAD } from '../../domain/settlement.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { AlertRow } from '../../ledger/operations/alerts.ts';
-import { listRoute, mapRows, route } from '../route.ts';
+import { mapPage } from '../../ledger/page.ts';
+import { listRoute, route } from '../route.ts';
 import { POSITIONS_BODY_LIMIT, positions, reason, settlementId, text, time, u64 } from '../schemas.ts';
 
 const tags = ['operations'];
@@ -67,7 +68,7 @@ export function alertRoutes(app: FastifyInstance, { ledger }: { readonly ledger:
     itemsField: 'alerts',
     item: AlertBody,
     filter: { open: openFilter },
-    find: async (query) => mapRows(await ledger.alerts.list(query), withRunbook),
+    find: async (query) => mapPage(await ledger.alerts.list(query), withRunbook),
   });
   route(app, 'POST', '/v1/alerts/seen', {
     operationId: 'closeSeenAlerts',

@@ -2,8 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { settlementWorkflowId } from '../../domain/ids.ts';
 import { SETTLEMENT_STATUSES } from '../../domain/settlement.ts';
+import { mapPage } from '../../ledger/page.ts';
 import type { SettlementViewRow } from '../../ledger/settlements/settlement-views.ts';
-import { listRoute, mapRows, route } from '../route.ts';
+import { listRoute, route } from '../route.ts';
 import { ReasonBody, settlementId, text, textOrNull, time } from '../schemas.ts';
 import { type CustomerCommandDeps, endAsPaid } from '../withdrawals/confirm-cancel.ts';
 import { Reason } from '../withdrawals/withdrawal-schemas.ts';
@@ -48,7 +49,7 @@ export function settlementRoutes(app: FastifyInstance, deps: CustomerCommandDeps
     itemsField: 'settlements',
     item: SettlementViewBody,
     filter: settlementFilter,
-    find: async (query) => mapRows(await settlementViews.list(query), presentSettlement),
+    find: async (query) => mapPage(await settlementViews.list(query), presentSettlement),
   });
   route(app, 'POST', '/v1/settlements/paid', {
     operationId: 'endSettlementAsPaid',

@@ -3,9 +3,10 @@ import type { ExplorerSettings } from '../../domain/explorer.ts';
 import { withdrawalWorkflowId } from '../../domain/ids.ts';
 import { isTerminal } from '../../domain/settlement.ts';
 import { checkTerms } from '../../domain/withdrawal.ts';
+import { mapPage } from '../../ledger/page.ts';
 import { termsOf, type WithdrawalRow } from '../../ledger/withdrawals/withdrawals.ts';
 import { startWithdrawal } from '../../platform/temporal/starts.ts';
-import { listRoute, mapRows, route } from '../route.ts';
+import { listRoute, route } from '../route.ts';
 import { problems, ReasonBody } from '../schemas.ts';
 import { presentAttempt } from '../settlements/attempts.ts';
 import { onStartFailure } from '../temporal-errors.ts';
@@ -49,7 +50,7 @@ export function withdrawalRoutes(app: FastifyInstance, deps: WithdrawalRouteDeps
     itemsField: 'withdrawals',
     item: SummaryBody,
     filter: listFilter,
-    find: async (query) => mapRows(await deps.ledger.withdrawals.list(query), presentSummary),
+    find: async (query) => mapPage(await deps.ledger.withdrawals.list(query), presentSummary),
   });
   route(app, 'GET', '/v1/withdrawals/:id', {
     operationId: 'getWithdrawal',

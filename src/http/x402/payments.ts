@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { DomainError } from '../../domain/errors.ts';
 import { PAYMENT_STATES } from '../../domain/payment.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { mapPage } from '../../ledger/page.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
-import { listRoute, mapRows, route } from '../route.ts';
+import { listRoute, route } from '../route.ts';
 import { decimal, text, textOrNull, time } from '../schemas.ts';
 
 const tags = ['payments'];
@@ -66,7 +67,7 @@ export function paymentRoutes(app: FastifyInstance, { ledger }: { readonly ledge
     find: async (query) => {
       const page = await ledger.payments.list(query);
       const signatures = await ledger.attempts.newestSignatures(page.rows.map((row) => row.id));
-      return mapRows(page, (row) => present(row, signatures));
+      return mapPage(page, (row) => present(row, signatures));
     },
   });
   route(app, 'GET', '/v1/payments/:id', {

@@ -219,7 +219,7 @@ type StoredWithdrawal = RowOf<'withdrawal'>;
 export type WithdrawalRow = Readonly<Omit<StoredWithdrawal, 'position'>> &
   Pick<SettlementRow, 'reason' | 'createdAt' | 'updatedAt'> & { readonly status: WithdrawalStatus };
 
-export function toWithdrawalRow(stored: StoredWithdrawal & RowOf<'settlement'>): WithdrawalRow {
+function toWithdrawalRow(stored: StoredWithdrawal & RowOf<'settlement'>): WithdrawalRow {
   const { id, asset, amount, destination, acceptEmptyWallet, memo, ...rest } = stored;
   const { fingerprint, confirmedByCustomer, amountReceived, ...settlement } = rest;
   const { status, reason, createdAt, updatedAt } = toSettlementRow({ id, ...settlement });
@@ -229,14 +229,14 @@ export function toWithdrawalRow(stored: StoredWithdrawal & RowOf<'settlement'>):
   return { ...terms, confirmedByCustomer, amountReceived, status, reason, createdAt, updatedAt };
 }
 
-export function selectWithdrawals(db: Database) {
+function selectWithdrawals(db: Database) {
   return db
     .selectFrom('withdrawal')
     .innerJoin('settlement', 'settlement.id', 'withdrawal.id')
     .selectAll(['settlement', 'withdrawal']);
 }
 
-export function noWithdrawal(id: string): DomainError {
+function noWithdrawal(id: string): DomainError {
   return new DomainError('NotFound', `there is no withdrawal ${id}`, { id });
 }
 

@@ -157,7 +157,7 @@ function kindsOf(
     [WITHDRAWAL]: withdrawalKind({ ledger, composer, walletWatch, chain }),
     ...nonceKinds({ ledger, chain, fees, hotWallet }),
     // This worker only restarts, explains and judges payments, which needs no fee payer key.
-    [X402]: x402Kind({ ledger, chain, lives: new AdoptedLifetimes(chain.pool), feePayers: [] }),
+    [X402]: x402Kind({ ledger, chain, lifetimes: new AdoptedLifetimes(chain.pool), feePayers: [] }),
   };
 }
 

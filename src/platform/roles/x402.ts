@@ -67,8 +67,8 @@ function x402Activities(
   signers: readonly Signer[],
   feePayers: readonly string[],
 ) {
-  const lives = new AdoptedLifetimes(chain.pool);
-  const kinds = { [X402]: x402Kind({ ledger, chain, lives, feePayers }) };
+  const lifetimes = new AdoptedLifetimes(chain.pool);
+  const kinds = { [X402]: x402Kind({ ledger, chain, lifetimes, feePayers }) };
   const deps = { ledger, chain, kinds, watcher: new LandingWatcher(chain) };
   const keys = feePayerKeys(signers);
   const signer = createSignerActivities({

@@ -36,7 +36,7 @@ export function firstMatches<T>(
 }
 
 /** Sequence by which `quorum` nodes had a matching answer; undefined if fewer nodes have one. */
-export function quorumSequence(sequences: ReadonlyMap<string, number>, quorum: number): number | undefined {
+function quorumSequence(sequences: ReadonlyMap<string, number>, quorum: number): number | undefined {
   return [...sequences.values()].sort((a, b) => a - b)[quorum - 1];
 }
 

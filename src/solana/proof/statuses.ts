@@ -27,7 +27,7 @@ export function nodesWithoutHistory(pool: Pick<NodePool, 'report'>): ReadonlySet
 }
 
 /** A status as evidence. `confirmations` means finalized only if it is null, not if it is missing. */
-export function observationOf(status: SignatureStatus | null, atSlot: bigint): StatusObservation {
+function observationOf(status: SignatureStatus | null, atSlot: bigint): StatusObservation {
   if (status === null) return { kind: 'absent', atSlot, historyFrom: null };
   const { slot, confirmations, confirmationStatus } = status;
   const commitment = confirmationStatus ?? (confirmations === null ? 'finalized' : 'processed');

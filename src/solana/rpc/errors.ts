@@ -30,7 +30,7 @@ export const HISTORY_OFF = -32011;
 /** Error code for a transaction version above the requested maximum. */
 export const UNSUPPORTED_VERSION = -32015;
 /** Error code of a node whose version does not have the method. */
-export const METHOD_NOT_FOUND = -32601;
+const METHOD_NOT_FOUND = -32601;
 
 /**
  * The JSON-RPC error codes of Solana nodes, with one reaction each; any other code is `unreadable`. Source:
@@ -39,34 +39,33 @@ export const METHOD_NOT_FOUND = -32601;
  * A refused send never proves that a transaction cannot land, because another node may have forwarded it. So it is
  * sent again, and only the chain ends an attempt. A `fatal` refusal of a send is reported if a quorum returns it.
  */
-export const RPC_REACTIONS: Readonly<Record<number, { readonly name: string; readonly reaction: Reaction }>> =
-  {
-    [-32001]: { name: 'BlockCleanedUp', reaction: 'elsewhere' },
-    [-32002]: { name: 'SendTransactionPreflightFailure', reaction: 'inspect' },
-    [-32003]: { name: 'TransactionSignatureVerificationFailure', reaction: 'fatal' },
-    [-32004]: { name: 'BlockNotAvailable', reaction: 'later' },
-    [-32005]: { name: 'NodeUnhealthy', reaction: 'demote' },
-    [-32006]: { name: 'TransactionPrecompileVerificationFailure', reaction: 'fatal' },
-    [-32007]: { name: 'SlotSkipped', reaction: 'ambiguous' },
-    [-32008]: { name: 'NoSnapshot', reaction: 'elsewhere' },
-    [-32009]: { name: 'LongTermStorageSlotSkipped', reaction: 'ambiguous' },
-    [-32010]: { name: 'KeyExcludedFromSecondaryIndex', reaction: 'unfit' },
-    [HISTORY_OFF]: { name: 'TransactionHistoryNotAvailable', reaction: 'unfit' },
-    [-32012]: { name: 'ScanError', reaction: 'later' },
-    [-32013]: { name: 'TransactionSignatureLenMismatch', reaction: 'fatal' },
-    [-32014]: { name: 'BlockStatusNotAvailableYet', reaction: 'later' },
-    [UNSUPPORTED_VERSION]: { name: 'UnsupportedTransactionVersion', reaction: 'stop' },
-    [-32016]: { name: 'MinContextSlotNotReached', reaction: 'elsewhere' },
-    [-32017]: { name: 'EpochRewardsPeriodActive', reaction: 'later' },
-    [-32018]: { name: 'SlotNotEpochBoundary', reaction: 'fatal' },
-    [-32019]: { name: 'LongTermStorageUnreachable', reaction: 'later' },
-    [-32020]: { name: 'SignatureCursorUnknown', reaction: 'elsewhere' },
-    [-32600]: { name: 'InvalidRequest', reaction: 'fatal' },
-    [METHOD_NOT_FOUND]: { name: 'MethodNotFound', reaction: 'unfit' },
-    [-32602]: { name: 'InvalidParams', reaction: 'fatal' },
-    [-32603]: { name: 'InternalError', reaction: 'demote' },
-    [-32700]: { name: 'ParseError', reaction: 'elsewhere' },
-  };
+const RPC_REACTIONS: Readonly<Record<number, { readonly name: string; readonly reaction: Reaction }>> = {
+  [-32001]: { name: 'BlockCleanedUp', reaction: 'elsewhere' },
+  [-32002]: { name: 'SendTransactionPreflightFailure', reaction: 'inspect' },
+  [-32003]: { name: 'TransactionSignatureVerificationFailure', reaction: 'fatal' },
+  [-32004]: { name: 'BlockNotAvailable', reaction: 'later' },
+  [-32005]: { name: 'NodeUnhealthy', reaction: 'demote' },
+  [-32006]: { name: 'TransactionPrecompileVerificationFailure', reaction: 'fatal' },
+  [-32007]: { name: 'SlotSkipped', reaction: 'ambiguous' },
+  [-32008]: { name: 'NoSnapshot', reaction: 'elsewhere' },
+  [-32009]: { name: 'LongTermStorageSlotSkipped', reaction: 'ambiguous' },
+  [-32010]: { name: 'KeyExcludedFromSecondaryIndex', reaction: 'unfit' },
+  [HISTORY_OFF]: { name: 'TransactionHistoryNotAvailable', reaction: 'unfit' },
+  [-32012]: { name: 'ScanError', reaction: 'later' },
+  [-32013]: { name: 'TransactionSignatureLenMismatch', reaction: 'fatal' },
+  [-32014]: { name: 'BlockStatusNotAvailableYet', reaction: 'later' },
+  [UNSUPPORTED_VERSION]: { name: 'UnsupportedTransactionVersion', reaction: 'stop' },
+  [-32016]: { name: 'MinContextSlotNotReached', reaction: 'elsewhere' },
+  [-32017]: { name: 'EpochRewardsPeriodActive', reaction: 'later' },
+  [-32018]: { name: 'SlotNotEpochBoundary', reaction: 'fatal' },
+  [-32019]: { name: 'LongTermStorageUnreachable', reaction: 'later' },
+  [-32020]: { name: 'SignatureCursorUnknown', reaction: 'elsewhere' },
+  [-32600]: { name: 'InvalidRequest', reaction: 'fatal' },
+  [METHOD_NOT_FOUND]: { name: 'MethodNotFound', reaction: 'unfit' },
+  [-32602]: { name: 'InvalidParams', reaction: 'fatal' },
+  [-32603]: { name: 'InternalError', reaction: 'demote' },
+  [-32700]: { name: 'ParseError', reaction: 'elsewhere' },
+};
 
 /** A node answered with a JSON-RPC error object. */
 export class RpcError extends Error {

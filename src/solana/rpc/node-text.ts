@@ -34,3 +34,8 @@ export function printableText(text: string): string {
   const short = text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
   return short.toWellFormed().replaceAll(NUL, '\ufffd');
 }
+
+/** Narrows a value of a node's JSON to an object. Each field can have any type. */
+export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}

@@ -70,9 +70,7 @@ function offCurve(account: AccountInfo | null, allowVaults: boolean): Destinatio
   return allowVaults && isVault ? { kind: 'vault' } : PDA_REJECTION;
 }
 
-export function decodeAddress(
-  address: string,
-): { readonly bytes: Uint8Array } | { readonly reason: StatusReason } {
+function decodeAddress(address: string): { readonly bytes: Uint8Array } | { readonly reason: StatusReason } {
   if (!BASE58_TEXT.test(address)) {
     return { reason: { code: 'not_base58', message: 'the destination is not valid base58' } };
   }

@@ -53,7 +53,7 @@ const LIST_HEADER_BYTES = 16;
 const ENTRY_BYTES = 35;
 
 /** True for the account list of the hook's `Execute`: discriminator, u32 length, u32 count, then the entries. */
-export function isHookList(data: Uint8Array): boolean {
+function isHookList(data: Uint8Array): boolean {
   if (
     data.length < LIST_HEADER_BYTES ||
     !EXECUTE_DISCRIMINATOR.equals(data.subarray(0, EXECUTE_DISCRIMINATOR.length))

@@ -222,7 +222,7 @@ export class SellingFixture {
   #activities() {
     const { chain, pool } = this.fixture;
     const feePayers = this.feePayers.map(({ address }) => address);
-    const kind = x402Kind({ ledger: this.#ledger, chain, lives: new AdoptedLifetimes(pool), feePayers });
+    const kind = x402Kind({ ledger: this.#ledger, chain, lifetimes: new AdoptedLifetimes(pool), feePayers });
     const watcher = new LandingWatcher(chain, PACE);
     const deps = { ledger: this.#ledger, chain, kinds: { [X402]: kind }, watcher, recheckMs: 50 };
     const bounds = { priceCapMicroLamports: 5_000_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };

@@ -3,7 +3,7 @@ import { WORD_BYTES } from './u32.ts';
 
 /** Base58 text of 32 bytes has 32 to 44 characters. */
 export const MIN_ADDRESS_LENGTH = 32;
-export const MAX_ADDRESS_LENGTH = 44;
+const MAX_ADDRESS_LENGTH = 44;
 
 export function hasAddressLength(start: number, end: number): boolean {
   return end - start >= MIN_ADDRESS_LENGTH && end - start <= MAX_ADDRESS_LENGTH;

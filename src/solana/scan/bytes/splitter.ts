@@ -1,4 +1,4 @@
-import { isFields } from '../../../domain/operator-note.ts';
+import { isJsonObject } from '../../rpc/node-text.ts';
 import { isWhiteSpace, Unreadable } from './json-bytes.ts';
 
 const QUOTE = 0x22;
@@ -159,8 +159,8 @@ class ListWalk {
 function isHead(head: Buffer): boolean {
   try {
     const answer: unknown = JSON.parse(Buffer.concat([head, PLACEHOLDER_END]).toString());
-    const result = isFields(answer) ? answer['result'] : null;
-    return isFields(result) && Array.isArray(result['transactions']);
+    const result = isJsonObject(answer) ? answer['result'] : null;
+    return isJsonObject(result) && Array.isArray(result['transactions']);
   } catch {
     return false;
   }

@@ -1,6 +1,6 @@
 import { base64 } from '@scure/base';
 import { isDomainError } from '../domain/errors.ts';
-import { X402 } from '../domain/payment.ts';
+import { X402 } from '../domain/settlement-kinds.ts';
 import type { SigningTask } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';

@@ -66,7 +66,7 @@ test('the scanner credits every deposit in the blocks once after a kill, and cre
   });
   const { signature = '', slot = '', cursor = '' } = report.deposits.kill ?? {};
   expect(BigInt(cursor)).toBeLessThan(BigInt(slot));
-  expect(report.depositRows.at(-1)).toMatchObject({ status: 'final', note: signature });
+  expect(report.depositRows.at(-1)).toMatchObject({ status: 'credited', note: signature });
   expect(said.join('\n')).toMatch(/killed worker \d+, the scanner, with SIGKILL: the deposit is in slot \d+/);
 });
 

@@ -77,10 +77,10 @@ async function announce({ temporal }: Stack, say: (line: string) => void): Promi
 }
 
 async function printReport(report: DemoReport, chain: ChainInfo | null, output: Output): Promise<number> {
-  const { renderTable } = await import('./table.ts');
+  const { renderTable, WITHDRAWAL_HEADINGS } = await import('./table.ts');
   const { rows, depositRows, saleRows, faults, ...summary } = report;
   output.progress('\nPromise: each withdrawal is paid exactly once, or rejected without a payment');
-  output.progress(renderTable(['withdrawal', 'result', 'requested'], rows, chain));
+  output.progress(renderTable(WITHDRAWAL_HEADINGS, rows, chain));
   output.progress('\nPromise: each deposit is credited exactly once, and no other transfer is credited');
   output.progress(renderTable(['transfer to a user', 'result', 'sent'], depositRows, chain));
   output.progress('\nPromise: each x402 payment is settled once and buys one response');

@@ -16,6 +16,9 @@ export interface DemoRow {
   readonly note: string;
 }
 
+type Headings = readonly [what: string, status: string, sent: string];
+export const WITHDRAWAL_HEADINGS: Headings = ['withdrawal', 'result', 'requested'];
+
 const SYMBOLS: Readonly<Record<string, string>> = { mint: 'TEST', feeMint: 'TESTFEE', plantedMint: 'USDC' };
 /** The only mint of the demo that is not a mint of the chain. */
 const COUNTERFEIT = 'FAKE';
@@ -23,11 +26,7 @@ const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{80,88}$/;
 const SHORT_LENGTH = 8;
 
 /** The rows as a table. Amounts are decimals with a symbol; signatures are abbreviated. */
-export function renderTable(
-  headings: readonly [what: string, status: string, sent: string],
-  rows: readonly DemoRow[],
-  chain: ChainInfo | null,
-): string {
+export function renderTable(headings: Headings, rows: readonly DemoRow[], chain: ChainInfo | null): string {
   const symbols = Object.fromEntries(
     Object.entries(mintsOf(chain)).map(([name, address]) => [address, SYMBOLS[name]]),
   );

@@ -6,9 +6,11 @@ import { developmentPool } from '../../devkit/demo/development-pool.ts';
 import type { DemoReport } from '../../devkit/demo/report.ts';
 import { runScenario } from '../../devkit/demo/scenario.ts';
 import { demoRoutes } from '../../devkit/demo/shopping.ts';
+import { renderTable, WITHDRAWAL_HEADINGS } from '../../devkit/demo/table.ts';
 import { type DemoUpstream, startUpstream } from '../../devkit/demo/upstream.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import { type TestStack, testStack } from '../support/stack.ts';
+import { readmeBlocks } from './readme-blocks.ts';
 
 const keys = mkdtempSync(join(tmpdir(), 'sluice-demo-'));
 let live: TestStack;
@@ -39,6 +41,20 @@ test('the demo pays each destination once and rejects one withdrawal', () => {
   const { requested, finalized, transfersOnChain } = report.withdrawals;
   expect([finalized, transfersOnChain]).toEqual([requested, requested]);
   expect(requested).toBeGreaterThanOrEqual(5);
+});
+
+test('the table of the README is a part of the table of the demo', () => {
+  const [sample = ''] = readmeBlocks()
+    .filter(({ heading, language }) => heading === 'Break it' && language === '')
+    .map(({ code }) => code);
+  const table = renderTable(WITHDRAWAL_HEADINGS, report.rows, live.stack.chainInfo);
+  // Without the signatures, which differ.
+  const cellsOf = (text: string) =>
+    text
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/).slice(0, 4));
+  expect(cellsOf(table)).toEqual(expect.arrayContaining(cellsOf(sample)));
 });
 
 test('the demo kills a worker between send and confirmation, and the same transaction pays', async () => {

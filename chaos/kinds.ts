@@ -118,7 +118,7 @@ export function faultNames(withDeposits: boolean): readonly FaultName[] {
   return Object.keys(withDeposits ? FAULT_KINDS : STACK_FAULTS) as readonly FaultName[];
 }
 
-/** Those that nothing meets but a send: they go on for a while where there was none yet. */
+/** Faults that only a send meets. They continue for a while if there was no send yet. */
 export const SEND_FAULTS: readonly FaultName[] = [
   'send_lost_answer',
   'send_dropped',

@@ -72,14 +72,14 @@ export async function lie(liars: Liars, kind: LieName, { draw }: Injection): Pro
   };
   const before = await met();
   let turn = 0;
-  const tell = async (): Promise<number> => {
+  const setNextLie = async (): Promise<number> => {
     await clear();
     for (const { method, fault } of lies[turn % lies.length] ?? [])
       await rpc(url, 'localnet_setFault', [node, method, fault]);
     turn += 1;
     return (await met()) - before;
   };
-  const lying = repeatedly(EACH_LIE_MS, tell, LIE_PATIENCE_MS);
+  const lying = repeatedly(EACH_LIE_MS, setNextLie, LIE_PATIENCE_MS);
   return async () => {
     await lying();
     await clear();

@@ -180,7 +180,7 @@ function paymentsOf(plan: ChaosPlan, schedule: readonly Injection[]): readonly P
   return drawDeposits({ ...plan, newcomersAtMs: cuts.map(({ atMs }) => atMs + INTO_THE_CUT_MS) });
 }
 
-/** One line for each that the API would not take or tell. */
+/** Returns one line for each withdrawal that the API refused or did not report. */
 async function payAll(
   { apiUrl: baseUrl, apiKey }: Stack,
   orders: readonly Order[],
@@ -248,7 +248,7 @@ function describe({ kind, atMs, untilMs, node }: Injection): string {
   return `${(atMs / 1_000).toFixed(0).padStart(4)} s  ${kind}${where} for ${seconds} s`;
 }
 
-/** Once nothing can land any more: then the blocks have the last word. */
+/** Called when no transaction can land any more. The blocks decide the result. */
 async function judge(
   stack: Stack,
   orders: readonly Order[],

@@ -2,7 +2,7 @@ import { findingOfTransaction } from '../src/domain/credits.ts';
 import type { ScannedTransaction } from '../src/domain/deposit.ts';
 import { ALL_WALLETS } from './differences.ts';
 
-/** Files of ledgers that did not yet tell who owns tokens, or had no token balances at all: the scan refuses them. */
+/** Files of ledgers without owners of token accounts, or without token balances. The scan refuses them. */
 export const EARLY: readonly string[] = [
   'blocks/block-110130000.json.gz',
   'blocks/block-100000000-excerpt-json.json',

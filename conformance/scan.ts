@@ -10,7 +10,7 @@ import type { Reading } from './recorded.ts';
 /** What the scan of a block's bytes found, where some of its wallets are watched. */
 export interface ScanReport {
   readonly watched: number;
-  /** Transactions that were parsed; null where the bytes could not tell, and all of them must be. */
+  /** Transactions that were parsed; null if the bytes do not show it, so that all of them must be parsed. */
   readonly parsed: number | null;
   readonly differences: readonly string[];
 }
@@ -58,7 +58,7 @@ export function scanRecorded(
     isDeepStrictEqual({ slot: header.slot, ...scan.header }, header);
   return report(
     hits.length,
-    same ? [] : ['the transactions that the scan hit do not tell what the whole block does'],
+    same ? [] : ['the transactions that the scan hit give another finding than the whole block'],
   );
 }
 

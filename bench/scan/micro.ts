@@ -14,7 +14,7 @@ import { watchSetOf } from './wallets.ts';
 /** How much to measure. */
 export interface MicroPlan {
   readonly wallets: number;
-  /** Wallets of the set of which {@link WatchSetFigures} tell. */
+  /** Number of wallets in the set that {@link WatchSetFigures} describes. */
   readonly memoryWallets: number;
   readonly repetitions: number;
 }

@@ -121,7 +121,7 @@ export class DepositRun {
 
   /**
    * Resolves when the scan has passed the newest final block, nothing is pending and the follower has it all; else at the end. Null, or
-   * why the API refuses to tell.
+   * why the API refuses to answer.
    */
   async #settled(): Promise<string | null> {
     try {

@@ -81,7 +81,7 @@ function repositories(db: Database, databaseUrl: string, cipher: TextCipher, eve
     settlementViews: new SettlementViews(db),
     withdrawals: new Withdrawals(db),
     attempts: new Attempts(db, eventsByKind),
-    traffic: new InFlightAttempts(db),
+    inFlight: new InFlightAttempts(db),
     nonces: new Nonces(db),
     lostNonces: new LostNonces(db),
     walletHistory: new WalletHistory(db),

@@ -113,7 +113,7 @@ it('the sums equal the open reservations after any history, with concurrent sett
 });
 
 it('a preparation reads as many rows with a thousand open reservations as with none', async () => {
-  const wallet = 'crowded';
+  const wallet = 'loaded';
   const before = await readsOfOne(wallet);
   await sql`insert into settlement (id, kind, subject_id, status)
     select 'reserved-' || i, 'withdrawal', 'reserved-' || i, 'preparing' from generate_series(1, 1000) as i`.execute(

@@ -42,7 +42,7 @@ beforeAll(async () => {
   closers.push(async () => clearInterval(clock));
   const newer = await freshDatabase();
   closers.push(newer.drop);
-  const restored = await backedUpAndGoneOn(newer);
+  const restored = await backedUpAndContinued(newer);
   closers.push(restored.drop);
   ledger = await openLedger(restored.url);
   closers.push(() => ledger.close());
@@ -53,7 +53,7 @@ afterAll(async () => {
 });
 
 /** A backup with one account that is free and one with a living attempt; after it, an account and two attempts that it does not know. */
-async function backedUpAndGoneOn({ url, copy }: Awaited<ReturnType<typeof freshDatabase>>) {
+async function backedUpAndContinued({ url, copy }: Awaited<ReturnType<typeof freshDatabase>>) {
   const before = await openLedger(url);
   const first = await NonceFixture.open({ ledger: before, chain, key: KEY });
   await look(before);
@@ -114,7 +114,7 @@ async function started(): Promise<readonly SettlementRow[]> {
   return settlements;
 }
 
-/** The best node says that none of the accounts is there. */
+/** The best node returns none of the accounts. */
 async function neverDroppedByOneNode(requests: readonly SettlementRow[]): Promise<void> {
   const slot = localnet.controls.chain.ledger.tip.slot;
   const result = { context: { slot }, value: [null] };

@@ -23,7 +23,7 @@ export const POSSIBLE_LOSS = sql<string | null>`(
     and pg_postmaster_start_time() > seen_at))`;
 
 /** SQL for the current epoch: the number of gaps that have ended. */
-export const EPOCH = sql<number>`coalesce((select generation from continuity), 0)`;
+export const EPOCH = sql<number>`coalesce((select epoch from continuity), 0)`;
 
 /** SQL for the id of this copy in its current epoch. */
 export const DATABASE_ID = sql<string>`${IDENTITY} || '/' || ${EPOCH}`;

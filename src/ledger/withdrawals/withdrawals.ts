@@ -183,7 +183,7 @@ export class Withdrawals extends Repository {
               .where((of) =>
                 of.or([
                   of('attempt.state', '=', 'landed'),
-                  of.and([of('attempt.state', 'in', LIVE_STATES), of('attempt.generation', '=', EPOCH)]),
+                  of.and([of('attempt.state', 'in', LIVE_STATES), of('attempt.epoch', '=', EPOCH)]),
                 ]),
               ),
           ),

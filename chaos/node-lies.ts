@@ -24,16 +24,17 @@ const UNITS = { high: 1_390_000, low: 1 };
 export const NODE_LIES = {
   node_false_account: ({ terms }) => {
     const holders = tokenOrders(terms).map(({ destination, asset }) => ({ owner: destination, mint: asset }));
-    return ACCOUNT_LIES.map((lie) => {
-      const parameters = lie === 'made-token-account' ? { lie, holders } : { lie };
+    return ACCOUNT_LIES.map((accountLie) => {
+      const parameters =
+        accountLie === 'made-token-account' ? { lie: accountLie, holders } : { lie: accountLie };
       return READS.map((method) => ({ method, fault: { kind: 'false-account', ...parameters } }));
     });
   },
   node_false_price: () => [priced(HIGH_PRICE, UNITS.low), priced(HIGH_PRICE, UNITS.high)],
   // A node that lists dead attempts is soon asked for no statuses any more: so it lies about statuses alone first.
   node_false_status: () => [
-    ...STATUS_LIES.map((lie) => [status(lie)]),
-    ...STATUS_LIES.map((lie) => [status(lie), HISTORY]),
+    ...STATUS_LIES.map((statusLie) => [status(statusLie)]),
+    ...STATUS_LIES.map((statusLie) => [status(statusLie), HISTORY]),
   ],
 } as const satisfies Partial<Record<FaultName, Lies>>;
 
@@ -45,8 +46,8 @@ const LOOK_MS = 1_500;
 
 const HISTORY: NodeFault = { method: 'getSignaturesForAddress', fault: { kind: 'false-history' } };
 
-function status(lie: StatusLie): NodeFault {
-  return { method: 'getSignatureStatuses', fault: { kind: 'false-status', lie } };
+function status(statusLie: StatusLie): NodeFault {
+  return { method: 'getSignatureStatuses', fault: { kind: 'false-status', lie: statusLie } };
 }
 
 function priced(microLamports: number, units: number): readonly NodeFault[] {

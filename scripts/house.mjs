@@ -39,7 +39,7 @@ function tally(keys) {
 function importers() {
   const found = new Map([...sources.keys()].map((file) => [file, /** @type {string[]} */ ([])]));
   for (const [file, text] of sources)
-    for (const path of new Set(Array.from(text.matchAll(IMPORT), ([, path = '']) => path)))
+    for (const path of new Set(Array.from(text.matchAll(IMPORT), ([, imported = '']) => imported)))
       found.get(posix.join(dirname(file), path))?.push(file);
   return found;
 }
@@ -54,8 +54,8 @@ function oneImporter() {
 
 /** @param {string[]} files */
 function walk(files) {
-  const rooms = files.map(roomOf);
-  const entered = rooms.filter((room, at) => room !== rooms[at - 1]);
+  const visited = files.map(roomOf);
+  const entered = visited.filter((room, at) => room !== visited[at - 1]);
   const distinct = [...new Set(files)];
   return {
     steps: files.length,

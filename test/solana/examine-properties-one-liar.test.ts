@@ -34,11 +34,11 @@ afterAll(async () => {
 
 const truth = fc.constant(undefined);
 const number = fc.oneof(fc.integer({ min: -400, max: 400 }), fc.constantFrom(-(10 ** 6), 10 ** 9));
-const error = fc.constantFrom(null, { InstructionError: [0, { Custom: 1 }] });
+const transactionError = fc.constantFrom(null, { InstructionError: [0, { Custom: 1 }] });
 const status = fc.record({
   slot: fc.integer({ min: 1, max: 5_000 }),
   confirmations: fc.constant(null),
-  err: error,
+  err: transactionError,
   confirmationStatus: fc.constantFrom('processed', 'confirmed', 'finalized'),
 });
 
@@ -55,7 +55,7 @@ const lies = fc.record({
   outcome: fc.oneof(
     truth,
     fc.constant(null),
-    fc.record({ slot: fc.integer({ min: 1, max: 5_000 }), err: error }),
+    fc.record({ slot: fc.integer({ min: 1, max: 5_000 }), err: transactionError }),
   ),
 });
 type Lies = typeof lies extends fc.Arbitrary<infer T> ? T : never;

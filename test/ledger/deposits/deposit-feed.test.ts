@@ -117,7 +117,7 @@ async function take(step: Drawn<typeof aStep>, readers: readonly Reader[]): Prom
     case 'leap':
       await use.other.db
         .updateTable('depositFeed')
-        .set((feed) => ({ lastSequence: feed('lastSequence', '+', 1_000n) }))
+        .set((column) => ({ lastSequence: column('lastSequence', '+', 1_000n) }))
         .execute();
   }
 }
@@ -130,7 +130,7 @@ async function pay(
   payments: readonly { readonly wallet: string; readonly asset: string }[],
 ): Promise<() => Promise<void>> {
   const trx = await db.startTransaction().execute();
-  const feed = await lockFeed(trx);
+  const lockedFeed = await lockFeed(trx);
   const arrivals = payments.map(({ wallet, asset }) => {
     paid += 1;
     return {
@@ -140,7 +140,7 @@ async function pay(
       time: null,
     };
   });
-  await appendEvents(feed, await addDeposits(feed, arrivals));
+  await appendEvents(lockedFeed, await addDeposits(lockedFeed, arrivals));
   return async () => {
     await trx.commit().execute();
   };

@@ -162,8 +162,8 @@ export class SellingFixture {
       () =>
         this.fixture.pool
           .read((node) => getTransaction(node, named, 'confirmed'))
-          .then((shown) => {
-            if (shown === null) throw new Error('not yet');
+          .then((returned) => {
+            if (returned === null) throw new Error('not yet');
           }),
       10_000,
     );

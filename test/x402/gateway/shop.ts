@@ -123,14 +123,14 @@ export class Shop {
   static async open(
     routes: Routes,
     env: Readonly<Record<string, string>> = {},
-    chain: LocalnetOptions = QUICK_CHAIN,
+    localnetOptions: LocalnetOptions = QUICK_CHAIN,
     keysAt: 'x402' | 'signer' = 'x402',
     waits: Pick<GatewayParts, 'answerWithinMs'> = {},
   ): Promise<Shop> {
     const closers = new Closers();
     const dir = mkdtempSync(join(tmpdir(), 'shop-'));
     closers.add('folder', () => rmSync(dir, { recursive: true }));
-    const localnet = await startLocalnet(chain);
+    const localnet = await startLocalnet(localnetOptions);
     closers.add('chain', () => localnet.close());
     const database = await freshDatabase();
     closers.add('database', () => database.drop());
@@ -145,9 +145,9 @@ export class Shop {
       const asked = { method, target: url, headers, body: (await bodyOf(request)).toString() };
       const { shop } = later;
       shop?.asked.push(asked);
-      const place = shop?.asked.length ?? 0;
+      const position = shop?.asked.length ?? 0;
       await shop?.hold?.();
-      const answer = shop?.upstream(asked, place) ?? { status: 500, body: 'too early' };
+      const answer = shop?.upstream(asked, position) ?? { status: 500, body: 'too early' };
       response
         .writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
         .end(answer.body);
@@ -182,15 +182,15 @@ export class Shop {
     closers.add('nodes', () => pool.close());
     const config = readConfig(settings, 'api');
     const logger = createLogger({ level: 'silent', name: 'gateway' });
-    const serve: Serve = (sold, payTo, own) => {
+    const serve: Serve = (sold, payTo, servedClosers) => {
       writeFileSync(routesFile, JSON.stringify({ payTo, routes: sold(upstream.url) }));
       const [temporal, chain] = [temporalClient(place), new Chain(pool)];
       const parts = {
-        ledger: withEndingOffers(ledger, own),
+        ledger: withEndingOffers(ledger, servedClosers),
         temporal,
         chain,
         logger,
-        closers: own,
+        closers: servedClosers,
         ...waits,
       };
       return serveGateway({ ...config, x402Routes: routesFile }, parts);

@@ -2,7 +2,7 @@
  * What a fault strikes. Two faults of one lane never overlap; `node` and `lie` also choose which node, `blocks` goes from one to the
  * next, and `lie-of-best` strikes the node that is asked most.
  */
-export type Lane =
+export type FaultLane =
   | 'worker'
   | 'signer'
   | 'api'
@@ -23,7 +23,7 @@ export type Lane =
   | 'all-nodes';
 
 interface FaultKind {
-  readonly lane: Lane;
+  readonly lane: FaultLane;
   /** Shortest and longest time until it is healed, in seconds. */
   readonly seconds: readonly [number, number];
   /** Text for the report. */
@@ -129,6 +129,6 @@ export const SEND_FAULTS: readonly FaultName[] = [
 export const LIE_PATIENCE_MS = 10_000;
 
 /** True if a fault strikes one node. */
-export function isNodeLane(lane: Lane): boolean {
+export function isNodeLane(lane: FaultLane): boolean {
   return lane === 'node' || lane === 'lie';
 }

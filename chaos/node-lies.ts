@@ -3,18 +3,18 @@ import { ACCOUNT_LIES, STATUS_LIES, type StatusLie } from '../devkit/localnet/rp
 import { rpc } from '../devkit/localstack/rpc.ts';
 import { type Heal, repeatedly } from './heal.ts';
 import { type FaultName, LIE_PATIENCE_MS } from './kinds.ts';
-import type { NodeFault } from './node-faults.ts';
+import type { ScriptedFault } from './node-faults.ts';
 import type { Injection } from './schedule.ts';
-import { type Terms, tokenOrders } from './wanted.ts';
+import { type OrderTerms, tokenOrders } from './wanted.ts';
 
 /** What one node of these is made to lie about. */
 export interface Liars {
   readonly rpcUrls: readonly string[];
-  readonly terms: readonly Terms[];
+  readonly terms: readonly OrderTerms[];
 }
 
 /** The lies of a fault, one after the other by the same node: a quorum that lies together looks like a chain. */
-type Lies = (liars: Liars) => readonly (readonly NodeFault[])[];
+type Lies = (liars: Liars) => readonly (readonly ScriptedFault[])[];
 
 /** A price in micro-lamports per compute unit that is above the limit of any payment. */
 const HIGH_PRICE = 1_000_000_000;
@@ -44,13 +44,13 @@ const READS = ['getMultipleAccounts', 'getAccountInfo'] as const;
 const EACH_LIE_MS = 1_500;
 const LOOK_MS = 1_500;
 
-const HISTORY: NodeFault = { method: 'getSignaturesForAddress', fault: { kind: 'false-history' } };
+const HISTORY: ScriptedFault = { method: 'getSignaturesForAddress', fault: { kind: 'false-history' } };
 
-function status(statusLie: StatusLie): NodeFault {
+function status(statusLie: StatusLie): ScriptedFault {
   return { method: 'getSignatureStatuses', fault: { kind: 'false-status', lie: statusLie } };
 }
 
-function priced(microLamports: number, units: number): readonly NodeFault[] {
+function priced(microLamports: number, units: number): readonly ScriptedFault[] {
   return [
     { method: 'getRecentPrioritizationFees', fault: { kind: 'false-price', microLamports } },
     { method: 'simulateTransaction', fault: { kind: 'false-units', units } },

@@ -27,13 +27,13 @@ export const SAME: readonly (readonly string[])[] = [
 ];
 
 /** What one recorded transaction must show, as the recorder described it. */
-interface Claim {
+interface RecordedClaim {
   readonly file: string;
   readonly claim: string;
   readonly holds: (transaction: ScannedTransaction) => boolean;
 }
 
-export const CLAIMS: readonly Claim[] = [
+export const CLAIMS: readonly RecordedClaim[] = [
   {
     file: 'transactions/tx-3oR9ryME-token-2022-transfer-fee.json',
     claim: 'a transfer fee of 15,360,000 is withheld: the receiver gets less than the sender loses',

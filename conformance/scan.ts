@@ -8,7 +8,7 @@ import { ALL_WALLETS } from './differences.ts';
 import type { Reading } from './recorded.ts';
 
 /** What the scan of a block's bytes found, where some of its wallets are watched. */
-export interface ScanReport {
+export interface ScanCheck {
   readonly watched: number;
   /** Transactions that were parsed; null if the bytes do not show it, so that all of them must be parsed. */
   readonly parsed: number | null;
@@ -27,11 +27,11 @@ export function scanRecorded(
   bytes: Buffer,
   { header, transactions }: Reading & { readonly header: BlockHeader },
   readable: boolean,
-): ScanReport {
+): ScanCheck {
   const watched = someWallets(transactions);
   const known = new WatchSet(watched.size);
   for (const wallet of watched) known.add(wallet);
-  const report = (parsed: number | null, differences: readonly string[]): ScanReport => ({
+  const report = (parsed: number | null, differences: readonly string[]): ScanCheck => ({
     watched: watched.size,
     parsed,
     differences,

@@ -6,7 +6,7 @@ import { SETTING_NAMES } from '../../src/platform/config.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
-interface Service {
+interface ComposeService {
   readonly build?: string;
   readonly image?: string;
   readonly command?: readonly string[];
@@ -24,7 +24,7 @@ interface Service {
 
 interface Compose {
   readonly name: string;
-  readonly services: Readonly<Record<string, Service>>;
+  readonly services: Readonly<Record<string, ComposeService>>;
   readonly networks: Readonly<Record<string, { internal?: boolean }>>;
 }
 

@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { reportOf } from '../../src/deposits/scan/report.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
-import { type BlockAnswer, falseHash, type Lie, startLiar } from '../solana/lying-node.ts';
+import { type BlockAnswer, type FalseResult, falseHash, startLiar } from '../solana/lying-node.ts';
 import type { ScriptedNode } from '../solana/rpc-scripted-node.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const TRUTH: Lie = () => undefined;
+const TRUTH: FalseResult = () => undefined;
 /** What a node returns for a parent that it has cleaned up. */
 const CLEANED_UP = '1'.repeat(32);
 

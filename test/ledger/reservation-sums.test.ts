@@ -47,10 +47,10 @@ const step = fc.record({
   wallets: fc.shuffledSubarray(WALLETS, { minLength: 1 }),
   amount: fc.bigInt(0n, 1_000n),
 });
-type Step = typeof step extends fc.Arbitrary<infer Drawn> ? Drawn : never;
+type DrawnStep = typeof step extends fc.Arbitrary<infer Drawn> ? Drawn : never;
 
 /** One step of a settlement; a refused step changes nothing. */
-async function take(id: string, { what, wallets, amount }: Step): Promise<void> {
+async function take(id: string, { what, wallets, amount }: DrawnStep): Promise<void> {
   const { attempts, settlements } = use.ledger;
   const n = (await attempts.of(id)).length;
   const hash = { messageHash: randomBytes(32).toString('hex') };

@@ -10,7 +10,12 @@ import type { Chain } from '../../src/solana/chain.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
 import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
-import { AMOUNT, NonceFixture, type Paid, type Signed } from '../activities/nonce-fixture.ts';
+import {
+  AMOUNT,
+  NonceFixture,
+  type PaidWithdrawal,
+  type UnsentAttempt,
+} from '../activities/nonce-fixture.ts';
 import { resume } from '../ledger/support.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { quickChain } from '../support/quick-chain.ts';
@@ -27,9 +32,9 @@ let chain: Chain;
 /** The database after the restore, and what the restore lost. */
 let ledger: Ledger;
 let fixture: NonceFixture;
-let landsLate: Paid;
-let neverLands: Paid;
-let living: { readonly paid: Paid; readonly signed: Signed };
+let landsLate: PaidWithdrawal;
+let neverLands: PaidWithdrawal;
+let living: { readonly paid: PaidWithdrawal; readonly signed: UnsentAttempt };
 const lostBytes = new Map<string, string>();
 
 beforeAll(async () => {
@@ -93,7 +98,7 @@ async function openAlerts(): Promise<readonly (readonly [string, string])[]> {
   return rows.map(({ kind, subject }) => [kind, subject] as const);
 }
 
-async function received({ destination }: Paid): Promise<bigint> {
+async function received({ destination }: PaidWithdrawal): Promise<bigint> {
   return (await chain.accounts([destination])).accounts[0]?.lamports ?? 0n;
 }
 
@@ -126,7 +131,7 @@ async function neverDroppedByOneNode(requests: readonly SettlementRow[]): Promis
   localnet.controls.clearFaults();
 }
 
-async function send({ id }: Paid): Promise<void> {
+async function send({ id }: PaidWithdrawal): Promise<void> {
   await chain.send(lostBytes.get(id) ?? '');
   localnet.controls.produceSlots(8);
 }

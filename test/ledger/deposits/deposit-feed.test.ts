@@ -96,7 +96,7 @@ const aStep = fc.oneof(
 );
 type Drawn<Arbitrary> = Arbitrary extends fc.Arbitrary<infer T> ? T : never;
 
-async function take(step: Drawn<typeof aStep>, readers: readonly Reader[]): Promise<void> {
+async function take(step: Drawn<typeof aStep>, readers: readonly FeedPager[]): Promise<void> {
   switch (step.do) {
     case 'pay':
       return (await pay(use.other, step.payments))();
@@ -165,7 +165,7 @@ class AfterFirst implements KyselyPlugin {
 }
 
 /** Continues with the cursor of the page before. */
-class Reader {
+class FeedPager {
   readonly seen: bigint[] = [];
   readonly #how: Drawn<typeof aReader>;
   #after = 0n;
@@ -238,7 +238,7 @@ describe('a page of the feed', () => {
           await deleteDeposits(use.ledger.db);
           await use.ledger.scan.start(START);
           await importWallets(use.ledger, ANN, BEN);
-          const readers = drawn.map((one) => new Reader(one));
+          const readers = drawn.map((one) => new FeedPager(one));
           for (const step of steps) await take(step, readers);
           for (const reader of readers) {
             await reader.readAll();

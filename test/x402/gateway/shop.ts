@@ -23,7 +23,7 @@ import { freshDatabase } from '../../support/postgres.ts';
 import { temporalClient } from '../../support/temporal.ts';
 
 /** A request as the upstream received it. */
-export interface UpstreamRequest {
+export interface ReceivedRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
@@ -31,8 +31,8 @@ export interface UpstreamRequest {
 }
 
 /** The answer of the upstream; by default 200 with its number of calls. */
-export type Upstream = (
-  asked: UpstreamRequest,
+export type UpstreamHandler = (
+  asked: ReceivedRequest,
   count: number,
 ) => {
   readonly status: number;
@@ -58,8 +58,8 @@ export class Shop {
   /** The wallet of the seller. */
   readonly seller: string;
   readonly feePayer: string;
-  readonly asked: UpstreamRequest[] = [];
-  upstream: Upstream = (_asked, count) => ({ status: 200, body: JSON.stringify({ count }) });
+  readonly asked: ReceivedRequest[] = [];
+  upstream: UpstreamHandler = (_asked, count) => ({ status: 200, body: JSON.stringify({ count }) });
   /** Gets the target of each request when its headers have reached the upstream. */
   arrives: ((target: string) => void) | null = null;
   /** The upstream does not answer until it resolves. */

@@ -38,7 +38,7 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
       await ledger.withdrawals.confirmDestination(id);
     },
 
-    /** Cancels unless an attempt can still land; see `Settlements.cancel`. @throws NotCancellable, RecordInDoubt */
+    /** Cancels unless an attempt can still land; see `Settlements.cancel`. @throws NotCancellable, DatabaseIncomplete */
     async cancel({ id }: { readonly id: string }): Promise<SettlementState> {
       await ledger.settlements.cancel(id, CANCELLED).catch(withoutRetry);
       return currentState(id);
@@ -59,9 +59,9 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
   };
 }
 
-/** Makes RecordInDoubt permanent: a retry could cancel the withdrawal later, after the customer has got a refusal. */
+/** Makes DatabaseIncomplete permanent: a retry could cancel the withdrawal later, after the customer has got a refusal. */
 function withoutRetry(error: unknown): never {
-  if (!isDomainError(error, 'RecordInDoubt')) throw error;
+  if (!isDomainError(error, 'DatabaseIncomplete')) throw error;
   const { code: type, context, message } = error;
   throw ApplicationFailure.create({ message, type, nonRetryable: true, details: [context] });
 }

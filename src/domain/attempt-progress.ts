@@ -43,7 +43,7 @@ const STEP_BY_HOLD_CODE: Readonly<Record<string, string>> = {
   cannot_prepare: 'fix the cause in `reason`; the settlement then continues automatically',
   paused:
     '`sluice settlements resume --reason <text>` ends the pause; `sluice alerts list` shows the pause and the alerts that caused it',
-  record_restored:
+  database_restored:
     'wait: the settlement continues automatically once every earlier attempt has landed or expired',
   fee_above_bound: 'raise `SLUICE_MAX_FEE_LAMPORTS` of the chain workers and of the signer',
   no_free_nonce:
@@ -65,7 +65,7 @@ const STEP_BY_HOLD_CODE: Readonly<Record<string, string>> = {
     'check whether the receiver is paid: if so, `sluice settlements mark-paid <id> --reason <text>`; if not, `sluice alerts close --kind maybe_paid --subject <id> --reason <text>`',
   payment_keeps_failing:
     'find out why the attempts fail on chain, then `sluice alerts close --kind payment_keeps_failing --subject <id> --reason <text>` to allow more attempts; or cancel it',
-  record_lost: 'restore a newer backup of the database; the settlement then continues automatically',
+  attempt_lost: 'restore a newer backup of the database; the settlement then continues automatically',
   dead_attempt_landed:
     'check whether the attempt that was proved dead has landed: if so, `sluice settlements mark-paid <id> --reason <text>` ends it as paid; if not, `sluice alerts close --kind dead_attempt_landed --subject <id> --reason <text>` allows its payment; `sluice settlements resume` ends the pause',
 };

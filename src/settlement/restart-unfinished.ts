@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
-import { type BackfillOrder, backfillWorkflowId } from '../domain/backfill.ts';
+import { type BackfillCommand, backfillWorkflowId } from '../domain/backfill.ts';
 import { settlementWorkflowId } from '../domain/ids.ts';
 import { type AwaitedCommitment, isTerminal } from '../domain/settlement.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
@@ -24,7 +24,7 @@ export interface WorkflowRuns {
    */
   startSettlement(settlement: SettlementRow, answersAt: AwaitedCommitment): Promise<void>;
   /** Starts a backfill, or joins the running one of the same command. */
-  startBackfill(order: BackfillOrder): Promise<void>;
+  startBackfill(command: BackfillCommand): Promise<void>;
   /** Running backfills by workflow id, with their start times. */
   runningBackfills(): Promise<ReadonlyMap<string, Date>>;
 }
@@ -42,7 +42,7 @@ const MAX_OWED_PER_ROUND = 500;
 const OVERDUE_MS = 120_000;
 
 /** Starts missing workflow runs: each unfinished row in PostgreSQL must have one. */
-export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
+export function createMissingRunStarter({ ledger, runs, kinds }: OrphansDeps) {
   async function restart(settlement: SettlementRow): Promise<void> {
     const { id, kind } = settlement;
     const terms = await kinds[kind]?.terms?.(settlement);
@@ -80,19 +80,19 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
      * Starts the missing run of each unfinished settlement, of each final payment whose buyer was not served, and of
      * each backfill. Harmless if a run exists. Returns how many it started.
      */
-    async restartOrphans(): Promise<{ readonly restarted: number }> {
-      const orphans: SettlementRow[] = [];
+    async startMissingRuns(): Promise<{ readonly restarted: number }> {
+      const unfinished: SettlementRow[] = [];
       const running = await runs.running();
       for await (const row of ledger.settlements.listUnfinished())
-        if (!running.has(settlementWorkflowId(row)) && (await hasKey(row))) orphans.push(row);
+        if (!running.has(settlementWorkflowId(row)) && (await hasKey(row))) unfinished.push(row);
       const unserved = await unservedSettlements(running);
       const backfills = (await ledger.backfills.listDue(MAX_BACKFILLS_PER_ROUND))
         .map(commandOf)
-        .filter((order) => !running.has(backfillWorkflowId(order)));
-      await pLimit(START_CONCURRENCY).map(orphans, restart);
+        .filter((command) => !running.has(backfillWorkflowId(command)));
+      await pLimit(START_CONCURRENCY).map(unfinished, restart);
       await pLimit(START_CONCURRENCY).map(unserved, (row) => runs.startSettlement(row, 'confirmed'));
-      await pLimit(START_CONCURRENCY).map(backfills, (order) => runs.startBackfill(order));
-      return { restarted: orphans.length + unserved.length + backfills.length };
+      await pLimit(START_CONCURRENCY).map(backfills, (command) => runs.startBackfill(command));
+      return { restarted: unfinished.length + unserved.length + backfills.length };
     },
   };
 }

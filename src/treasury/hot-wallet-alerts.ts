@@ -18,7 +18,7 @@ export function restoredAlarm(
   const until = conditions.length === 0 ? '' : `; no attempt is prepared before ${conditions.join(' and ')}`;
   const nonces = addresses.length === 0 ? '' : '. Sluice advances the nonces of the current hot wallet';
   return {
-    kind: 'record_restored',
+    kind: 'database_restored',
     subject: WHOLE_SYSTEM,
     message: `${reason}${until}${nonces}`,
     details: { nonceAccounts: addresses },

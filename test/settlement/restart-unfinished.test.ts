@@ -4,7 +4,7 @@ import { settlementWorkflowId, withdrawalWorkflowId } from '../../src/domain/ids
 import { settlementId } from '../../src/domain/settlement.ts';
 import { NONCE_CREATE } from '../../src/domain/settlement-kinds.ts';
 import type { AttemptOutcome } from '../../src/ledger/settlements/attempts.ts';
-import { createOrphans, type WorkflowRuns } from '../../src/settlement/restart-unfinished.ts';
+import { createMissingRunStarter, type WorkflowRuns } from '../../src/settlement/restart-unfinished.ts';
 import { nonceKinds } from '../../src/treasury/nonce-accounts.ts';
 import { START } from '../ledger/chain-of-blocks.ts';
 import { newPayment } from '../ledger/new-payment.ts';
@@ -37,7 +37,7 @@ async function round(
   const unused = undefined as never;
   const nonces = nonceKinds({ ledger: use.ledger, hotWallet: 'hot', chain: unused, fees: unused });
   const kinds = { ...landedWithdrawals(use.ledger), ...nonces };
-  const { restarted } = await createOrphans({ ledger: use.ledger, runs, kinds }).restartOrphans();
+  const { restarted } = await createMissingRunStarter({ ledger: use.ledger, runs, kinds }).startMissingRuns();
   expect(restarted).toBe(started.length);
   return started;
 }

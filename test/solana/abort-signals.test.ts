@@ -58,7 +58,7 @@ describe('a request without a waiting caller is aborted, and its node is not bla
   // Before its own deadline of 10 s could end it.
   const isOpen = (state: SlowNode) => vi.waitFor(() => expect(state.openRequests).toBe(1), 9_000);
   const isCutOff = (state: SlowNode) => vi.waitFor(() => expect(state.openRequests).toBe(0), 9_000);
-  const causes = (pool: NodePool) => pool.report().map(({ demoted }) => demoted?.cause);
+  const causes = (pool: NodePool) => pool.report().map(({ demotion }) => demotion?.cause);
 
   it.each([
     ['held', {}],

@@ -1,5 +1,5 @@
 import { cancellationSignal, log } from '@temporalio/activity';
-import type { ScanReport, ScanStatus, TailOrder } from '../../domain/scan.ts';
+import type { ScanReport, ScanStatus, TailCommand } from '../../domain/scan.ts';
 import { withAbort } from '../../solana/rpc/with-abort.ts';
 import { DepositAnnouncer } from '../credits/announce.ts';
 import { DepositConfirmer } from '../credits/confirm.ts';
@@ -35,7 +35,7 @@ export function createDepositScan(deps: DepositScanDeps) {
      * status; null if the database does not return it. A blocked scan reports its reason and retries. Several workers
      * can run this activity at the same time, because each block is committed only once.
      */
-    async scanTail({ seconds }: TailOrder): Promise<ScanStatus | null> {
+    async scanTail({ seconds }: TailCommand): Promise<ScanStatus | null> {
       const abortSignals = [cancellationSignal(), deps.shutdownSignal];
       const scan = async (turnEnd: AbortSignal, abandoned: AbortSignal): Promise<void> => {
         const tasks = new SideTasks(deps.ledger, pollMs, defects, turnEnd);

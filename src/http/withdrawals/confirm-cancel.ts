@@ -35,7 +35,7 @@ export async function confirm(deps: CustomerCommandDeps, id: string): Promise<vo
 /**
  * Cancels through the running workflow, or without one in the database. The same compare-and-set decides in both cases.
  *
- * @throws DomainError NotFound, NotCancellable (also if the withdrawal has ended as paid), RecordInDoubt, Unavailable
+ * @throws DomainError NotFound, NotCancellable (also if the withdrawal has ended as paid), DatabaseIncomplete, Unavailable
  */
 export async function cancel(deps: CustomerCommandDeps, id: string): Promise<void> {
   if (!(await updateUnfinished(deps, id, cancelWithdrawal))) {

@@ -45,12 +45,12 @@ export async function mayHaveLostRows(trx: Trx): Promise<boolean> {
 }
 
 /**
- * Throws RecordInDoubt if a restore may have lost assignments of addresses; the result holds until the transaction
+ * Throws DatabaseIncomplete if a restore may have lost assignments of addresses; the result holds until the transaction
  * ends.
  */
 export async function refuseIfRowsMayBeLost(trx: Trx): Promise<void> {
   if (!(await mayHaveLostRows(trx))) return;
   const message =
     'the database may have been restored from a backup: no address is assigned until the search for lost payments ends';
-  throw new DomainError('RecordInDoubt', message);
+  throw new DomainError('DatabaseIncomplete', message);
 }

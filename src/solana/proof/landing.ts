@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { NodeAnswer, StatusObservation } from '../../domain/attempt.ts';
 import { chunksOf } from '../../domain/chunks.ts';
@@ -11,6 +10,7 @@ import { Finality } from './heights.ts';
 import { claimedLastHeight } from './judge.ts';
 import { blockCache } from './linked-blocks.ts';
 import { type AskOutcome, askBlockOutcome, askOutcome } from './outcomes.ts';
+import { PollSchedule, type PollScheduleOptions } from './poll-schedule.ts';
 import { UNKNOWN_SPENDING } from './spending.ts';
 import { STATUSES_PER_CALL } from './statuses.ts';
 import {
@@ -38,9 +38,11 @@ export interface LandingOptions {
   readonly minOutcomesForBlock?: number;
   /** Time without a new finalized height after which attempts are held. */
   readonly stallMs?: number;
+  /** See {@link PollScheduleOptions.slots}. */
+  readonly slots?: PollScheduleOptions['slots'];
 }
 
-const DEFAULTS: Required<LandingOptions> = {
+const DEFAULTS: Required<Omit<LandingOptions, 'slots'>> = {
   pollMs: 400,
   awaitedPollMs: 150,
   resendMs: 2_000,
@@ -56,11 +58,6 @@ interface FinalizedAttempt {
   readonly report: NodeAnswer<StatusObservation>;
 }
 
-const SLOT_MS = 400;
-/** Factor on the poll interval of a confirmed attempt that is too young to be final. */
-const YOUNG_INTERVAL_FACTOR = 5;
-/** An attempt is too young to be final for this share of the time that the previous attempt took. */
-const YOUNG_TIME_SHARE = 0.8;
 const MAX_CONCURRENT_POLLS = 16;
 
 const SENDING: AttemptProgress = { status: 'sending', reason: null };
@@ -72,23 +69,22 @@ const SENDING: AttemptProgress = { status: 'sending', reason: null };
  */
 export class LandingWatcher {
   readonly #chain: Chain;
-  readonly #options: Required<LandingOptions>;
+  readonly #options: Required<Omit<LandingOptions, 'slots'>>;
+  readonly #schedule: PollSchedule;
   readonly #watches = new Set<Watch>();
   readonly #blocks = blockCache();
   readonly #finality: Finality;
   #isRunning = false;
   #isExamining = false;
   #examinedAt = 0;
-  #polledAt = 0;
   #resendsLeft = 0;
   #resentAt = 0;
-  /** Time from the start of a watch to the poll that reported the attempt as finalized, for the newest such attempt. */
-  #finalAfterMs = 0;
-  #waitAbort = new AbortController();
 
   constructor(chain: Chain, options: LandingOptions = {}) {
     this.#chain = chain;
-    this.#options = { ...DEFAULTS, ...options };
+    const { slots, ...intervals } = options;
+    this.#options = { ...DEFAULTS, ...intervals };
+    this.#schedule = new PollSchedule({ ...this.#options, slots });
     this.#finality = new Finality(chain.pool, this.#options.stallMs);
   }
 
@@ -105,7 +101,7 @@ export class LandingWatcher {
     const watch = new Watch(attempt, hooks, start);
     this.#watches.add(watch);
     if (!watch.isIncluded) this.#send(watch);
-    this.#waitAbort.abort();
+    this.#schedule.wake();
     void this.#run();
     return watch.outcome.finally(() => this.#watches.delete(watch));
   }
@@ -114,37 +110,16 @@ export class LandingWatcher {
     if (this.#isRunning) return;
     this.#isRunning = true;
     const polls = pLimit(MAX_CONCURRENT_POLLS);
-    this.#polledAt = performance.now();
-    while (this.#watches.size > 0) {
-      this.#resend();
-      await this.#waitUntilDue();
-      this.#polledAt = performance.now();
-      await polls.map(chunksOf([...this.#watches], STATUSES_PER_CALL), (watches) => this.#poll(watches));
-      void this.#examineDue();
-    }
-    this.#isRunning = false;
-  }
-
-  async #waitUntilDue(): Promise<void> {
-    for (;;) {
-      if (this.#watches.size === 0) return;
-      let dueAt = Number.POSITIVE_INFINITY;
-      for (const watch of this.#watches) dueAt = Math.min(dueAt, this.#dueAt(watch));
-      const waitMs = dueAt - performance.now();
-      if (waitMs <= 0) return;
-      this.#waitAbort = new AbortController();
-      await sleep(waitMs, undefined, { signal: this.#waitAbort.signal }).catch(() => undefined);
-    }
-  }
-
-  /** Time of the next poll that can report a change, on the clock of `performance.now()`. */
-  #dueAt(watch: Watch): number {
-    const { pollMs, awaitedPollMs } = this.#options;
-    const soonestAt = watch.startedAt + Math.min(pollMs, SLOT_MS);
-    if (watch.isAwaited) return Math.max(this.#polledAt + Math.min(pollMs, awaitedPollMs), soonestAt);
-    const isYoung =
-      watch.isIncluded && performance.now() - watch.startedAt < YOUNG_TIME_SHARE * this.#finalAfterMs;
-    return this.#polledAt + (isYoung ? YOUNG_INTERVAL_FACTOR * pollMs : pollMs);
+    await this.#schedule.during(async () => {
+      while (this.#watches.size > 0) {
+        this.#resend();
+        await this.#schedule.untilDue(this.#watches);
+        await polls.map(chunksOf([...this.#watches], STATUSES_PER_CALL), (watches) => this.#poll(watches));
+        void this.#examineDue();
+      }
+      // In the same tick as the last check of `#watches`: a watch that is added later starts the next run.
+      this.#isRunning = false;
+    });
   }
 
   /** Within the rate limit, resends the attempts that were sent the longest time ago, so that each gets its turn. */
@@ -190,7 +165,7 @@ export class LandingWatcher {
     });
     for (const [slot, attempts] of finalized) this.#confirmOutcomes(slot, attempts);
     const last = [...finalized.values()].at(-1)?.at(-1);
-    if (last !== undefined) this.#finalAfterMs = performance.now() - last.watch.startedAt;
+    if (last !== undefined) this.#schedule.recordFinal(last.watch);
   }
 
   #confirmOutcomes(slot: bigint, attempts: readonly FinalizedAttempt[]): void {

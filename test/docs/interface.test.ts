@@ -20,7 +20,7 @@ interface Reference {
   readonly names: readonly string[];
 }
 
-interface Row {
+interface RuleRow {
   readonly rule: string;
   readonly where: string;
   readonly proof: string;
@@ -117,7 +117,7 @@ test('a comment cites existing sections of the interface page, and no text outsi
 });
 
 /** A row of a table, without its head. */
-function rowOf(line: string): Row[] {
+function rowOf(line: string): RuleRow[] {
   const [, rule, , where, proof] = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
   if (rule === undefined || where === undefined || proof === undefined) return [];
   return rule === 'rule' || rule.startsWith('--') ? [] : [{ rule, where, proof }];

@@ -133,6 +133,7 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.lostNonces.get('nonce-1');
   await ledger.assets.get(TOKEN);
   await ledger.apiKeys.nameOf('a key');
+  await ledger.apiKeys.facilitatorKey('a key');
 }
 
 /** The periodic queries of workers and alerts. */

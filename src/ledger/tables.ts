@@ -24,6 +24,7 @@ export interface Tables {
   apiKey: {
     name: string;
     hash: string;
+    kind: Generated<'api' | 'facilitator'>;
     createdAt: Generated<Date>;
   };
   asset: {

@@ -5,6 +5,7 @@ export const operations = migrationOf([
   sql`create table api_key (
     name text primary key,
     hash text not null unique check (hash ~ '^[0-9a-f]{64}$'),
+    kind text not null default 'api' check (kind in ('api', 'facilitator')),
     created_at timestamptz not null default now()
   )`,
   sql`create table alert (

@@ -5,7 +5,7 @@ import { MalformedRequest } from './request.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Name of the caller's API key; empty if the facilitator requires no key. */
+    /** Name of the caller's facilitator key; empty if the facilitator requires no key. */
     facilitatorCaller: string;
   }
 }
@@ -19,17 +19,19 @@ export interface RateLimit {
 const BEARER = /^Bearer +([\x21-\x7e]{1,256})$/i;
 const MAX_KEY_CHARACTERS = 255;
 const MAX_CALLERS = 10_000;
+const UNAUTHORIZED =
+  'send a key of this facilitator as "Authorization: Bearer <key>"; a key of the exchange API is not one';
 
-/** Requires an API key, if keys are configured, and limits the rate of each caller. */
+/** Requires a facilitator key, if keys are configured, and limits the rate of each caller. */
 export function guardRoutes(app: FastifyInstance, { apiKeys, rateLimit }: FacilitatorDeps): void {
   const takeToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit);
   app.decorateRequest('facilitatorCaller', '');
   app.addHook('onRequest', async (request, reply) => {
     if (apiKeys !== null) {
       const key = BEARER.exec(request.headers.authorization ?? '')?.[1];
-      const holder = key === undefined ? null : await apiKeys.nameOf(key);
-      if (holder === null) return unauthorized(reply);
-      request.facilitatorCaller = holder;
+      const known = key === undefined ? null : await apiKeys.facilitatorKey(key);
+      if (known === null) return unauthorized(reply);
+      request.facilitatorCaller = known.name;
     }
     const { facilitatorCaller: name, ip } = request;
     const seconds = takeToken(name === '' ? `address ${ip}` : `key ${name}`);
@@ -41,7 +43,7 @@ export function guardRoutes(app: FastifyInstance, { apiKeys, rateLimit }: Facili
 
 function unauthorized(reply: FastifyReply): FastifyReply {
   reply.header('www-authenticate', 'Bearer');
-  return reply.code(401).send({ error: 'send a known API key as "Authorization: Bearer <key>"' });
+  return reply.code(401).send({ error: UNAUTHORIZED });
 }
 
 /**
@@ -65,7 +67,7 @@ function rateLimiter({ perSecond, burst }: RateLimit): (caller: string) => numbe
 }
 
 /**
- * Hash of the request's Idempotency-Key and the caller's API key; null without that header. @throws MalformedRequest
+ * Hash of the request's Idempotency-Key and the caller's facilitator key; null without that header. @throws MalformedRequest
  */
 export function idempotencyKeyOf({ headers, facilitatorCaller }: FastifyRequest): string | null {
   const key = headers['idempotency-key'];

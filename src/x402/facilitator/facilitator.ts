@@ -24,9 +24,9 @@ export interface FacilitatorDeps extends PurchaseDeps {
   /** Addresses of the fee payer keys for new payments. `/supported` returns the first. */
   readonly feePayers: readonly string[];
   readonly tokenPolicy: TokenPolicy;
-  /** Null: no API key is required. */
-  readonly apiKeys: Pick<ApiKeys, 'nameOf'> | null;
-  /** Limit of each API key, or of each client address if no key is required. Null: no limit. */
+  /** Null: no key is required. */
+  readonly apiKeys: Pick<ApiKeys, 'facilitatorKey'> | null;
+  /** Limit of each key, or of each client address if no key is required. Null: no limit. */
   readonly rateLimit: RateLimit | null;
   /** Maximum wait of `/settle`, in ms. Default 20,000. */
   readonly settleWithinMs?: number;

@@ -110,9 +110,9 @@ describe('the success of a payment', () => {
     expect([second, third]).toEqual([first, first]);
   });
 
-  it('is scoped by API key', async () => {
-    await use.ledger.apiKeys.add('one', 'secret-1');
-    await use.ledger.apiKeys.add('two', 'secret-2');
+  it('is scoped by facilitator key', async () => {
+    await use.ledger.apiKeys.addFacilitatorKey('one', 'secret-1');
+    await use.ledger.apiKeys.addFacilitatorKey('two', 'secret-2');
     const guarded = await facilitatorServer(use.selling.deps({ apiKeys: use.ledger.apiKeys }));
     const body = use.selling.version2(await use.selling.transaction());
     const as = (secret: string) => ({ authorization: `Bearer ${secret}`, 'idempotency-key': 'same' });

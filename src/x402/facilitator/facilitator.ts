@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TokenPolicy } from '../../domain/token-rules.ts';
 import type { ApiKeys } from '../../ledger/operations/api-keys.ts';
+import { FETCH_WITHIN_MS } from '../../ledger/x402/obligations.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import {
@@ -104,14 +105,14 @@ export class Facilitator {
     if (examined.kind === 'refused') return { ...examined, kind: 'failed', signature: null };
     const { order } = examined;
     const end = performance.now() + Math.min(order.terms.maxTimeoutSeconds * 1_000, settleWithinMs);
-    const opened = (await ledger.payments.find(idOf(order))) ?? (await this.#open(order));
+    const opened = (await ledger.payments.find(idOf(order))) ?? (await this.#open(order, caller));
     if ('kind' in opened) return { ...opened, kind: 'failed', signature: null };
     const settled = await this.#follow(opened, caller, end);
     const { signature } = order.payment;
     return settled.kind === 'failed' ? { ...settled, signature: settled.signature ?? signature } : settled;
   }
 
-  async #open(order: CheckedPayment): Promise<PaymentRow | RefusedPayment> {
+  async #open(order: CheckedPayment, { key }: SettleCaller): Promise<PaymentRow | RefusedPayment> {
     const { payments } = this.#deps.ledger;
     const admission = await this.#admit(order);
     if (admission.kind === 'refused') return admission;
@@ -129,7 +130,7 @@ export class Facilitator {
     // No caller has the lease before the payment is confirmed, so that the next call can claim the success even if
     // this process stopped.
     const lease = { holder: randomUUID(), ms: 0 };
-    const opened = await payments.open({ ...row, request: null, answer: null, lease });
+    const opened = await payments.open({ ...row, request: null, answer: null, lease, claim: key });
     if (opened.kind === 'identifier-taken')
       throw new Error('payments.open returned identifier-taken for a payment without an identifier');
     return opened.payment;
@@ -204,11 +205,11 @@ export class Facilitator {
   async #refusalOf(known: PaymentRow, key: string | null): Promise<RefusedPayment | null> {
     const { state, payer, received, seller, claim } = known;
     if (seller === 'facilitator') {
-      if (state === 'settling' || state === 'owed') return null;
+      if (state === 'settling' || (state === 'owed' && isClaimable(known, key))) return null;
       if (state === 'served' && key !== null && claim === key) return null;
       if (state === 'void')
         return { kind: 'refused', ...(await voidReason(this.#deps.ledger, known.id)), payer };
-      if (state !== 'served' && received !== null) {
+      if (state === 'unmatched' && received !== null) {
         const message = known.reason ?? 'the seller did not receive the amount';
         return { kind: 'refused', reason: 'post_settlement_transfer_not_confirmed', message, payer };
       }
@@ -216,6 +217,13 @@ export class Facilitator {
     const message = 'the transaction has already been presented as a payment';
     return { kind: 'refused', reason: 'duplicate_settlement', message, payer };
   }
+}
+
+/** False if the claim of the success comes too late. The database decides between claims; see `Obligations.claim`. */
+function isClaimable({ paidAt, claim }: PaymentRow, key: string | null): boolean {
+  const isSameKey = key !== null && claim === key;
+  const withinMs = isSameKey ? FETCH_WITHIN_MS.sameKey : FETCH_WITHIN_MS.anyCaller;
+  return paidAt === null || paidAt.getTime() + withinMs > Date.now();
 }
 
 /** Route id of a facilitator payment. The facilitator knows only the seller's `payTo`. */

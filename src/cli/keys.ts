@@ -1,5 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { ApiKeys } from '../ledger/operations/api-keys.ts';
+import { isAddress } from '../domain/address.ts';
+import { parseAmount } from '../domain/amount.ts';
+import type { ApiKeys, FacilitatorLimits } from '../ledger/operations/api-keys.ts';
 import { newApiKey } from '../ledger/operations/api-keys.ts';
 import { type Columns, localCommand, print, table } from './command.ts';
 import { withDatabase } from './database.ts';
@@ -15,10 +17,16 @@ export function registerKeys(program: Command): void {
   localCommand(keys, 'create', 'Create an API key and print it once; replaces the key of the same name')
     .argument('<name>', 'Name of the key, stored with every action of its callers')
     .option('--facilitator', 'Create a key of the x402 facilitator, which is no key of the API')
+    .option('--mint <mint...>', 'Facilitator: only payments of these mints (default: any mint)')
+    .option('--pay-to <wallet...>', 'Facilitator: only payments to these wallets (default: any wallet)')
+    .option(
+      '--lamports-per-hour <lamports>',
+      'Facilitator: maximum fees of its payments (default: SLUICE_X402_FACILITATOR_LAMPORTS_PER_HOUR)',
+    )
     .action((name, options) =>
       print(
         options,
-        () => createKey(name, options.facilitator === true),
+        () => createKey(name, options),
         ({ key }) => key,
       ),
     );
@@ -36,13 +44,30 @@ export function registerKeys(program: Command): void {
     );
 }
 
-async function createKey(name: string, isForFacilitator: boolean) {
+interface KeyOptions {
+  readonly facilitator?: true | undefined;
+  readonly mint?: readonly string[] | undefined;
+  readonly payTo?: readonly string[] | undefined;
+  readonly lamportsPerHour?: string | undefined;
+}
+
+async function createKey(name: string, options: KeyOptions) {
   if (!NAME.test(name)) throw new UsageError('<name> must have 1 to 64 characters of A-Z a-z 0-9 . _ -');
+  const limits = readLimits(options);
   const key = newApiKey();
   await withDatabase(({ apiKeys }) =>
-    isForFacilitator ? apiKeys.addFacilitatorKey(name, key) : apiKeys.add(name, key),
+    options.facilitator === true ? apiKeys.addFacilitatorKey(name, key, limits) : apiKeys.add(name, key),
   );
   return { name, key };
+}
+
+function readLimits({ facilitator, mint, payTo, lamportsPerHour }: KeyOptions): FacilitatorLimits {
+  if (facilitator !== true && (mint ?? payTo ?? lamportsPerHour) !== undefined)
+    throw new UsageError('--mint, --pay-to and --lamports-per-hour need --facilitator');
+  for (const address of [...(mint ?? []), ...(payTo ?? [])])
+    if (!isAddress(address)) throw new UsageError(`${address} is not an address`);
+  const budget = lamportsPerHour === undefined ? null : parseAmount(lamportsPerHour, '--lamports-per-hour');
+  return { mints: mint ?? null, payTos: payTo ?? null, lamportsPerHour: budget };
 }
 
 async function listKeys() {
@@ -50,8 +75,9 @@ async function listKeys() {
   return { keys: keys.map(presentKey) };
 }
 
-function presentKey({ createdAt, ...key }: Awaited<ReturnType<ApiKeys['list']>>[number]) {
-  return { ...key, createdAt: createdAt.toISOString() };
+function presentKey({ createdAt, lamportsPerHour, ...key }: Awaited<ReturnType<ApiKeys['list']>>[number]) {
+  const budget = lamportsPerHour === null ? null : lamportsPerHour.toString();
+  return { ...key, lamportsPerHour: budget, createdAt: createdAt.toISOString() };
 }
 
 async function revokeKey(name: string) {
@@ -59,8 +85,15 @@ async function revokeKey(name: string) {
   return { name };
 }
 
+function anyOf(kind: 'api' | 'facilitator'): string {
+  return kind === 'api' ? '' : 'any';
+}
+
 const COLUMNS: Columns<ReturnType<typeof presentKey>> = {
   name: ({ name }) => name,
   kind: ({ kind }) => kind,
+  mints: ({ kind, mints }) => mints?.join(' ') ?? anyOf(kind),
+  'pay to': ({ kind, payTos }) => payTos?.join(' ') ?? anyOf(kind),
+  'lamports per hour': ({ kind, lamportsPerHour }) => lamportsPerHour ?? (kind === 'api' ? '' : 'default'),
   created: ({ createdAt }) => createdAt,
 };

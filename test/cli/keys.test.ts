@@ -9,6 +9,8 @@ beforeAll(async () => {
 });
 afterAll(() => database?.drop());
 
+const MINT = '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU';
+const WALLET = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 const keys = (...args: readonly string[]) =>
   callSluice(['keys', ...args, '-o', 'json'], { env: { DATABASE_URL: database.url } });
 
@@ -30,6 +32,17 @@ test('keys create, list and revoke keys of both kinds', async () => {
   expect(await ledger.apiKeys.nameOf(secrets[0] ?? '')).toBe('billing');
   expect(await ledger.apiKeys.facilitatorKey(secrets[1] ?? '')).toMatchObject({ name: 'shop' });
   await ledger.close();
+  const limits = ['--mint', MINT, '--pay-to', MINT, WALLET, '--lamports-per-hour', '500000'];
+  expect((await keys('create', 'limited', '--facilitator', ...limits)).code).toBe(0);
+  expect(JSON.parse((await keys('list')).stdout).keys[1]).toMatchObject({
+    name: 'limited',
+    mints: [MINT],
+    payTos: [MINT, WALLET],
+    lamportsPerHour: '500000',
+  });
+  expect((await keys('create', 'limited', ...limits)).code).toBe(2);
+  expect((await keys('create', 'limited', '--facilitator', '--mint', 'USDC')).code).toBe(2);
+  expect((await keys('revoke', 'limited')).code).toBe(0);
   expect((await keys('create', 'shop')).code).toBe(2);
   expect((await keys('revoke', 'shop')).code).toBe(0);
   expect(JSON.parse((await keys('list')).stdout).keys).toHaveLength(1);

@@ -3,10 +3,21 @@ import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import { Repository, type RowOf } from '../database.ts';
 
-/** A key of the facilitator. */
-export interface FacilitatorKey {
+/** What callers with a key of the facilitator may do. */
+export interface FacilitatorLimits {
+  /** Addresses of mints; null: any mint. */
+  readonly mints: readonly string[] | null;
+  /** Wallets that may be paid; null: any wallet. */
+  readonly payTos: readonly string[] | null;
+  /** Maximum fees per hour, in lamports; null: the configured budget of a caller. */
+  readonly lamportsPerHour: bigint | null;
+}
+
+export interface FacilitatorKey extends FacilitatorLimits {
   readonly name: string;
 }
+
+const NO_LIMITS: FacilitatorLimits = { mints: null, payTos: null, lamportsPerHour: null };
 
 type ListedKey = Omit<RowOf<'apiKey'>, 'hash'>;
 
@@ -21,12 +32,12 @@ export function newApiKey(): string {
 export class ApiKeys extends Repository {
   /** Stores a key of the API, and replaces an earlier one of that name. */
   add(name: string, key: string): Promise<void> {
-    return this.#put({ name, hash: sha256(key), kind: 'api' });
+    return this.#put({ name, hash: sha256(key), kind: 'api', ...NO_LIMITS });
   }
 
   /** Stores a key of the facilitator, and replaces an earlier one of that name. */
-  addFacilitatorKey(name: string, key: string): Promise<void> {
-    return this.#put({ name, hash: sha256(key), kind: 'facilitator' });
+  addFacilitatorKey(name: string, key: string, limits: Partial<FacilitatorLimits> = {}): Promise<void> {
+    return this.#put({ name, hash: sha256(key), kind: 'facilitator', ...NO_LIMITS, ...limits });
   }
 
   /** The name of a key of the API; null if the API does not know the key. */
@@ -81,7 +92,7 @@ export class ApiKeys extends Repository {
   }
 }
 
-const LISTED = ['name', 'kind', 'createdAt'] as const;
+const LISTED = ['name', 'kind', 'createdAt', 'mints', 'payTos', 'lamportsPerHour'] as const;
 
 function sha256(key: string): string {
   return createHash('sha256').update(key, 'utf8').digest('hex');

@@ -26,6 +26,8 @@ export type NewPayment = Pick<
 > & {
   /** Null if no upstream is called, as for payments of the facilitator. */
   readonly request: BoughtRequest | null;
+  /** Name of the key of the facilitator's caller; empty if the facilitator requires no key. */
+  readonly facilitatorKey?: string;
   /** Answer of an upstream that was called before settlement, else null. */
   readonly answer: StoredAnswer | null;
   readonly lease: Lease;

@@ -96,8 +96,12 @@ function endUnfetched({ ledger, logger }: GatewayParts): () => Promise<void> {
 function purchaseDeps(
   config: Config<'api'>,
   { ledger, chain, temporal, logger }: GatewayParts,
-): PurchaseDeps {
-  const budgets = { feePayer: config.x402FeePayerBudget, buyer: config.x402BuyerBudget };
+): PurchaseDeps & Pick<FacilitatorDeps, 'budgets'> {
+  const budgets = {
+    feePayer: config.x402FeePayerBudget,
+    buyer: config.x402BuyerBudget,
+    facilitatorCaller: config.x402FacilitatorBudget,
+  };
   return {
     ledger,
     chain,
@@ -146,7 +150,11 @@ function gatewayDeps(
   };
 }
 
-function facilitatorDeps(config: Config<'api'>, purchases: PurchaseDeps, ledger: Ledger): FacilitatorDeps {
+function facilitatorDeps(
+  config: Config<'api'>,
+  purchases: ReturnType<typeof purchaseDeps>,
+  ledger: Ledger,
+): FacilitatorDeps {
   const { feePayers, tokenPolicy, x402FacilitatorOpen, x402FacilitatorRate: perSecond } = config;
   const rateLimit = perSecond === undefined ? null : { perSecond, burst: 2 * perSecond };
   return {

@@ -1,14 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FacilitatorKey } from '../../ledger/operations/api-keys.ts';
 import type { FacilitatorDeps } from './facilitator.ts';
 import { MalformedRequest } from './request.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Name of the caller's facilitator key; empty if the facilitator requires no key. */
-    facilitatorCaller: string;
+    /** The caller's key. If the facilitator requires no key, all callers have {@link NO_KEY}. */
+    facilitatorKey: FacilitatorKey;
   }
 }
+
+/** All callers without a key together: they share one budget. */
+const NO_KEY: FacilitatorKey = { name: '', mints: null, payTos: null, lamportsPerHour: null };
 
 /** Settings of each caller's token bucket: its size is `burst`, and it gets `perSecond` tokens a second. */
 export interface RateLimit {
@@ -25,15 +29,17 @@ const UNAUTHORIZED =
 /** Requires a facilitator key, if keys are configured, and limits the rate of each caller. */
 export function guardRoutes(app: FastifyInstance, { apiKeys, rateLimit }: FacilitatorDeps): void {
   const takeToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit);
-  app.decorateRequest('facilitatorCaller', '');
+  app.decorateRequest('facilitatorKey');
   app.addHook('onRequest', async (request, reply) => {
+    request.facilitatorKey = NO_KEY;
     if (apiKeys !== null) {
       const key = BEARER.exec(request.headers.authorization ?? '')?.[1];
       const known = key === undefined ? null : await apiKeys.facilitatorKey(key);
       if (known === null) return unauthorized(reply);
-      request.facilitatorCaller = known.name;
+      request.facilitatorKey = known;
     }
-    const { facilitatorCaller: name, ip } = request;
+    const { ip } = request;
+    const { name } = request.facilitatorKey;
     const seconds = takeToken(name === '' ? `address ${ip}` : `key ${name}`);
     if (seconds === 0) return;
     reply.header('retry-after', String(seconds));
@@ -69,7 +75,7 @@ function rateLimiter({ perSecond, burst }: RateLimit): (caller: string) => numbe
 /**
  * Hash of the request's Idempotency-Key and the caller's facilitator key; null without that header. @throws MalformedRequest
  */
-export function idempotencyKeyOf({ headers, facilitatorCaller }: FastifyRequest): string | null {
+export function idempotencyKeyOf({ headers, facilitatorKey }: FastifyRequest): string | null {
   const key = headers['idempotency-key'];
   if (key === undefined || key === '') return null;
   if (Array.isArray(key) || key.length > MAX_KEY_CHARACTERS)
@@ -77,6 +83,6 @@ export function idempotencyKeyOf({ headers, facilitatorCaller }: FastifyRequest)
       `Idempotency-Key must be sent at most once, with at most ${MAX_KEY_CHARACTERS} characters`,
     );
   return createHash('sha256')
-    .update(JSON.stringify([facilitatorCaller, key]))
+    .update(JSON.stringify([facilitatorKey.name, key]))
     .digest('hex');
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TokenPolicy } from '../../domain/token-rules.ts';
-import type { ApiKeys } from '../../ledger/operations/api-keys.ts';
+import type { ApiKeys, FacilitatorKey } from '../../ledger/operations/api-keys.ts';
 import { FETCH_WITHIN_MS } from '../../ledger/x402/obligations.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
@@ -16,6 +16,7 @@ import {
   simulate,
   voidReason,
 } from '../purchase.ts';
+import type { Budgets } from '../budgets.ts';
 import type { Refused } from '../terms.ts';
 import type { RateLimit } from './callers.ts';
 import { Examiner, type RefusedPayment, UNAVAILABLE } from './examine.ts';
@@ -25,6 +26,7 @@ export interface FacilitatorDeps extends PurchaseDeps {
   /** Addresses of the fee payer keys for new payments. `/supported` returns the first. */
   readonly feePayers: readonly string[];
   readonly tokenPolicy: TokenPolicy;
+  readonly budgets: Pick<Budgets, 'refusal' | 'refusalOfCaller'>;
   /** Null: no key is required. */
   readonly apiKeys: Pick<ApiKeys, 'facilitatorKey'> | null;
   /** Limit of each key, or of each client address if no key is required. Null: no limit. */
@@ -47,9 +49,13 @@ export type SettleOutcome =
   | { readonly kind: 'settling'; readonly payer: string; readonly signature: string | null }
   | ({ readonly kind: 'failed'; readonly signature: string | null } & Refused);
 
-export interface SettleCaller {
+export interface FacilitatorCaller {
+  readonly facilitatorKey: FacilitatorKey;
   /** Hash of the request's Idempotency-Key; null without that header. */
   readonly key: string | null;
+}
+
+export interface SettleCaller extends FacilitatorCaller {
   /** True if the caller's connection is closed, so that it cannot receive a response. */
   readonly isGone: () => boolean;
 }
@@ -79,9 +85,12 @@ export class Facilitator {
    * Whether `settle` would succeed. Simulates only payments that are not recorded: a recorded one may be on chain
    * already, and a server that lost the first response verifies again before it settles again.
    */
-  async verify(request: FacilitatorRequest, key: string | null): Promise<VerifyOutcome> {
+  async verify(
+    request: FacilitatorRequest,
+    { key, facilitatorKey }: FacilitatorCaller,
+  ): Promise<VerifyOutcome> {
     const { ledger } = this.#deps;
-    const examined = await this.#examiner.examine(request);
+    const examined = await this.#examiner.examine(request, facilitatorKey);
     if (examined.kind === 'refused') return examined;
     const { order } = examined;
     const { payer } = order.payment;
@@ -91,7 +100,7 @@ export class Facilitator {
     };
     const known = await recorded();
     if (known !== null) return known;
-    const admission = await this.#admit(order);
+    const admission = await this.#admit(order, facilitatorKey);
     if (admission.kind === 'admitted') return { kind: 'valid', payer };
     if (admission.kind === 'refused') return admission;
     const message = 'the transaction was on chain before it was presented to this facilitator';
@@ -101,7 +110,7 @@ export class Facilitator {
   /** Settles a payment once, however often it is presented, and returns the success to one caller. */
   async settle(request: FacilitatorRequest, caller: SettleCaller): Promise<SettleOutcome> {
     const { ledger, settleWithinMs = DEFAULT_SETTLE_WITHIN_MS } = this.#deps;
-    const examined = await this.#examiner.examine(request);
+    const examined = await this.#examiner.examine(request, caller.facilitatorKey);
     if (examined.kind === 'refused') return { ...examined, kind: 'failed', signature: null };
     const { order } = examined;
     const end = performance.now() + Math.min(order.terms.maxTimeoutSeconds * 1_000, settleWithinMs);
@@ -112,18 +121,24 @@ export class Facilitator {
     return settled.kind === 'failed' ? { ...settled, signature: settled.signature ?? signature } : settled;
   }
 
-  async #open(order: CheckedPayment, { key }: SettleCaller): Promise<PaymentRow | RefusedPayment> {
+  async #open(
+    order: CheckedPayment,
+    { key, facilitatorKey }: SettleCaller,
+  ): Promise<PaymentRow | RefusedPayment> {
     const { payments } = this.#deps.ledger;
-    const admission = await this.#admit(order);
+    const admission = await this.#admit(order, facilitatorKey);
     if (admission.kind === 'refused') return admission;
     const slot = admission.kind === 'admitted' ? admission.slot : 0n;
     // The request hash is the message hash, so that a payer may have any number of payments at once.
     const sale = {
-      route: routeOf(order.terms),
+      route: routeOf(facilitatorKey, order.terms),
       requestHash: order.payment.messageHash,
       caller: UNIDENTIFIED_CALLER,
     };
-    const row = paymentRow(order, slot, { seller: 'facilitator', ...sale });
+    const row = {
+      ...paymentRow(order, slot, { seller: 'facilitator', ...sale }),
+      facilitatorKey: facilitatorKey.name,
+    };
     // If no other call has recorded this payment, its bytes may be copied from the chain, so they earn no success.
     const reason = 'the transaction was on chain before it was presented to this facilitator';
     if (admission.kind === 'landed') return payments.storeUnmatched({ ...row, reason });
@@ -139,15 +154,18 @@ export class Facilitator {
   /** Checks the budgets and simulates. `landed`: the transaction is already on chain. */
   async #admit(
     order: CheckedPayment,
+    caller: FacilitatorKey,
   ): Promise<Extract<Admission, { kind: 'admitted' | 'landed' }> | RefusedPayment> {
-    const admission = await admit(this.#deps, order, routeOf(order.terms), (checked) =>
-      this.#simulate(checked),
-    );
+    const { payer } = order.payment;
+    const overBudget = await this.#deps.budgets.refusalOfCaller(caller);
+    if (overBudget !== null) return { kind: 'refused', reason: UNAVAILABLE, message: overBudget, payer };
+    const route = routeOf(caller, order.terms);
+    const admission = await admit(this.#deps, order, route, (checked) => this.#simulate(checked));
     const { kind } = admission;
     if (kind === 'admitted' || kind === 'landed' || kind === 'refused') return admission;
     const { reason } = admission;
     const message = kind === 'untried' ? `no node can simulate the payment now: ${reason}` : reason;
-    return { kind: 'refused', reason: UNAVAILABLE, message, payer: order.payment.payer };
+    return { kind: 'refused', reason: UNAVAILABLE, message, payer };
   }
 
   /** Concurrent calls share one simulation of a message. An accepted one is reused for two seconds. */
@@ -226,7 +244,10 @@ function isClaimable({ paidAt, claim }: PaymentRow, key: string | null): boolean
   return paidAt === null || paidAt.getTime() + withinMs > Date.now();
 }
 
-/** Route id of a facilitator payment. The facilitator knows only the seller's `payTo`. */
-function routeOf({ payTo }: CheckedPayment['terms']): string {
-  return `facilitator/${payTo}`;
+/**
+ * Route id of a facilitator payment. It has the caller and the mint, so that failed payments of one caller, or of a
+ * worthless mint, do not stop the payments of others to the same seller.
+ */
+function routeOf({ name }: FacilitatorKey, { payTo, asset }: CheckedPayment['terms']): string {
+  return `facilitator/${name === '' ? '*' : name}/${payTo}/${asset}`;
 }

@@ -11,7 +11,7 @@ import type { CheckedPayment } from '../purchase.ts';
 import { ataOf, checkExact } from '../rules/exact.ts';
 import { mintRefusal } from '../rules/mint-policy.ts';
 import { BrokenRule, REASONS, refuse } from '../rules/reasons.ts';
-import type { Network, Refused, Terms } from '../terms.ts';
+import { type Network, namesInVersion1, type Refused, type Terms } from '../terms.ts';
 import type { FacilitatorDeps } from './facilitator.ts';
 import type { FacilitatorRequest, Requirements } from './request.ts';
 
@@ -91,10 +91,11 @@ export class Examiner {
 function checkScheme({ requirements, accepted, dialect }: FacilitatorRequest, network: Network): void {
   if (requirements.scheme !== 'exact' || accepted.scheme !== 'exact')
     refuse('unsupported_scheme', 'this facilitator supports the scheme "exact"');
-  const name = dialect === 'v1' ? network.v1 : network.caip2;
-  if (requirements.network !== name) refuse('invalid_network', `this facilitator settles on ${name}`);
-  if (accepted.network !== name)
-    refuse('invalid_exact_svm_network_mismatch', `the payment is for ${accepted.network}, not ${name}`);
+  const names = dialect === 'v1' ? namesInVersion1(network) : [network.caip2];
+  if (!names.includes(requirements.network))
+    refuse('invalid_network', `this facilitator settles on ${names.join(', also named ')}`);
+  if (!names.includes(accepted.network))
+    refuse('invalid_exact_svm_network_mismatch', `the payment is for ${accepted.network}, not ${names[0]}`);
   if (dialect === 'v1') return;
   for (const field of ['asset', 'amount', 'payTo'] as const)
     if (accepted[field] !== requirements[field])

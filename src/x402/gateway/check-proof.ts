@@ -7,7 +7,7 @@ import { acceptsTerms } from '../formats/read-payment.ts';
 import { receivedOf } from '../received.ts';
 import { checkExact } from '../rules/exact.ts';
 import { checkExample, checkSubmitted, readBroken } from '../rules/example.ts';
-import type { Checked, ExactPayment, Proof, Terms } from '../terms.ts';
+import { type Checked, type ExactPayment, namesInVersion1, type Proof, type Terms } from '../terms.ts';
 import type { Order, OutcomeOf, Sale, SaleDeps, SaleOutcome } from './sale.ts';
 
 /** Why a landed transaction buys nothing: an expired quote, or a broken rule although tokens arrived. */
@@ -50,7 +50,7 @@ export async function checkProof(
 
 function isFor(proof: Proof, terms: Terms): boolean {
   if (proof.dialect === 'v2') return acceptsTerms(proof.accepted, terms);
-  if (proof.dialect === 'v1') return terms.network.v1 === proof.network;
+  if (proof.dialect === 'v1') return namesInVersion1(terms.network).includes(proof.network);
   return EXAMPLE_NETWORKS[terms.network.cluster].includes(proof.network);
 }
 

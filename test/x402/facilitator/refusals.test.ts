@@ -16,7 +16,6 @@ describe('a request that belongs to another facilitator', () => {
   it.each([
     ['another scheme', { scheme: 'upto' }, 'unsupported_scheme', 'unsupported_scheme'],
     ['another network', { network: 'solana:other' }, 'invalid_network', 'invalid_network'],
-    ['a name of the other version', { network: 'swapped' }, 'invalid_network', 'invalid_network'],
     ['an unknown fee payer', { extra: { feePayer: stranger } }, `invalid_exact_svm_${UNMANAGED}`, UNMANAGED],
     [
       'no fee payer',
@@ -40,9 +39,8 @@ describe('a request that belongs to another facilitator', () => {
     const transaction = await use.selling.transaction();
     const memo = 'extra' in given && given.extra !== null && 'memo' in given.extra;
     const change = memo ? { extra: { ...given.extra, feePayer: use.selling.feePayer } } : given;
-    const swapped = 'network' in given && given.network === 'swapped';
-    const two = use.selling.version2(transaction, swapped ? { network: NETWORK.v1 } : change);
-    const one = use.selling.version1(transaction, swapped ? { network: NETWORK.caip2 } : change);
+    const two = use.selling.version2(transaction, change);
+    const one = use.selling.version1(transaction, change);
     const network = 'network' in change ? { network: two.paymentRequirements.network } : {};
     for (const [body, reason] of [
       [two, version2],
@@ -57,6 +55,11 @@ describe('a request that belongs to another facilitator', () => {
         body: { success: false, errorReason: reason, transaction: '', ...(body === two ? network : {}) },
       });
     }
+  });
+
+  it('of version 2 with the name of version 1 is refused', async () => {
+    const body = use.selling.version2(await use.selling.transaction(), { network: NETWORK.v1 });
+    expect((await post(use.app, 'verify', body)).body['invalidReason']).toBe('invalid_network');
   });
 
   it('of another version of x402 is refused', async () => {

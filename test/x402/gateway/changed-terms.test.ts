@@ -158,6 +158,17 @@ describe.each(CHANGES)('after a change of the terms to another %s', (_what, chan
   });
 });
 
+it('a payment of version 1 may have the name of the network in version 2', async () => {
+  const url = `${shop.url}/weather?caip2`;
+  const { secretKey, rpcUrl } = await shop.buyer();
+  const terms = await fetchTerms(url);
+  const { network } = requirementsOf(await fetch(url));
+  const v1 = terms.v1.map((accepted) => ({ ...accepted, network: String(network) }));
+  const headers = await pay('v1', { ...terms, v1 }, secretKey, rpcUrl);
+  const response = await fetchUntilSettled(url, { ...headers });
+  expect([response.status, settlementOf(response)['success']]).toEqual([200, true]);
+});
+
 describe('a transaction that its buyer has submitted', () => {
   it('buys at the price of its quote after a change of the price', async () => {
     await reopenShop('0.001');

@@ -168,6 +168,7 @@ function facilitatorDeps(
 
 function openOffers(
   { cluster, feePayers, tokenPolicy }: Config<'api'>,
+    trustedProxies: readProxies(config.x402TrustedProxies),
   routes: readonly Route[],
   { ledger, chain }: GatewayParts,
 ): RouteOffers {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FacilitatorKey } from '../../ledger/operations/api-keys.ts';
+import { clientAddress, subscriberOf } from '../routes/client-address.ts';
 import type { FacilitatorDeps } from './facilitator.ts';
 import { MalformedRequest } from './request.ts';
 
@@ -23,24 +24,31 @@ export interface RateLimit {
 const BEARER = /^Bearer +([\x21-\x7e]{1,256})$/i;
 const MAX_KEY_CHARACTERS = 255;
 const MAX_CALLERS = 10_000;
+/** All callers without a key together have this many times the rate of one, however many addresses they use. */
+const KEYLESS_FACTOR = 20;
 const UNAUTHORIZED =
   'send a key of this facilitator as "Authorization: Bearer <key>"; a key of the exchange API is not one';
 
 /** Requires a facilitator key, if keys are configured, and limits the rate of each caller. */
-export function guardRoutes(app: FastifyInstance, { apiKeys, rateLimit }: FacilitatorDeps): void {
-  const takeToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit);
+export function guardRoutes(
+  app: FastifyInstance,
+  { apiKeys, rateLimit, trustedProxies }: FacilitatorDeps,
+): void {
+  const takeToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit, 1);
+  const takeSharedToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit, KEYLESS_FACTOR);
   app.decorateRequest('facilitatorKey');
   app.addHook('onRequest', async (request, reply) => {
     request.facilitatorKey = NO_KEY;
+    const address = clientAddress(request.socket.remoteAddress ?? '', request.headers, trustedProxies);
+    const keyless = `address ${address === null ? 'unknown' : subscriberOf(address)}`;
     if (apiKeys !== null) {
       const key = BEARER.exec(request.headers.authorization ?? '')?.[1];
       const known = key === undefined ? null : await apiKeys.facilitatorKey(key);
       if (known === null) return unauthorized(reply);
       request.facilitatorKey = known;
     }
-    const { ip } = request;
     const { name } = request.facilitatorKey;
-    const seconds = takeToken(name === '' ? `address ${ip}` : `key ${name}`);
+    const seconds = name === '' ? takeToken(keyless) || takeSharedToken('') : takeToken(`key ${name}`);
     if (seconds === 0) return;
     reply.header('retry-after', String(seconds));
     return reply.code(429).send({ error: `too many requests: retry in ${seconds} s` });
@@ -56,7 +64,8 @@ function unauthorized(reply: FastifyReply): FastifyReply {
  * Token buckets, one for each caller. The returned function takes one of the caller's tokens and returns 0. If the
  * bucket is empty, it returns the seconds until the next token.
  */
-function rateLimiter({ perSecond, burst }: RateLimit): (caller: string) => number {
+function rateLimiter(limit: RateLimit, factor: number): (caller: string) => number {
+  const [perSecond, burst] = [limit.perSecond * factor, limit.burst * factor];
   /** Ordered by last use: the first one is evicted at the limit. */
   const buckets = new Map<string, { readonly tokens: number; readonly at: number }>();
   return (caller) => {

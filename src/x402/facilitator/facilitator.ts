@@ -5,6 +5,7 @@ import type { ApiKeys, FacilitatorKey } from '../../ledger/operations/api-keys.t
 import { FETCH_WITHIN_MS } from '../../ledger/x402/obligations.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
+import type { Budgets } from '../budgets.ts';
 import {
   type Admission,
   admit,
@@ -16,7 +17,7 @@ import {
   simulate,
   voidReason,
 } from '../purchase.ts';
-import type { Budgets } from '../budgets.ts';
+import type { TrustedProxies } from '../routes/client-address.ts';
 import type { Refused } from '../terms.ts';
 import type { RateLimit } from './callers.ts';
 import { Examiner, type RefusedPayment, UNAVAILABLE } from './examine.ts';
@@ -29,6 +30,8 @@ export interface FacilitatorDeps extends PurchaseDeps {
   readonly budgets: Pick<Budgets, 'refusal' | 'refusalOfCaller'>;
   /** Null: no key is required. */
   readonly apiKeys: Pick<ApiKeys, 'facilitatorKey'> | null;
+  /** Proxies whose X-Forwarded-For names the client. */
+  readonly trustedProxies: TrustedProxies;
   /** Limit of each key, or of each client address if no key is required. Null: no limit. */
   readonly rateLimit: RateLimit | null;
   /** Maximum wait of `/settle`, in ms. Default 20,000. */

@@ -117,6 +117,7 @@ export class SellingFixture {
       tokenPolicy: {},
       apiKeys: null,
       rateLimit: null,
+      trustedProxies: [],
       warn: () => undefined,
       ...change,
     };

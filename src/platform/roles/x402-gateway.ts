@@ -9,6 +9,7 @@ import { Budgets } from '../../x402/budgets.ts';
 import type { FacilitatorDeps } from '../../x402/facilitator/facilitator.ts';
 import { facilitatorRoutes } from '../../x402/facilitator/routes.ts';
 import { feePayerWatch } from '../../x402/fee-payer-watch.ts';
+import { quoteKeyOf } from '../../x402/formats/quote-token.ts';
 import { gatewayApp } from '../../x402/gateway/app.ts';
 import { type GatewayDeps, gateway, paymentStateRoute } from '../../x402/gateway/gateway.ts';
 import { RouteOffers } from '../../x402/gateway/offers.ts';
@@ -136,15 +137,19 @@ function gatewayDeps(
       'SLUICE_X402_QUOTE_SECRET must be set if SLUICE_X402_ROUTES is set',
     );
   const { cluster, rpcUrls = [], explorerUrl } = config;
-  const publicUrl = config.x402PublicUrl ?? `http://${config.x402Host}:${config.x402Port}`;
+  const { x402PublicUrl = `http://${config.x402Host}:${config.x402Port}` } = config;
+  const publicUrl = x402PublicUrl.replace(/\/$/, '');
   return {
     ...purchases,
     routes,
     offers,
     answerWithinMs,
     upstream: askUpstream,
-    quoteSecrets: [secret, ...olderSecrets],
-    publicUrl: publicUrl.replace(/\/$/, ''),
+    quoteSecrets: [
+      quoteKeyOf(secret, publicUrl),
+      ...olderSecrets.map((older) => quoteKeyOf(older, publicUrl)),
+    ],
+    publicUrl,
     trustedProxies: readProxies(config.x402TrustedProxies),
     explorerUrl: (signature) => explorerLink(signature, { explorerUrl, cluster, rpcUrls }),
   };

@@ -2,7 +2,7 @@ import { Keypair } from '@solana/web3.js';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { FORMS, fetchTerms, type PaymentForm, pay } from '../../../devkit/localstack/buyer.ts';
-import { issueQuoteToken, readQuoteToken } from '../../../src/x402/formats/quote-token.ts';
+import { issueQuoteToken, quoteKeyOf, readQuoteToken } from '../../../src/x402/formats/quote-token.ts';
 import { fetchQuote, showPayment, submitTransfer } from '../../peers/example-client.ts';
 import { fetchUntilSettled, requirementsOf, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';
@@ -186,10 +186,10 @@ describe('a transaction that its buyer has submitted', () => {
     const url = shop.url + target;
     const buyer = await shop.buyer();
     const quote = await fetchQuote(url, buyer);
-    const claims = readQuoteToken([QUOTE_SECRET], quote.quoteToken ?? '', 0);
+    const claims = readQuoteToken([quoteKeyOf(QUOTE_SECRET, shop.url)], quote.quoteToken ?? '', 0);
     if (claims === null) throw new Error('the gateway has another secret');
     const expired = { ...claims, expiresAt: Date.now() - 1_000 };
-    const late = { ...quote, quoteToken: issueQuoteToken(QUOTE_SECRET, expired) };
+    const late = { ...quote, quoteToken: issueQuoteToken(quoteKeyOf(QUOTE_SECRET, shop.url), expired) };
     const shown = await submitTransfer(late, buyer);
     for (const _time of ['first', 'again']) {
       const response = await showPayment(url, buyer, late, shown);

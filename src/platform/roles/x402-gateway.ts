@@ -168,12 +168,12 @@ function facilitatorDeps(
     tokenPolicy,
     apiKeys: x402FacilitatorOpen ? null : ledger.apiKeys,
     rateLimit,
+    trustedProxies: readProxies(config.x402TrustedProxies),
   };
 }
 
 function openOffers(
   { cluster, feePayers, tokenPolicy }: Config<'api'>,
-    trustedProxies: readProxies(config.x402TrustedProxies),
   routes: readonly Route[],
   { ledger, chain }: GatewayParts,
 ): RouteOffers {

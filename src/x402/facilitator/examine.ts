@@ -1,7 +1,7 @@
 import { base64 } from '@scure/base';
 import { isAddress } from '../../domain/address.ts';
 import { parseAmount } from '../../domain/amount.ts';
-import { isDomainError, messageOf } from '../../domain/errors.ts';
+import { isDomainError } from '../../domain/errors.ts';
 import type { FacilitatorKey } from '../../ledger/operations/api-keys.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import { type MintInfo, readMint } from '../../solana/tokens/mint.ts';
@@ -17,7 +17,10 @@ import type { FacilitatorRequest, Requirements } from './request.ts';
 
 export type RefusedPayment = { readonly kind: 'refused' } & Refused;
 
-type ExaminerDeps = Pick<FacilitatorDeps, 'chain' | 'network' | 'limits' | 'tokenPolicy' | 'managed'>;
+type ExaminerDeps = Pick<
+  FacilitatorDeps,
+  'chain' | 'network' | 'limits' | 'tokenPolicy' | 'managed' | 'warn'
+>;
 
 /**
  * Reason of a refusal without effect, which the caller may retry. Responses have `unexpected_verify_error` or
@@ -73,14 +76,15 @@ export class Examiner {
   /** A transaction without the mint's address breaks the rules for any mint, so no node is called. */
   async #mintOf(asset: string, wire: Uint8Array): Promise<Pick<MintInfo, 'program' | 'decimals'>> {
     if (readSigned(wire)?.accounts.includes(asset) !== true) return { program: TOKEN_PROGRAM, decimals: 0 };
-    const { chain, tokenPolicy } = this.#deps;
+    const { chain, tokenPolicy, warn } = this.#deps;
     const reading = this.#mints.get(asset, async () => {
       const { accounts } = await chain.accounts([asset]);
       return readMint(asset, accounts[0] ?? null);
     });
     const mint = await reading.catch((error: unknown) => {
       if (isDomainError(error, 'AssetRejected')) refuse(INVALID, error.message);
-      return refuse(UNAVAILABLE, `the mint ${asset} cannot be read now: ${messageOf(error)}`);
+      warn(error, `the mint ${asset} cannot be read now`);
+      return refuse(UNAVAILABLE, `the mint ${asset} cannot be read now`);
     });
     const refusal = mintRefusal(mint, tokenPolicy);
     return refusal === null ? mint : refuse(INVALID, `${asset}: ${refusal.message}`);

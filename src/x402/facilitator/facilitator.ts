@@ -166,9 +166,7 @@ export class Facilitator {
     const admission = await admit(this.#deps, order, route, (checked) => this.#simulate(checked));
     const { kind } = admission;
     if (kind === 'admitted' || kind === 'landed' || kind === 'refused') return admission;
-    const { reason } = admission;
-    const message = kind === 'untried' ? `no node can simulate the payment now: ${reason}` : reason;
-    return { kind: 'refused', reason: UNAVAILABLE, message, payer };
+    return { kind: 'refused', reason: UNAVAILABLE, message: admission.reason, payer };
   }
 
   /** Concurrent calls share one simulation of a message. An accepted one is reused for two seconds. */

@@ -1,5 +1,4 @@
 import { base64 } from '@scure/base';
-import { messageOf } from '../../domain/errors.ts';
 import { sentTransaction } from '../../solana/proof/adopted.ts';
 import { EXAMPLE_NETWORKS } from '../formats/example.ts';
 import { identifierOf, memoOf, readQuoteToken } from '../formats/quote-token.ts';
@@ -62,7 +61,7 @@ function noMatchingTerms(proof: Exclude<Proof, Submitted>): OutcomeOf<'refused'>
 
 /** Checks that a transaction which the buyer sent pays a quote of this server for this request. */
 async function checkSent(
-  { chain, quoteSecrets, offers }: SaleDeps,
+  { chain, quoteSecrets, offers, warn }: SaleDeps,
   sale: Sale,
   valid: readonly Terms[],
   proof: Submitted,
@@ -80,9 +79,11 @@ async function checkSent(
   const quotedTerms = current ?? termsIn(await offers.past(sale.route.id));
   if (quotedTerms === undefined)
     return refused('invalid_payment_requirements', 'the terms of the quote are no longer valid');
-  const sent = await sentTransaction(chain.pool, signature).catch((error: unknown) => messageOf(error));
-  if (typeof sent === 'string')
-    return { kind: 'unavailable', reason: `no node can return the transaction now: ${sent}` };
+  const sent = await sentTransaction(chain.pool, signature).catch((error: unknown) => {
+    warn(error, `no node can return the transaction ${signature}, which a buyer presented as a payment`);
+    return undefined;
+  });
+  if (sent === undefined) return { kind: 'unavailable', reason: 'no node can return the transaction now' };
   if (sent === null) return { kind: 'settling', signature, payer: null };
   const { wire, slot: landedSlot } = sent;
   const terms = { ...quotedTerms, amount: BigInt(quote.amount) };

@@ -79,7 +79,7 @@ export class ApiKeys extends Repository {
       .onConflict((conflict) =>
         conflict
           .column('name')
-          .doUpdateSet({ ...replaced, createdAt: sql<Date>`now()` })
+          .doUpdateSet({ ...replaced, createdAt: CREATED_NOW_IF_NEW })
           .where('apiKey.kind', '=', kind),
       )
       .returning('name')
@@ -92,6 +92,8 @@ export class ApiKeys extends Repository {
   }
 }
 
+/** The API stores the key of its environment at each start. */
+const CREATED_NOW_IF_NEW = sql<Date>`case when api_key.hash = excluded.hash then api_key.created_at else now() end`;
 const LISTED = ['name', 'kind', 'createdAt', 'mints', 'payTos', 'lamportsPerHour'] as const;
 
 function sha256(key: string): string {

@@ -1,5 +1,4 @@
 import { base64 } from '@scure/base';
-import { messageOf } from '../../domain/errors.ts';
 import { sentTransaction } from '../../solana/proof/adopted.ts';
 import { EXAMPLE_NETWORKS } from '../formats/example.ts';
 import { identifierOf, memoOf, readQuoteToken } from '../formats/quote-token.ts';
@@ -7,7 +6,7 @@ import { acceptsTerms } from '../formats/read-payment.ts';
 import { receivedOf } from '../received.ts';
 import { checkExact } from '../rules/exact.ts';
 import { checkExample, checkSubmitted, readBroken } from '../rules/example.ts';
-import type { Checked, ExactPayment, Proof, Terms } from '../terms.ts';
+import { type Checked, type ExactPayment, namesInVersion1, type Proof, type Terms } from '../terms.ts';
 import type { Order, OutcomeOf, Sale, SaleDeps, SaleOutcome } from './sale.ts';
 
 /** Why a landed transaction buys nothing: an expired quote, or a broken rule although tokens arrived. */
@@ -50,7 +49,7 @@ export async function checkProof(
 
 function isFor(proof: Proof, terms: Terms): boolean {
   if (proof.dialect === 'v2') return acceptsTerms(proof.accepted, terms);
-  if (proof.dialect === 'v1') return terms.network.v1 === proof.network;
+  if (proof.dialect === 'v1') return namesInVersion1(terms.network).includes(proof.network);
   return EXAMPLE_NETWORKS[terms.network.cluster].includes(proof.network);
 }
 
@@ -62,7 +61,7 @@ function noMatchingTerms(proof: Exclude<Proof, Submitted>): OutcomeOf<'refused'>
 
 /** Checks that a transaction which the buyer sent pays a quote of this server for this request. */
 async function checkSent(
-  { chain, quoteSecrets, offers }: SaleDeps,
+  { chain, quoteSecrets, offers, warn }: SaleDeps,
   sale: Sale,
   valid: readonly Terms[],
   proof: Submitted,
@@ -80,9 +79,11 @@ async function checkSent(
   const quotedTerms = current ?? termsIn(await offers.past(sale.route.id));
   if (quotedTerms === undefined)
     return refused('invalid_payment_requirements', 'the terms of the quote are no longer valid');
-  const sent = await sentTransaction(chain.pool, signature).catch((error: unknown) => messageOf(error));
-  if (typeof sent === 'string')
-    return { kind: 'unavailable', reason: `no node can return the transaction now: ${sent}` };
+  const sent = await sentTransaction(chain.pool, signature).catch((error: unknown) => {
+    warn(error, `no node can return the transaction ${signature}, which a buyer presented as a payment`);
+    return undefined;
+  });
+  if (sent === undefined) return { kind: 'unavailable', reason: 'no node can return the transaction now' };
   if (sent === null) return { kind: 'settling', signature, payer: null };
   const { wire, slot: landedSlot } = sent;
   const terms = { ...quotedTerms, amount: BigInt(quote.amount) };

@@ -12,7 +12,7 @@ export const X402 = 'x402';
  * | served | moved | served once; the same caller can get the stored response again | |
  * | refundable | moved | the upstream refused, or may not be called again | void |
  * | unmatched | may have moved | none: it was on chain before it was presented, or too little arrived | void |
- * | void | did not move, and never will | not served | |
+ * | void | did not move, and never will | not served, or another payment was served in its place | |
  */
 export const PAYMENT_STATES = ['settling', 'owed', 'served', 'refundable', 'unmatched', 'void'] as const;
 

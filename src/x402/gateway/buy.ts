@@ -7,15 +7,43 @@ import { upstreamRequest } from '../obligation.ts';
 import { type Admission, admit, paymentRow, type Reached, signatureOf, simulate } from '../purchase.ts';
 import { storableAnswer } from '../upstream.ts';
 import { isSameCaller } from './callers.ts';
+import { claimOwed } from './claim-owed.ts';
 import type { Flaw } from './check-proof.ts';
 import { deliver, POLL_MS, settlingOutcome, upstreamOptionsOf, voidOutcome } from './deliver.ts';
-import type { Order, OutcomeOf, Sale, SaleDeps, SaleOutcome } from './sale.ts';
+import {
+  FIRST_LEASE_MS,
+  type Order,
+  type OutcomeOf,
+  type Sale,
+  type SaleDeps,
+  type SaleOutcome,
+  saleRow,
+} from './sale.ts';
 
-/** Lease of the request that opens the payment: long enough for the settlement and the upstream request. */
-const FIRST_LEASE_MS = 90_000;
+const IDENTIFIER_TAKEN: SaleOutcome = {
+  kind: 'conflict',
+  message: 'this payment identifier has been used for another payment: use a new one',
+};
 
-/** Settles a payment once and serves its resource once, however often it is presented. */
+/**
+ * Settles a payment once and serves its resource once, however often it is presented. If an owed payment of the payer
+ * for the same request is served by no process, serves that one and does not settle this one.
+ */
 export async function buy(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
+  const claim = await claimOwed(deps, order);
+  switch (claim?.kind) {
+    case undefined:
+      return settleNew(deps, order);
+    case 'held':
+      return settleAndRelease(deps, order, claim.payment, claim.holder);
+    case 'known':
+      return serveKnownPayment(deps, order, claim.payment);
+    case 'identifier-taken':
+      return IDENTIFIER_TAKEN;
+  }
+}
+
+async function settleNew(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
   const { route, request, landedSlot, dialect } = order;
   const admission = await admit(deps, order, route.id, async () =>
     landedSlot === null ? simulateUnsent(deps, order) : { kind: 'admitted', slot: landedSlot },
@@ -37,15 +65,10 @@ export async function buy(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
       return buyFirst(deps, order, opened.payment, holder);
     case 'known':
       return serveKnownPayment(deps, order, opened.payment);
-    case 'busy':
-      return settlingOutcome(deps, opened.payment);
     case 'identifier-taken':
       if (dialect === 'submitted')
         return recordUnmatched(deps, order, 'another transaction has already paid its quote');
-      return {
-        kind: 'conflict',
-        message: 'this payment identifier has been used for another payment: use a new one',
-      };
+      return IDENTIFIER_TAKEN;
   }
 }
 
@@ -62,10 +85,6 @@ async function simulateUnsent(deps: SaleDeps, order: Order): Promise<Admission> 
     ({ result }) => result.status === 'fulfilled' && (result.value.value[0] ?? null) !== null,
   );
   return isSent ? { kind: 'landed' } : simulated;
-}
-
-function saleRow({ route, requestHash, caller }: Order) {
-  return { seller: 'gateway' as const, route: route.id, requestHash, caller };
 }
 
 /** Records a transaction that its buyer sent and that, because of `flaw`, buys nothing. */
@@ -93,9 +112,19 @@ async function recordUnmatched(
 }
 
 /** Serves a recorded payment for the same request, if data that is not on chain identifies the caller as its buyer. */
-export async function serveKnownPayment(deps: SaleDeps, sale: Sale, known: PaymentRow): Promise<SaleOutcome> {
-  const isSameRequest = known.seller === 'gateway' && known.requestHash === sale.requestHash;
-  if (!isSameRequest || !isSameCaller(known, sale.caller, Date.now()))
+export async function serveKnownPayment(
+  deps: SaleDeps,
+  sale: Sale,
+  presented: PaymentRow,
+): Promise<SaleOutcome> {
+  const { replacedBy } = presented;
+  const known = replacedBy === null ? presented : await deps.ledger.payments.get(replacedBy);
+  const { seller, requestHash, servedAt } = known;
+  const isSameRequest = seller === 'gateway' && requestHash === sale.requestHash;
+  const isBuyer = [presented, known].some(({ caller }) =>
+    isSameCaller({ caller, servedAt }, sale.caller, Date.now()),
+  );
+  if (!isSameRequest || !isBuyer)
     return { kind: 'duplicate', payment: known, signature: await signatureOf(deps.ledger, known) };
   if (sale.route.flow === 'serve-first' && !(await isUpstreamDone(deps, known)))
     return settlingOutcome(deps, known);
@@ -109,7 +138,17 @@ async function buyFirst(
   holder: string,
 ): Promise<SaleOutcome> {
   const cancelled = order.route.flow === 'serve-first' ? await callUpstream(deps, order, payment.id) : null;
-  const outcome = cancelled ?? (await settle(deps, order, payment, holder));
+  return cancelled ?? settleAndRelease(deps, order, payment, holder);
+}
+
+/** Settles and serves a payment whose lease `holder` has. Releases the lease if the payment is not served. */
+async function settleAndRelease(
+  deps: SaleDeps,
+  sale: Sale,
+  payment: PaymentRow,
+  holder: string,
+): Promise<SaleOutcome> {
+  const outcome = await settle(deps, sale, payment, holder);
   // Without the lease, the next request with this payment can serve it without delay.
   if (outcome.kind === 'settling' || outcome.kind === 'owed')
     await deps.ledger.obligations.release(payment.id, holder);

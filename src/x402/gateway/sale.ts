@@ -16,6 +16,9 @@ export interface SaleDeps extends PurchaseDeps {
   readonly explorerUrl: (signature: string) => string;
 }
 
+/** Lease of a request that settles and serves a payment: long enough for the settlement and the upstream request. */
+export const FIRST_LEASE_MS = 90_000;
+
 /** A request for a priced route. */
 export interface Sale {
   readonly route: PricedRoute;
@@ -33,6 +36,11 @@ export interface Order extends Sale, CheckedPayment {
   readonly landedSlot: bigint | null;
 }
 
+/** The columns of a payment row that come from the request. */
+export function saleRow({ route, requestHash, caller }: Sale) {
+  return { seller: 'gateway' as const, route: route.id, requestHash, caller };
+}
+
 interface LandedPayment {
   readonly payment: PaymentRow;
   readonly signature: string;
@@ -43,7 +51,7 @@ interface LandedPayment {
  * leave the payment unchanged. `signature` is base58; null before the fee payer has signed.
  */
 export type SaleOutcome =
-  /** This payment, or another one for the same request, has no final outcome yet. The buyer must not pay again. */
+  /** This payment has no final outcome yet. The buyer must not pay again. */
   | { readonly kind: 'settling'; readonly signature: string | null; readonly payer: string | null }
   /** `reason`: why the upstream has not served the payment; null if no node returns the received amount yet. */
   | ({ readonly kind: 'owed'; readonly reason: string | null } & LandedPayment)

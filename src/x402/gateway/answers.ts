@@ -152,8 +152,9 @@ async function answerVoid(
     reason === 'payment_expired' ? 'Payment verification failed' : 'Transaction failed on-chain';
   const error = isExample(presented) ? exampleText : reasonIn(presented, reason);
   const answer = await presented.askToPay(error, { details: message });
-  const result = { success: false, errorReason: reason, errorMessage: message, payer };
-  return withHeaders(answer, resultHeaders(presented, { ...result, transaction: signature ?? '' }));
+  const result = { success: false, errorReason: reason, errorMessage: message };
+  const details = { transaction: signature ?? '', ...(payer !== null && { payer }) };
+  return withHeaders(answer, resultHeaders(presented, { ...result, ...details }));
 }
 
 async function answerRefused(

@@ -8,7 +8,7 @@ import { type Admission, admit, paymentRow, type Reached, signatureOf, simulate 
 import { storableAnswer } from '../upstream.ts';
 import { isSameCaller } from './callers.ts';
 import { claimOwed } from './claim-owed.ts';
-import type { Flaw } from './check-proof.ts';
+import { type Flaw, failedOutcome } from './check-proof.ts';
 import { deliver, POLL_MS, settlingOutcome, upstreamOptionsOf, voidOutcome } from './deliver.ts';
 import {
   FIRST_LEASE_MS,
@@ -48,13 +48,7 @@ async function settleNew(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
   const admission = await admit(deps, order, route.id, async () =>
     landedSlot === null ? simulateUnsent(deps, order) : { kind: 'admitted', slot: landedSlot },
   );
-  // If no other gateway has recorded this payment, it may be copied from the chain: nothing binds it to this request.
-  if (admission.kind === 'landed')
-    return recordUnmatched(
-      deps,
-      order,
-      'the transaction was on chain before it was presented to this server',
-    );
+  if (admission.kind === 'landed') return recordLanded(deps, order);
   if (admission.kind !== 'admitted') return admission;
   const holder = randomUUID();
   const newPayment = paymentRow(order, admission.slot, saleRow(order));
@@ -85,6 +79,17 @@ async function simulateUnsent(deps: SaleDeps, order: Order): Promise<Admission> 
     ({ result }) => result.status === 'fulfilled' && (result.value.value[0] ?? null) !== null,
   );
   return isSent ? { kind: 'landed' } : simulated;
+}
+
+/**
+ * Records a transaction that was on chain before it was presented, unless it failed. If no other gateway has recorded
+ * it, it may be copied from the chain: nothing binds it to this request.
+ */
+async function recordLanded(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
+  const { signature } = order.payment;
+  const failed = signature === null ? null : await failedOutcome(deps.chain.pool, signature);
+  const reason = 'the transaction was on chain before it was presented to this server';
+  return failed ?? recordUnmatched(deps, order, reason);
 }
 
 /** Records a transaction that its buyer sent and that, because of `flaw`, buys nothing. */

@@ -70,7 +70,7 @@ export type SaleOutcome =
       readonly reason: string;
       readonly message: string;
       readonly signature: string | null;
-      readonly payer: string;
+      readonly payer: string | null;
     }
   /** The payment belongs to another request, or the caller does not prove that it is the buyer. */
   | { readonly kind: 'duplicate'; readonly payment: PaymentRow; readonly signature: string | null }

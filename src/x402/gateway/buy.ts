@@ -12,6 +12,7 @@ import { type Flaw, failedOutcome } from './check-proof.ts';
 import { deliver, POLL_MS, settlingOutcome, upstreamOptionsOf, voidOutcome } from './deliver.ts';
 import {
   FIRST_LEASE_MS,
+  isServedFirst,
   type Order,
   type OutcomeOf,
   type Sale,
@@ -131,7 +132,7 @@ export async function serveKnownPayment(
   );
   if (!isSameRequest || !isBuyer)
     return { kind: 'duplicate', payment: known, signature: await signatureOf(deps.ledger, known) };
-  if (sale.route.flow === 'serve-first' && !(await isUpstreamDone(deps, known)))
+  if (isServedFirst(sale, known.dialect) && !(await isUpstreamDone(deps, known)))
     return settlingOutcome(deps, known);
   return settle(deps, sale, known, randomUUID());
 }
@@ -142,7 +143,8 @@ async function buyFirst(
   payment: PaymentRow,
   holder: string,
 ): Promise<SaleOutcome> {
-  const cancelled = order.route.flow === 'serve-first' ? await callUpstream(deps, order, payment.id) : null;
+  const isFirst = isServedFirst(order, order.dialect);
+  const cancelled = isFirst ? await callUpstream(deps, order, payment.id) : null;
   return cancelled ?? settleAndRelease(deps, order, payment, holder);
 }
 

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { BoughtRequest, Caller, PaymentRow } from '../../ledger/x402/payments.ts';
 import type { CheckedPayment, PurchaseDeps } from '../purchase.ts';
 import type { PricedRoute } from '../routes/route.ts';
-import type { Refused, Resource } from '../terms.ts';
+import type { Proof, Refused, Resource } from '../terms.ts';
 import type { UpstreamCall, UpstreamResponse } from '../upstream.ts';
 import type { RouteOffers } from './offers.ts';
 
@@ -34,6 +34,14 @@ export interface Sale {
 export interface Order extends Sale, CheckedPayment {
   /** Slot of a transaction that the buyer sent; null for one that the gateway sends. */
   readonly landedSlot: bigint | null;
+}
+
+/**
+ * True if the upstream is called before the settlement. Never for a transaction that its buyer has sent: it has paid
+ * already, so nothing can be cancelled.
+ */
+export function isServedFirst({ route }: Pick<Sale, 'route'>, dialect: Proof['dialect']): boolean {
+  return route.flow === 'serve-first' && dialect !== 'submitted';
 }
 
 /** The columns of a payment row that come from the request. */

@@ -102,6 +102,17 @@ describe('a recorded payment', () => {
     );
   });
 
+  it('that its buyer has submitted cannot be cancelled', async () => {
+    const { settlements } = use.ledger;
+    const reason = { code: 'not_served', message: 'the upstream failed' };
+    const [submitted, other] = [newPayment({ dialect: 'submitted', signature: hex() }), newPayment()];
+    for (const payment of [submitted, other]) await use.ledger.payments.open(payment);
+    await expect(settlements.cancel(submitted.id, reason)).rejects.toMatchObject({ code: 'NotCancellable' });
+    expect(await stateOf(submitted.id)).toBe('settling');
+    await settlements.cancel(other.id, reason);
+    expect(await stateOf(other.id)).toBe('void');
+  });
+
   it('follows its settlement', async () => {
     const { id } = newPayment();
     await use.ledger.payments.open(newPayment({ id }));

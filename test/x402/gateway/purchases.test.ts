@@ -199,6 +199,20 @@ describe('a priced route', () => {
     expect(shop.asked).toHaveLength(1);
   });
 
+  it('with serve-first serves a payment that its buyer has submitted only after it is confirmed', async () => {
+    const first = `${shop.url}/first?n=${serial}`;
+    shop.upstream = (_asked, count) => ({ status: count === 1 ? 500 : 200, body: `answer ${count}` });
+    const buyer = await shop.buyer();
+    const quote = await fetchQuote(first, buyer);
+    const payload = await submitTransfer(quote, buyer);
+    const response = await showPayment(first, buyer, quote, payload);
+    expect(settlementOf(response)).toMatchObject({ success: true, transaction: payload.signature });
+    expect([response.status, response.headers.get('payment-required')]).toEqual([502, null]);
+    await vi.waitFor(async () => expect(await stateOf(response)).toBe('served'), 30_000);
+    expect((await showPayment(first, buyer, quote, payload)).status).toBe(200);
+    expect(shop.asked).toHaveLength(2);
+  });
+
   it('with serve-first charges nothing where the upstream fails', async () => {
     shop.upstream = () => ({ status: 500, body: 'broken' });
     const first = `${shop.url}/first?n=${serial}`;

@@ -28,11 +28,13 @@ export type NewPayment = Pick<
   readonly request: BoughtRequest | null;
   /** Answer of an upstream that was called before settlement, else null. */
   readonly answer: StoredAnswer | null;
+  /** True if the upstream is called before the settlement, so that it may have been called once the row exists. */
+  readonly isAsked?: boolean;
   readonly lease: Lease;
 };
 
 /** A payment in whose place an owed payment of the same payer for the same request is served. */
-export type ReplacedPayment = Omit<NewPayment, 'request' | 'answer' | 'lease'>;
+export type ReplacedPayment = Omit<NewPayment, 'request' | 'answer' | 'isAsked' | 'lease'>;
 
 /** A payment that buys no request, with the reason. */
 export type UnmatchedPayment = ReplacedPayment & { readonly reason: string };
@@ -127,7 +129,7 @@ export async function openPayment(
 }
 
 function valuesOf(cipher: TextCipher, input: NewPayment) {
-  const { lease, request, answer, ...row } = input;
+  const { lease, request, answer, isAsked = false, ...row } = input;
   const encrypt = (value: unknown) =>
     value === null ? null : cipher.encrypt(JSON.stringify(value), input.id);
   return {
@@ -136,6 +138,7 @@ function valuesOf(cipher: TextCipher, input: NewPayment) {
     request: encrypt(request),
     answer: encrypt(answer),
     answerStatus: answer?.status ?? null,
+    askedAt: isAsked ? sql<Date>`now()` : null,
     leaseHolder: lease.holder,
     leaseUntil: timeAfterMs(lease.ms),
   };

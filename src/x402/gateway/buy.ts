@@ -12,7 +12,7 @@ import { type Flaw, failedOutcome } from './check-proof.ts';
 import { deliver, POLL_MS, settlingOutcome, upstreamOptionsOf, voidOutcome } from './deliver.ts';
 import {
   FIRST_LEASE_MS,
-  isServedFirst,
+  isAskedFirst,
   type Order,
   type OutcomeOf,
   type Sale,
@@ -54,7 +54,14 @@ async function settleNew(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
   const holder = randomUUID();
   const newPayment = paymentRow(order, admission.slot, saleRow(order));
   const lease = { holder, ms: FIRST_LEASE_MS };
-  const opened = await deps.ledger.payments.open({ ...newPayment, request, answer: route.answer, lease });
+  const isAsked = isAskedFirst(order, dialect);
+  const opened = await deps.ledger.payments.open({
+    ...newPayment,
+    request,
+    answer: route.answer,
+    isAsked,
+    lease,
+  });
   switch (opened.kind) {
     case 'opened':
       return buyFirst(deps, order, opened.payment, holder);
@@ -132,10 +139,18 @@ export async function serveKnownPayment(
   );
   if (!isSameRequest || !isBuyer)
     return { kind: 'duplicate', payment: known, signature: await signatureOf(deps.ledger, known) };
-  if (isServedFirst(sale, known.dialect) && !(await isUpstreamDone(deps, known)))
-    return settlingOutcome(deps, known);
-  return settle(deps, sale, known, randomUUID());
+  if (!isAskedFirst(sale, known.dialect)) return settle(deps, sale, known, randomUUID());
+  const asked = await afterUpstream(deps, known);
+  if (asked === null) return settlingOutcome(deps, known);
+  const isUnanswered = asked.state === 'settling' && !asked.isAnswered && asked.askedAt !== null;
+  // Nothing is charged for a request that the upstream may have received and that may not be repeated.
+  const cancelled =
+    isUnanswered && sale.request?.isRepeatable !== true ? await cancel(deps, known.id, NOT_REPEATABLE) : null;
+  return cancelled ?? settle(deps, sale, known, randomUUID());
 }
+
+const NOT_REPEATABLE =
+  'the gateway stopped while the upstream was called, and the route does not allow a repetition (retryUnsafe)';
 
 async function buyFirst(
   deps: SaleDeps,
@@ -143,7 +158,7 @@ async function buyFirst(
   payment: PaymentRow,
   holder: string,
 ): Promise<SaleOutcome> {
-  const isFirst = isServedFirst(order, order.dialect);
+  const isFirst = isAskedFirst(order, order.dialect);
   const cancelled = isFirst ? await callUpstream(deps, order, payment.id) : null;
   return cancelled ?? settleAndRelease(deps, order, payment, holder);
 }
@@ -180,26 +195,38 @@ async function callUpstream(
     answer.kind === 'large'
       ? 'the upstream response is too large to be stored before settlement'
       : 'the upstream returned no response that can be sold';
+  return cancel({ ledger }, id, reason, answer.kind === 'whole' ? answer : null);
+}
+
+/** Cancels the settlement. Null if it has begun: then the payment is settled, and the upstream is called afterwards. */
+async function cancel(
+  { ledger }: Pick<SaleDeps, 'ledger'>,
+  id: string,
+  reason: string,
+  answer: OutcomeOf<'cancelled'>['answer'] = null,
+): Promise<OutcomeOf<'cancelled'> | null> {
   try {
     await ledger.settlements.cancel(id, { code: 'not_served', message: reason });
   } catch (error) {
-    // Settlement has begun, so the payment is settled and the upstream is called again afterwards.
     if (isDomainError(error, 'NotCancellable')) return null;
     throw error;
   }
-  return { kind: 'cancelled', reason, answer: answer.kind === 'whole' ? answer : null };
+  return { kind: 'cancelled', reason, answer };
 }
 
 /**
- * Waits for the request that calls the upstream before settlement. False if that request still runs after
- * `answerWithinMs`. If it stopped without a response, the payment is settled before the upstream is called.
+ * Waits for the request that calls the upstream before settlement, and returns the payment. Null if that request still
+ * runs after `answerWithinMs`. If it stopped without a response, the payment is settled before the upstream is called.
  */
-async function isUpstreamDone({ ledger, answerWithinMs }: SaleDeps, known: PaymentRow): Promise<boolean> {
+async function afterUpstream(
+  { ledger, answerWithinMs }: SaleDeps,
+  known: PaymentRow,
+): Promise<PaymentRow | null> {
   const end = performance.now() + answerWithinMs;
   for (let payment = known; ; payment = await ledger.payments.get(known.id)) {
     const isLeased = payment.leaseUntil !== null && payment.leaseUntil.getTime() > Date.now();
-    if (payment.isAnswered || payment.state !== 'settling' || !isLeased) return true;
-    if (performance.now() > end) return false;
+    if (payment.isAnswered || payment.state !== 'settling' || !isLeased) return payment;
+    if (performance.now() > end) return null;
     await sleep(POLL_MS);
   }
 }

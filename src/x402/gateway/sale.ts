@@ -40,8 +40,11 @@ export interface Order extends Sale, CheckedPayment {
  * True if the upstream is called before the settlement. Never for a transaction that its buyer has sent: it has paid
  * already, so nothing can be cancelled.
  */
-export function isServedFirst({ route }: Pick<Sale, 'route'>, dialect: Proof['dialect']): boolean {
-  return route.flow === 'serve-first' && dialect !== 'submitted';
+export function isAskedFirst(
+  { route, request }: Pick<Sale, 'route' | 'request'>,
+  dialect: Proof['dialect'],
+): boolean {
+  return route.flow === 'serve-first' && request !== null && dialect !== 'submitted';
 }
 
 /** The columns of a payment row that come from the request. */

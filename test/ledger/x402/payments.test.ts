@@ -203,6 +203,12 @@ describe('an obligation', () => {
     expect(await use.ledger.obligations.take(id, { holder: 'other', ms: 60_000 })).not.toBeNull();
   });
 
+  it('of a route that is served first counts as sent to the upstream from the beginning', async () => {
+    const { id } = await owed({ isAsked: true });
+    await use.ledger.obligations.release(id, 'me');
+    expect(await use.ledger.obligations.take(id, { holder: 'other', ms: 1 })).toMatchObject({ again: true });
+  });
+
   it('ends once, and deletes the request at its end', async () => {
     const { id } = await owed();
     const { obligations, db } = use.ledger;

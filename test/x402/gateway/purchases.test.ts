@@ -13,6 +13,7 @@ beforeAll(async () => {
     { path: '/weather', price: '0.001', upstream },
     { path: '/order', method: 'POST', price: '0.001', upstream },
     { path: '/first', price: '0.001', flow: 'serve-first', upstream },
+    { path: '/first-order', method: 'POST', price: '0.001', flow: 'serve-first', upstream },
     { path: '/named', price: '0.001', paymentIdentifier: 'required', upstream },
     { path: '/note', price: '0.001', answer: { body: 'a note' } },
   ]);
@@ -211,6 +212,49 @@ describe('a priced route', () => {
     await vi.waitFor(async () => expect(await stateOf(response)).toBe('served'), 30_000);
     expect((await showPayment(first, buyer, quote, payload)).status).toBe(200);
     expect(shop.asked).toHaveLength(2);
+  });
+
+  it('with serve-first records that it calls the upstream before it does so', async () => {
+    const first = `${shop.url}/first?n=${serial}`;
+    const buyer = await customer();
+    const headers = await buyer.pays(first);
+    let askedAt: Date | null = null;
+    shop.hold = async () => {
+      const { rows } = await shop.ledger.payments.list({ limit: 200 });
+      askedAt = rows.find(({ payer }) => payer === buyer.address)?.askedAt ?? null;
+    };
+    expect((await fetch(first, { headers })).status).toBe(200);
+    shop.hold = null;
+    expect(askedAt).not.toBeNull();
+  });
+
+  it('with serve-first charges nothing where its gateway was killed and the request may not be repeated', async () => {
+    const first = `${shop.url}/first-order?n=${serial}`;
+    const init = { method: 'POST', body: '{"pizza":1}' };
+    const buyer = await customer();
+    const headers = await buyer.pays(first, init);
+    shop.hold = () => new Promise(() => undefined);
+    const abort = new AbortController();
+    const cut = fetch(first, { ...init, headers, signal: abort.signal }).catch(() => null);
+    await vi.waitFor(() => expect(shop.asked).toHaveLength(1), 20_000);
+    abort.abort();
+    await cut;
+    shop.hold = null;
+    // As time would do it: the lease of the killed gateway ends.
+    const leaseUntil = sql<Date>`now() - interval '1 second'`;
+    await shop.ledger.db
+      .updateTable('payment')
+      .set({ leaseUntil })
+      .where('payer', '=', buyer.address)
+      .execute();
+    const again = await fetch(first, { ...init, headers });
+    expect([again.status, await again.json()]).toEqual([
+      502,
+      { error: expect.stringContaining('nothing was paid') },
+    ]);
+    const { rows } = await shop.ledger.payments.list({ limit: 200 });
+    expect(rows.find(({ payer }) => payer === buyer.address)).toMatchObject({ state: 'void' });
+    expect(shop.asked).toHaveLength(1);
   });
 
   it('with serve-first charges nothing where the upstream fails', async () => {

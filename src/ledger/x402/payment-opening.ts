@@ -135,6 +135,7 @@ function valuesOf(cipher: TextCipher, input: NewPayment) {
   return {
     ...withJsonColumns(row),
     state: 'settling' as const,
+    reason: null,
     request: encrypt(request),
     answer: encrypt(answer),
     answerStatus: answer?.status ?? null,

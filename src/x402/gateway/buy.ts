@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDomainError } from '../../domain/errors.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
-import { getSignatureStatuses } from '../../solana/rpc/methods.ts';
+import { presenceOf } from '../../solana/proof/presence.ts';
 import { upstreamRequest } from '../obligation.ts';
 import { type Admission, admit, paymentRow, type Reached, signatureOf, simulate } from '../purchase.ts';
 import { storableAnswer } from '../upstream.ts';
@@ -13,6 +13,7 @@ import { deliver, POLL_MS, settlingOutcome, upstreamOptionsOf, voidOutcome } fro
 import {
   FIRST_LEASE_MS,
   isAskedFirst,
+  isUnbound,
   type Order,
   type OutcomeOf,
   type Sale,
@@ -76,17 +77,17 @@ async function settleNew(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
 
 /**
  * Simulates a payment that the buyer says it has not sent. `landed` also if a node has the signature: the simulating
- * node may not have the transaction yet, and the presenter may have copied another buyer's payment.
+ * node may not have the transaction yet, and the presenter may have copied another buyer's payment. An expired
+ * transaction can have landed long ago, so nodes search their history for it.
  */
 async function simulateUnsent(deps: SaleDeps, order: Order): Promise<Admission> {
   const simulated = await simulate(deps, order);
   const { signature } = order.payment;
-  if (simulated.kind !== 'admitted' || signature === null) return simulated;
-  const answers = await deps.chain.pool.all((node) => getSignatureStatuses(node, [signature], false));
-  const isSent = answers.some(
-    ({ result }) => result.status === 'fulfilled' && (result.value.value[0] ?? null) !== null,
-  );
-  return isSent ? { kind: 'landed' } : simulated;
+  const isExpired = simulated.kind === 'refused' && simulated.reason === 'payment_expired';
+  if (signature === null || (simulated.kind !== 'admitted' && !isExpired)) return simulated;
+  const { kind } = await presenceOf(deps.chain.pool, signature, isExpired);
+  if (kind === 'unknown') return { kind: 'untried', reason: 'no node returns the status of the transaction' };
+  return kind === 'seen' ? { kind: 'landed' } : simulated;
 }
 
 /**
@@ -107,20 +108,19 @@ export async function buyNothing(deps: SaleDeps, order: Order, flaw: Flaw): Prom
   const { received, refusal } = flaw;
   const { amount } = order.terms;
   const reason = `received ${received} base units, expected ${amount}: ${refusal.message}`;
-  const { payment, signature } = await recordUnmatched(deps, order, reason);
-  return received < amount && signature !== null
-    ? { kind: 'unmatched', payment, signature, received }
-    : refusal;
+  const recorded = await recordUnmatched(deps, order, reason);
+  const { signature } = order.payment;
+  if (recorded.kind !== 'duplicate' || signature === null) return recorded;
+  const { payment } = recorded;
+  return { kind: 'unmatched', payment, signature, received, refusal: received < amount ? null : refusal };
 }
 
-async function recordUnmatched(
-  { ledger }: SaleDeps,
-  order: Order,
-  reason: string,
-): Promise<OutcomeOf<'duplicate'>> {
+/** Records a payment that buys nothing. If another process has opened it meanwhile, serves it. */
+async function recordUnmatched(deps: SaleDeps, order: Order, reason: string): Promise<SaleOutcome> {
   const caller = { ...order.caller, identifier: null };
   const newPayment = paymentRow(order, order.landedSlot ?? 0n, saleRow({ ...order, caller }));
-  const payment = await ledger.payments.storeUnmatched({ ...newPayment, reason });
+  const payment = await deps.ledger.payments.storeUnmatched({ ...newPayment, reason });
+  if (!isUnbound(payment)) return serveKnownPayment(deps, order, payment);
   return { kind: 'duplicate', payment, signature: order.payment.signature };
 }
 

@@ -47,6 +47,14 @@ export function isAskedFirst(
   return route.flow === 'serve-first' && request !== null && dialect !== 'submitted';
 }
 
+/**
+ * True for a stored payment without a settlement: it was on chain before it was presented, so the presenter may not be
+ * its buyer.
+ */
+export function isUnbound({ state, received }: Pick<PaymentRow, 'state' | 'received'>): boolean {
+  return state === 'unmatched' && received === null;
+}
+
 /** The columns of a payment row that come from the request. */
 export function saleRow({ route, requestHash, caller }: Sale) {
   return { seller: 'gateway' as const, route: route.id, requestHash, caller };
@@ -73,8 +81,12 @@ export type SaleOutcome =
       readonly reason: string;
       readonly answer: UpstreamResponse | null;
     } & LandedPayment)
-  /** The received amount (base units) is below the price, so the payment buys nothing. */
-  | ({ readonly kind: 'unmatched'; readonly received: bigint } & LandedPayment)
+  /** The payment landed and buys nothing: too little was received (base units), or it breaks the rule in `refusal`. */
+  | ({
+      readonly kind: 'unmatched';
+      readonly received: bigint;
+      readonly refusal: Pick<Refused, 'reason' | 'message'> | null;
+    } & LandedPayment)
   /** The payment has moved no money and never will, so the buyer may pay again. */
   | {
       readonly kind: 'void';

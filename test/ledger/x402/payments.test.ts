@@ -113,6 +113,18 @@ describe('a recorded payment', () => {
     expect(await stateOf(other.id)).toBe('void');
   });
 
+  it('that was unmatched until its buyer claimed it has no reason', async () => {
+    const {
+      request: _request,
+      answer: _answer,
+      lease: _lease,
+      ...row
+    } = newPayment({ dialect: 'submitted' });
+    await use.ledger.payments.storeUnmatched({ ...row, reason: 'it was on the chain before' });
+    await use.ledger.payments.open(newPayment({ ...row }));
+    expect(await use.ledger.payments.find(row.id)).toMatchObject({ state: 'settling', reason: null });
+  });
+
   it('follows its settlement', async () => {
     const { id } = newPayment();
     await use.ledger.payments.open(newPayment({ id }));

@@ -334,6 +334,18 @@ describe('a payment that its buyer has submitted', () => {
   });
 });
 
+describe('a payment that another request settles while its own simulation is slow', () => {
+  it('is served', async () => {
+    const headers = await (await customer()).pays(url);
+    shop.localnet.controls.setFault(0, 'simulateTransaction', { kind: 'delay', ms: 3_000 }, { times: 1 });
+    const responses = await Promise.all([1, 2].map(() => fetch(url, { headers })));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
+    const bodies = await Promise.all(responses.map((response) => response.text()));
+    expect(bodies).toEqual(['answer 1', 'answer 1']);
+    expect(shop.asked).toHaveLength(1);
+  });
+});
+
 describe('a payment that cannot be settled', () => {
   it('is refused with fresh terms, at no cost', async () => {
     const poor = new Customer((await shop.buyer(0n)).secretKey);

@@ -177,6 +177,12 @@ describe('a transaction that its buyer has submitted for a quote, and that break
       (own) => [own, 'two'],
     );
     expect(memos.body).toMatchObject({ error: 'Payment verification failed' });
+    for (const { response, body, signature } of [parts, memos]) {
+      expect(response.headers.get('payment-required')).toBeNull();
+      expect(body).not.toHaveProperty('accepts');
+      expect(body).not.toHaveProperty('payment');
+      expect(settlementOf(response)).toMatchObject({ transaction: signature });
+    }
     for (const { signature } of [parts, memos])
       expect(await shop.ledger.payments.findByName(signature)).toMatchObject({
         state: 'unmatched',

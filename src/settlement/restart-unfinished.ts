@@ -52,7 +52,7 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
   async function restart(settlement: SettlementRow): Promise<boolean> {
     const { id, kind } = settlement;
     const action = (await kinds[kind]?.orphaned?.(settlement)) ?? 'start';
-    if (action === 'leave' || (action === 'cancel' && (await isCancelled(id)))) return false;
+    if (action === 'leave' || (action === 'cancel' && (await cancel(ledger, id)))) return false;
     const terms = await kinds[kind]?.terms?.(settlement);
     const end = await runs.lastEnd(settlementWorkflowId(settlement));
     if (end === 'failed') await ledger.alerts.raise(failedAlarm(id));
@@ -66,17 +66,6 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
     if (terms === undefined) await runs.startSettlement(settlement, ledger.settlements.answersAt(kind));
     else await runs.start(terms);
     return true;
-  }
-
-  /** Cancels a settlement without an attempt. */
-  async function isCancelled(id: string): Promise<boolean> {
-    try {
-      await ledger.settlements.cancel(id, ABANDONED);
-      return true;
-    } catch (error) {
-      if (isDomainError(error, 'NotCancellable') || isDomainError(error, 'RecordInDoubt')) return false;
-      throw error;
-    }
   }
 
   /**
@@ -116,6 +105,17 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
       return { restarted };
     },
   };
+}
+
+/** Cancels a settlement without an attempt. False if it has an attempt, or if a restore can have lost one. */
+async function cancel({ settlements }: Ledger, id: string): Promise<boolean> {
+  try {
+    await settlements.cancel(id, ABANDONED);
+    return true;
+  } catch (error) {
+    if (isDomainError(error, 'NotCancellable') || isDomainError(error, 'RecordInDoubt')) return false;
+    throw error;
+  }
 }
 
 function failedAlarm(subject: string): Alarm {

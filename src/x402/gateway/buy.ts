@@ -7,8 +7,8 @@ import { upstreamRequest } from '../obligation.ts';
 import { type Admission, admit, paymentRow, type Reached, signatureOf, simulate } from '../purchase.ts';
 import { storableAnswer } from '../upstream.ts';
 import { isSameCaller } from './callers.ts';
-import { claimOwed } from './claim-owed.ts';
 import { type Flaw, failedOutcome } from './check-proof.ts';
+import { claimOwed } from './claim-owed.ts';
 import { deliver, POLL_MS, settlingOutcome, upstreamOptionsOf, voidOutcome } from './deliver.ts';
 import {
   FIRST_LEASE_MS,

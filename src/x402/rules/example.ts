@@ -8,11 +8,11 @@ import { BrokenRule, REASONS, refuse } from './reasons.ts';
 import {
   checkSignatures,
   checkWire,
-  payerOf,
   paymentOf,
   readTransfer,
   readWire,
   type TransferInstruction,
+  transfersIn,
   type WireTransaction,
 } from './transaction.ts';
 
@@ -129,7 +129,7 @@ export function readBroken(
     const { message, signed } = transaction;
     if (!hasMemo(message.instructions, memo) || !message.accounts.includes(tokenAccount)) return null;
     const transfer = {
-      authority: payerOf(message) ?? message.feePayer,
+      authority: transfersIn(message).find(({ isAuthorized }) => isAuthorized)?.authority ?? message.feePayer,
       amount: 0n,
       destination: tokenAccount,
     };

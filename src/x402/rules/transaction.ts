@@ -153,11 +153,12 @@ export function readTransfer({ program, accounts, data }: DecodedInstruction): T
   return { source, mint, destination, authority, isAuthorized, amount, decimals };
 }
 
-/** The authority of the first authorized token transfer of a message; null if there is no such transfer. */
-export function payerOf({ instructions }: DecodedMessage): string | null {
-  for (const instruction of instructions) {
-    const transfer = readTransfer(instruction);
-    if (transfer?.isAuthorized === true) return transfer.authority;
-  }
-  return null;
+/** The token transfers of a message, in order. */
+export function transfersIn({ instructions }: DecodedMessage): readonly TransferInstruction[] {
+  return instructions.flatMap((instruction) => readTransfer(instruction) ?? []);
+}
+
+/** The authority of the first token transfer of a message; null if there is no transfer. */
+function payerOf(message: DecodedMessage): string | null {
+  return transfersIn(message)[0]?.authority ?? null;
 }

@@ -17,7 +17,7 @@ it('a payment that cannot be served is described by its state', async () => {
     const askToPay = () => expect.fail('a paid request gets no terms');
     const presented = { dialect: 'v2' as const, network: NETWORKS.localnet, askToPay, explorerUrl: String };
     const { body } = await answerOutcome(outcome, presented);
-    return JSON.parse(String(body)).details;
+    return JSON.parse(typeof body === 'string' ? body : '{}').details;
   };
   expect(await detailsOf('refundable')).toBe('the payment is recorded as refundable');
   expect(await detailsOf('unmatched')).toBe('the payment is recorded as unmatched');

@@ -85,7 +85,8 @@ async function sendFailing(
   const transaction = new Transaction({ feePayer: sender.publicKey, recentBlockhash: blockhash });
   const keys = [sender.publicKey];
   transaction.add(createTransferInstruction(source, new PublicKey(tokenAccount), owner, 1_000n, keys));
-  transaction.add(...memos.map(memo)).sign(sender);
+  for (const text of memos) transaction.add(memo(text));
+  transaction.sign(sender);
   const wire = transaction.serialize();
   const signature = await connection.sendRawTransaction(wire, { skipPreflight: true });
   await vi.waitFor(async () => {
@@ -97,7 +98,10 @@ async function sendFailing(
 }
 
 describe('a transaction that its buyer has sent, and that failed on chain,', () => {
-  afterEach(() => shop.localnet.controls.clearFaults());
+  afterEach(() => {
+    shop.localnet.controls.clearFaults();
+    shop.asked.length = 0;
+  });
 
   /** Shows the payment until its failure is final. */
   async function expectFailed(buyer: Buyer, quote: Quote, payload: ExamplePayload, signature: string) {

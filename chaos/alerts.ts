@@ -7,8 +7,8 @@ const MONEY_ALERTS: ReadonlySet<AlertKind> = new Set([
   'unknown_spend',
   'maybe_paid',
   'dead_attempt_landed',
-  'record_lost',
-  'record_restored',
+  'attempt_lost',
+  'database_restored',
   'workflow_failed',
   'deposit_mismatch',
   'deposit_missed',
@@ -51,7 +51,7 @@ function reportsOneLie(
   { arrivals, payments }: ChainAmounts,
 ): boolean {
   if (kind !== 'deposit_mismatch' || details.state === 'dropped') return false;
-  const { asset, by, read, onRecord: recorded } = details;
+  const { asset, by, read, stored: recorded } = details;
   if (by !== undefined && !(Array.isArray(by) && by.length >= QUORUM)) return false;
   const kept = by === undefined ? recorded : read;
   const amounts = [

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { failureLine } from '../src/cli/last-word.mjs';
+import { failureLine } from '../src/cli/failure-line.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** The official x402 packages, which only tests and benches need. */

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { failureLine, wantsJson } from '../src/cli/last-word.mjs';
+import { failureLine, wantsJson } from '../src/cli/failure-line.mjs';
 import { bootstrapOrExit } from './bootstrap.mjs';
 
 const PARENT = process.ppid;

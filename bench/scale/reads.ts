@@ -137,13 +137,13 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
 
 /** The periodic queries of workers and alerts. */
 export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
-  const { traffic, payments, walletHistory, movements, deliveries, alerts } = ledger;
+  const { inFlight, payments, walletHistory, movements, deliveries, alerts } = ledger;
   const [since, top] = [new Date(Date.now() - HOUR_MS), BigInt(of.rows + 2_000)];
   for await (const row of ledger.settlements.listUnfinished()) void row;
   await ledger.settlementViews.countUnfinished();
   await ledger.attempts.listUnsigned(100);
-  for (const kind of ['withdrawal', 'x402', 'nonce-create']) await traffic.countUnsent(kind, top);
-  await traffic.newestEnds('withdrawal', 32);
+  for (const kind of ['withdrawal', 'x402', 'nonce-create']) await inFlight.countUnsent(kind, top);
+  await inFlight.newestEnds('withdrawal', 32);
   await payments.failuresOf('GET /r1', since, { payments: 1_000, buyers: 20 });
   await payments.listOverdue(60_000, 100);
   await payments.listOwed(of.payer, '0'.repeat(64), 50);

@@ -60,7 +60,7 @@ function measureRound(foreign: Buffer, hit: Buffer, watched: WatchSet, rules: Ru
     parse: milliseconds(() => JSON.parse(text)),
     scan: milliseconds(() => expectHits(0, hitsOf(foreign, watched))),
     withHits: milliseconds(() => {
-      const { transactions } = searchBlock(hit, 1n, watched, NODE);
+      const { transactions } = searchBlock(hit, { slot: 1n, watched, node: NODE });
       expectHits(rules.gains, findingOf({ transactions }, rules).inflows.length);
     }),
   };

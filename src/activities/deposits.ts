@@ -3,8 +3,8 @@ import type { AuditDeps } from '../deposits/backfill/audit-one-address.ts';
 import { createDepositRescan } from '../deposits/backfill/rescan.ts';
 import { createDepositRanges, type RangeDeps } from '../deposits/scan/catch-up.ts';
 import { createDepositScan, type DepositScanDeps } from '../deposits/scan/tail.ts';
-import type { BackfillOrder, BackfillResult, StoredOrder } from '../domain/backfill.ts';
-import { type CatchUpRange, slotsOf, type TailOrder } from '../domain/scan.ts';
+import type { BackfillCommand, BackfillResult, StoredBackfillCommand } from '../domain/backfill.ts';
+import { type CatchUpRange, slotsOf, type TailCommand } from '../domain/scan.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { createReconciliation, type ReconciliationDeps } from './reconciliation.ts';
@@ -19,19 +19,21 @@ export function createDepositActivities(deps: DepositScanDeps & RangeDeps & Audi
     ...createBackfillEnd(deps),
     ...createReconciliation(deps),
     ...ranges,
-    scanTail: (order: TailOrder) => withHeartbeat(() => tail.scanTail(order)),
+    scanTail: (command: TailCommand) => withHeartbeat(() => tail.scanTail(command)),
     scanRange: (range: CatchUpRange) => withHeartbeat(() => ranges.scanRange(range)),
     joinRanges: () => withHeartbeat(() => ranges.joinRanges()),
-    backfill: (order: BackfillOrder): Promise<BackfillResult> =>
-      withHeartbeat<BackfillResult>(() => ('address' in order ? audits.audit(order) : rescans.rescan(order))),
+    backfill: (command: BackfillCommand): Promise<BackfillResult> =>
+      withHeartbeat<BackfillResult>(() =>
+        'address' in command ? audits.audit(command) : rescans.rescan(command),
+      ),
   };
 }
 
 export function createBackfillEnd({ ledger }: { readonly ledger: Ledger }) {
   return {
     /** Stores that the backfill has given up, so that the block headers it needs can be pruned. */
-    recordBackfillGivenUp: (order: StoredOrder, reason: string) =>
-      ledger.backfills.giveUp({ ...order, ...slotsOf(order) }, reason),
+    recordBackfillGivenUp: (command: StoredBackfillCommand, reason: string) =>
+      ledger.backfills.giveUp({ ...command, ...slotsOf(command) }, reason),
   };
 }
 

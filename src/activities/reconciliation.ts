@@ -84,7 +84,7 @@ function tallyOf(comparisons: readonly Comparison[]): Tally {
   };
 }
 
-function sumOf(comparisons: readonly Comparison[], count: (look: Comparison) => number): number {
+function sumOf(comparisons: readonly Comparison[], count: (comparison: Comparison) => number): number {
   return comparisons.reduce((total, one) => total + count(one), 0);
 }
 
@@ -101,12 +101,12 @@ function alarmsOf(
   ];
 }
 
-function differenceAlarm(wallet: string, slot: bigint, { account, asset, chain, record }: Difference): Alarm {
+function differenceAlarm(wallet: string, slot: bigint, { account, asset, chain, stored }: Difference): Alarm {
   return {
     kind: 'balance_difference',
     subject: `${account}/${asset}`,
-    message: `account ${account} holds ${chain} base units of ${asset} at slot ${slot}; the recorded deposits and withdrawals add up to ${record}`,
-    details: { wallet, slot: slot.toString(), chain: chain.toString(), record: record.toString() },
+    message: `account ${account} holds ${chain} base units of ${asset} at slot ${slot}; the recorded deposits and withdrawals add up to ${stored}`,
+    details: { wallet, slot: slot.toString(), chain: chain.toString(), stored: stored.toString() },
   };
 }
 

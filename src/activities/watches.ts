@@ -1,6 +1,6 @@
 import { startDueAudits } from '../deposits/backfill/due-audits.ts';
 import { createUnsignedExpiry, type UnsignedExpiryDeps } from '../settlement/expire-unsigned.ts';
-import { createOrphans, type OrphansDeps } from '../settlement/restart-unfinished.ts';
+import { createMissingRunStarter, type OrphansDeps } from '../settlement/restart-unfinished.ts';
 import type { WalletWatch } from '../treasury/hot-wallet-watch.ts';
 
 export interface WatchDeps extends OrphansDeps, UnsignedExpiryDeps {
@@ -10,17 +10,17 @@ export interface WatchDeps extends OrphansDeps, UnsignedExpiryDeps {
 export function createWatchActivities(deps: WatchDeps) {
   const expiry = createUnsignedExpiry(deps);
   return {
-    ...createOrphans(deps),
+    ...createMissingRunStarter(deps),
     /**
-     * Proves that unsigned attempts can no longer land, so that the next `restartOrphans` can restart their
+     * Proves that unsigned attempts can no longer land, so that the next `startMissingRuns` can restart their
      * settlements.
      */
-    buryRefused: () => expiry.expireUnsigned(),
+    expireUnsigned: () => expiry.expireUnsigned(),
     startDueAudits: () => startDueAudits(deps),
     /** Checks new transactions of our wallets, and stores a heartbeat, which later reveals a database restore. */
     watchWallet: async (): Promise<void> => {
       try {
-        await deps.walletWatch.look();
+        await deps.walletWatch.check();
       } finally {
         await deps.walletWatch.judgeFeePayers();
       }

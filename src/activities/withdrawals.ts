@@ -1,6 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { isDomainError } from '../domain/errors.ts';
-import { type StatusReason, WITHDRAWAL } from '../domain/settlement.ts';
+import { type StatusReason } from '../domain/settlement.ts';
+import { WITHDRAWAL } from '../domain/settlement-kinds.ts';
 import type { DisplayedStatus, Preparation, SettlementState } from '../domain/steps.ts';
 import { CANCELLED, checkTerms, type WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -38,7 +39,7 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
       await ledger.withdrawals.confirmDestination(id);
     },
 
-    /** Cancels unless an attempt can still land; see `Settlements.cancel`. @throws NotCancellable, RecordInDoubt */
+    /** Cancels unless an attempt can still land; see `Settlements.cancel`. @throws NotCancellable, DatabaseIncomplete */
     async cancel({ id }: { readonly id: string }): Promise<SettlementState> {
       await ledger.settlements.cancel(id, CANCELLED).catch(withoutRetry);
       return currentState(id);
@@ -59,9 +60,9 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
   };
 }
 
-/** Makes RecordInDoubt permanent: a retry could cancel the withdrawal later, after the customer has got a refusal. */
+/** Makes DatabaseIncomplete permanent: a retry could cancel the withdrawal later, after the customer has got a refusal. */
 function withoutRetry(error: unknown): never {
-  if (!isDomainError(error, 'RecordInDoubt')) throw error;
+  if (!isDomainError(error, 'DatabaseIncomplete')) throw error;
   const { code: type, context, message } = error;
   throw ApplicationFailure.create({ message, type, nonRetryable: true, details: [context] });
 }

@@ -111,7 +111,7 @@ const DIFFERENCE_COLUMNS: Columns<AuditDifference> = {
   account: ({ account }) => account,
   asset: ({ asset }) => asset,
   'on chain': ({ chain }) => chain ?? '-',
-  recorded: ({ record }) => record ?? '-',
+  stored: ({ stored }) => stored ?? '-',
   '': ({ repaired }) => (repaired ? 'repaired' : 'remains'),
 };
 

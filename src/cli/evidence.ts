@@ -40,8 +40,8 @@ export function renderDeadProof(proof: AttemptEvidence): string {
 function renderBlocks({ linkedBlocks, displacedBy, nonceUsedBy }: AttemptEvidence): readonly string[] {
   const lines: string[] = [];
   if (linkedBlocks !== null) {
-    const { first, last, holdsSignature } = linkedBlocks;
-    const content = holdsSignature ? 'contain its signature' : 'do not contain its signature';
+    const { first, last, containsSignature } = linkedBlocks;
+    const content = containsSignature ? 'contain its signature' : 'do not contain its signature';
     lines.push(`blocks ${describeBlock(first)} to ${describeBlock(last)} are linked and ${content}`);
   }
   if (displacedBy !== null)

@@ -23,13 +23,13 @@ async function survey() {
   // A dynamic import, so that other commands start without the Solana client.
   const { surveyNodes } = await import('../solana/rpc/pool.ts');
   const { cluster, neededSlot } = await readStored();
-  const found = { ...(await surveyNodes(urls, neededSlot)), record: cluster };
+  const found = { ...(await surveyNodes(urls, neededSlot)), database: cluster };
   const error = failureOf(found);
   return { ok: error === null, ...(error === null ? {} : { error }), ...found };
 }
 
-/** `record`: cluster of the database; null if the database cannot be read or no worker has used it yet. */
-type Survey = PoolReport & { readonly record: ClusterRow | null };
+/** `database`: cluster of the database; null if the database cannot be read or no worker has used it yet. */
+type Survey = PoolReport & { readonly database: ClusterRow | null };
 
 interface DatabaseState {
   readonly cluster: ClusterRow | null;
@@ -54,17 +54,17 @@ function nodeUrls(): readonly string[] {
 }
 
 function failureOf(survey: Survey): { readonly code: ErrorCode; readonly message: string } | null {
-  const { genesisHash, record } = survey;
+  const { genesisHash, database } = survey;
   if (genesisHash === null) return { code: 'NoHealthyNode', message: summary(survey) };
-  if (record === null || record.genesisHash === genesisHash) return null;
+  if (database === null || database.genesisHash === genesisHash) return null;
   return { code: 'WrongCluster', message: describeCluster(survey) };
 }
 
-function describeCluster({ genesisHash, record }: Survey): string {
-  if (record === null) return 'the database is not bound to a cluster yet, or cannot be read';
-  return record.genesisHash === genesisHash
-    ? `the database has been bound to this cluster since ${record.boundAt.toISOString()}`
-    : `the nodes belong to cluster ${genesisHash}, but the database is bound to cluster ${record.genesisHash}: no worker starts`;
+function describeCluster({ genesisHash, database }: Survey): string {
+  if (database === null) return 'the database is not bound to a cluster yet, or cannot be read';
+  return database.genesisHash === genesisHash
+    ? `the database has been bound to this cluster since ${database.boundAt.toISOString()}`
+    : `the nodes belong to cluster ${genesisHash}, but the database is bound to cluster ${database.genesisHash}: no worker starts`;
 }
 
 function renderNodes(report: Survey): string {
@@ -92,5 +92,5 @@ const COLUMNS: Columns<NodeReport> = {
   history: ({ history }) => (history === 'unknown' ? '?' : history),
   latency: ({ latencyMs }) => (latencyMs === null ? '?' : `${Math.round(latencyMs)} ms`),
   score: ({ score }) => String(score),
-  demoted: ({ demoted }) => demoted?.reason ?? '',
+  demotion: ({ demotion }) => demotion?.reason ?? '',
 };

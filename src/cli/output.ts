@@ -1,7 +1,7 @@
 import { SluiceError } from '../client/client.ts';
 import { isDomainError, messageOf } from '../domain/errors.ts';
 import { exitCodeOf } from './exit.ts';
-import { failureLine } from './last-word.mjs';
+import { failureLine } from './failure-line.mjs';
 
 /** Output of a command. In JSON format progress goes to stderr, and stdout ends with one JSON object. */
 export interface Output {

@@ -1,6 +1,6 @@
 import { Command, CommanderError, Help } from '@commander-js/extra-typings';
 import { EXIT } from './exit.ts';
-import { failureLine, wantsJson } from './last-word.mjs';
+import { failureLine, wantsJson } from './failure-line.mjs';
 
 const OPTIONS = 'Options:';
 

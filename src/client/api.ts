@@ -32,7 +32,7 @@ export interface Alert {
   /** Position of the alert, for `POST /v1/resume` and `POST /v1/alerts/seen` */
   readonly position: string;
   /** Kind of alert */
-  readonly kind: "unknown_spend" | "maybe_paid" | "dead_attempt_landed" | "evidence_missing" | "payment_keeps_failing" | "confirmed_taken_back" | "record_lost" | "record_restored" | "fee_payer_unread" | "listing_unproved" | "fee_payer_low" | "payment_short" | "workflow_failed" | "hot_account_frozen" | "mint_paused" | "default_frozen" | "account_frozen" | "confidential_only" | "asset_changed" | "mint_changed" | "cannot_prepare" | "fee_above_bound" | "tokens_seized" | "scan_gap" | "scan_stopped" | "scan_silent" | "scan_behind" | "deposit_unconfirmed" | "deposit_mismatch" | "deposit_unowned" | "deposit_missed" | "audit_incomplete" | "addresses_low" | "addresses_withheld" | "balance_difference" | "reconciliation_behind" | "confidential_pending" | "deposit_account_frozen" | "nested_tokens" | "webhook_behind" | "webhook_dead_letter" | "webhook_unsent" | "webhook_disabled" | "too_few_nodes" | "nodes_of_one_provider" | "node_history_off" | "node_ledger_gap" | "node_version_behind" | "node_other_cluster" | "node_twice" | "node_lagging" | "node_false_word" | "node_silent";
+  readonly kind: "unknown_spend" | "maybe_paid" | "dead_attempt_landed" | "evidence_missing" | "payment_keeps_failing" | "confirmed_taken_back" | "attempt_lost" | "database_restored" | "fee_payer_unread" | "listing_unproved" | "fee_payer_low" | "payment_short" | "workflow_failed" | "hot_account_frozen" | "mint_paused" | "default_frozen" | "account_frozen" | "confidential_only" | "asset_changed" | "mint_changed" | "cannot_prepare" | "fee_above_bound" | "tokens_seized" | "scan_gap" | "scan_stopped" | "scan_silent" | "scan_behind" | "deposit_unconfirmed" | "deposit_mismatch" | "deposit_unowned" | "deposit_missed" | "audit_incomplete" | "addresses_low" | "addresses_withheld" | "balance_difference" | "reconciliation_behind" | "confidential_pending" | "deposit_account_frozen" | "nested_tokens" | "webhook_behind" | "webhook_dead_letter" | "webhook_unsent" | "webhook_disabled" | "too_few_nodes" | "nodes_of_one_provider" | "node_history_off" | "node_ledger_gap" | "node_version_behind" | "node_other_cluster" | "node_twice" | "node_lagging" | "node_false_answer" | "node_silent";
   /** Subject of the alert: a settlement (a withdrawal by its own id), signature, wallet, node or webhook, or `sluice` for the whole service */
   readonly subject: string;
   /** Explanation of the alert, for display */
@@ -167,9 +167,9 @@ export interface AttemptEvidence {
     /** Last block of the range */
     readonly last: ShownBlock;
     /** Whether one of the blocks contains the transaction */
-    readonly holdsSignature: boolean;
+    readonly containsSignature: boolean;
     /** At least this many nodes return each of the blocks with the same transactions */
-    readonly witnesses: number;
+    readonly agreeingNodes: number;
     /** Sequence number of the request to the nodes; later requests have greater numbers */
     readonly order: number;
   } | null;
@@ -215,7 +215,7 @@ export interface AuditDifference {
   /** Base units that the account received on chain; null if it received none */
   readonly chain: string | null;
   /** Base units in the database; null if the database had no such deposit */
-  readonly record: string | null;
+  readonly stored: string | null;
   /** Whether the audit corrected the database */
   readonly repaired: boolean;
 }
@@ -837,7 +837,7 @@ export interface SettlementExplanation {
     /** Time at which the alert was raised */
     readonly raisedAt: string;
     /** Kind of alert */
-    readonly kind: "maybe_paid" | "dead_attempt_landed" | "evidence_missing" | "payment_keeps_failing" | "confirmed_taken_back" | "record_lost" | "workflow_failed" | "payment_short" | "default_frozen" | "account_frozen" | "confidential_only";
+    readonly kind: "maybe_paid" | "dead_attempt_landed" | "evidence_missing" | "payment_keeps_failing" | "confirmed_taken_back" | "attempt_lost" | "workflow_failed" | "payment_short" | "default_frozen" | "account_frozen" | "confidential_only";
   })[];
 }
 

@@ -126,7 +126,7 @@ export class SluiceClient extends ListCalls<'listWithdrawals', 'withdrawals', Wi
   /**
    * Cancels a withdrawal that has no attempt yet.
    *
-   * @throws SluiceError `NotCancellable` (409), `RecordInDoubt` (503) while an unrecorded transaction may have paid the
+   * @throws SluiceError `NotCancellable` (409), `DatabaseIncomplete` (503) while an unrecorded transaction may have paid the
    * withdrawal.
    */
   async cancel(id: string, options?: CallOptions): Promise<Withdrawal> {

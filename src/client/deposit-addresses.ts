@@ -11,7 +11,7 @@ export class DepositAddressCalls extends Calls {
    * before the response is sent.
    *
    * @throws SluiceError `NoFreeAddress` (409) if the pool is empty, `Unavailable` (503) before the scan has begun,
-   * `RecordInDoubt` (503) if the database was restored and can lack assignments.
+   * `DatabaseIncomplete` (503) if the database was restored and can lack assignments.
    */
   assign(userRef: string, options?: CallOptions): Promise<DepositAddress> {
     return this.send('POST', ROOT, { userRef }, options);

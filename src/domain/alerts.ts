@@ -19,9 +19,9 @@ export const ALERT_KINDS = [
    */
   'confirmed_taken_back',
   /** A workflow has an attempt that is not in PostgreSQL. Subject: the settlement. */
-  'record_lost',
+  'attempt_lost',
   /** PostgreSQL is not the database that Sluice last wrote to, or is an older copy of it. Subject: `sluice`. */
-  'record_restored',
+  'database_restored',
   /** The history of a fee payer cannot be read, so a spend unknown to Sluice is not detected. Subject: the wallet. */
   'fee_payer_unread',
   /** A node lists a transaction of one of our wallets, and no quorum of nodes returns it. Subject: the wallet. */
@@ -122,7 +122,7 @@ export const ALERT_KINDS = [
   'node_other_cluster',
   'node_twice',
   'node_lagging',
-  'node_false_word',
+  'node_false_answer',
   'node_silent',
 ] as const;
 
@@ -162,7 +162,7 @@ export const SETTLEMENT_ALERTS: readonly AlertKind[] = [
   'evidence_missing',
   'payment_keeps_failing',
   'confirmed_taken_back',
-  'record_lost',
+  'attempt_lost',
   'workflow_failed',
   'payment_short',
   'default_frozen',

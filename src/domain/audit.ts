@@ -6,21 +6,21 @@ import type { ScanRange } from './scan.ts';
  * A command to compare transactions on chain with the database, over scanned slots. `repair`: also store missing
  * deposits.
  */
-export type AuditOrder = ImportAuditOrder | OperatorAuditOrder;
+export type AuditCommand = ImportAuditCommand | OperatorAuditCommand;
 
 /**
  * The audit of an imported address. Found deposits raise no alert, because the address was not watched when they
- * arrived. After the audit the address can be assigned, but only in the database copy with the id `record`.
+ * arrived. After the audit the address can be assigned, but only in the database copy with the id `databaseId`.
  */
-export interface ImportAuditOrder extends ScanRange {
+export interface ImportAuditCommand extends ScanRange {
   readonly cause: 'import';
   readonly address: string;
   readonly repair: true;
-  readonly record: string;
+  readonly databaseId: string;
 }
 
 /** An audit that an operator requested. */
-export interface OperatorAuditOrder extends ScanRange {
+export interface OperatorAuditCommand extends ScanRange {
   readonly cause: 'operator';
   readonly address: string;
   readonly repair: boolean;
@@ -64,7 +64,7 @@ export interface AuditDifference {
   /** Amount on chain; null if the chain has no such transfer. */
   readonly chain: string | null;
   /** Recorded amount; null if the database has no such deposit. */
-  readonly record: string | null;
+  readonly stored: string | null;
   /** True if the database agrees with the chain after the audit. */
   readonly repaired: boolean;
 }
@@ -92,10 +92,10 @@ export function differencesBetween(
   return [...all].flatMap(([key, { signature, slot, account, asset }]) => {
     const [onChain, recorded] = [chainAmounts.get(key) ?? null, before.get(key) ?? null];
     if (onChain === recorded) return [];
-    const [chainAmount, recordedAmount] = [onChain?.toString() ?? null, recorded?.toString() ?? null];
+    const [chainAmount, storedAmount] = [onChain?.toString() ?? null, recorded?.toString() ?? null];
     const repaired = (now.get(key) ?? null) === onChain;
     return [
-      { signature, slot: `${slot}`, account, asset, chain: chainAmount, record: recordedAmount, repaired },
+      { signature, slot: `${slot}`, account, asset, chain: chainAmount, stored: storedAmount, repaired },
     ];
   });
 }
@@ -110,16 +110,16 @@ export function differenceAlarm({
   asset,
   slot,
   chain,
-  record,
+  stored,
   repaired,
 }: AuditDifference): Alarm {
   const effect = repaired ? 'the audit corrected the database' : 'the database is unchanged';
-  const context = { subject: signature, details: { account, asset, slot, chain, record } };
-  if (record === null) {
+  const context = { subject: signature, details: { account, asset, slot, chain, stored } };
+  if (stored === null) {
     const message = `${account} received ${chain} base units of ${asset} in slot ${slot}, and the database has no such deposit: ${effect}`;
     return { kind: 'deposit_missed', message, ...context };
   }
   const nodeAmount = chain === null ? 'no such transfer' : `${chain} base units`;
-  const message = `the database has ${record} base units of ${asset} for ${account} in slot ${slot}, and the nodes return ${nodeAmount}: ${effect}`;
+  const message = `the database has ${stored} base units of ${asset} for ${account} in slot ${slot}, and the nodes return ${nodeAmount}: ${effect}`;
   return { kind: 'deposit_mismatch', message, ...context };
 }

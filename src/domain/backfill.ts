@@ -1,24 +1,24 @@
-import type { AuditReport, ImportAuditOrder } from './audit.ts';
+import type { AuditReport, ImportAuditCommand } from './audit.ts';
 import type { OperatorNote } from './operator-note.ts';
 import type { ScanRange } from './scan.ts';
 
 /** An operator's command to read scanned blocks again. Missed deposits are added; no deposit is removed. */
-export interface RescanOrder extends OperatorNote, ScanRange {}
+export interface RescanCommand extends OperatorNote, ScanRange {}
 
 /** An operator's command to compare the history of one address with its recorded deposits. */
-export interface AddressOrder extends RescanOrder {
+export interface AddressBackfillCommand extends RescanCommand {
   readonly address: string;
   /** Also record missing deposits. */
   readonly repair: boolean;
 }
 
 /** A command of an operator. It has a row in `backfill`. */
-export type StoredOrder = RescanOrder | AddressOrder;
+export type StoredBackfillCommand = RescanCommand | AddressBackfillCommand;
 
 /**
  * A command to read earlier blocks, or the history of one address. The row of an imported address waits for its audit.
  */
-export type BackfillOrder = StoredOrder | ImportAuditOrder;
+export type BackfillCommand = StoredBackfillCommand | ImportAuditCommand;
 
 /**
  * `blocks`: number of blocks read. `found`: number of missed deposits. `unread`: slots of closed gaps that no node
@@ -42,18 +42,18 @@ export type BackfillResult = RescanResult | AuditReport;
  */
 export const BACKFILL_STATES = ['reading', 'waiting', 'done', 'incomplete', 'given_up'] as const;
 
-export function isOfImport(order: BackfillOrder): order is ImportAuditOrder {
-  return 'record' in order;
+export function isOfImport(command: BackfillCommand): command is ImportAuditCommand {
+  return 'databaseId' in command;
 }
 
 /**
  * One workflow id for each subject, so that one backfill of it runs at a time. A read-only audit has an id of its own.
  */
-export function backfillWorkflowId(order: BackfillOrder): string {
-  const slots = `${order.from}-${order.to}`;
-  if (isOfImport(order)) return `backfill/import/${order.address}/${slots}`;
-  if (!('address' in order)) return `backfill/blocks/${slots}`;
-  return `backfill/address/${order.address}/${slots}${order.repair ? '' : '/look'}`;
+export function backfillWorkflowId(command: BackfillCommand): string {
+  const slots = `${command.from}-${command.to}`;
+  if (isOfImport(command)) return `backfill/import/${command.address}/${slots}`;
+  if (!('address' in command)) return `backfill/blocks/${slots}`;
+  return `backfill/address/${command.address}/${slots}${command.repair ? '' : '/read-only'}`;
 }
 
 /** Why the rescan of a closed gap is incomplete. */

@@ -20,7 +20,7 @@ export const ERROR_KINDS = {
     title: 'Another withdrawal with different terms has this id',
   },
   NotCancellable: { status: 409, retryable: false, title: 'The withdrawal can no longer be cancelled' },
-  RecordInDoubt: {
+  DatabaseIncomplete: {
     status: 503,
     retryable: true,
     title: 'The database may lack transactions because of a restore: irreversible steps wait',

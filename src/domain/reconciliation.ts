@@ -17,7 +17,7 @@ export interface Difference {
   readonly account: string;
   readonly asset: string;
   readonly chain: bigint;
-  readonly record: bigint;
+  readonly stored: bigint;
 }
 
 /** Counts of a comparison. A wallet that is retried is counted again. */
@@ -62,15 +62,15 @@ export function sumOfReports(a: ReconciliationReport, b: ReconciliationReport): 
 }
 
 /** Balances that differ between chain and database. An account that is missing on one side has balance 0 there. */
-export function differencesOf(chain: readonly Holding[], record: readonly Holding[]): readonly Difference[] {
+export function differencesOf(chain: readonly Holding[], stored: readonly Holding[]): readonly Difference[] {
   const byKey = new Map<string, Difference>();
   const at = ({ account, asset }: Holding): Difference =>
-    byKey.get(`${account} ${asset}`) ?? { account, asset, chain: 0n, record: 0n };
+    byKey.get(`${account} ${asset}`) ?? { account, asset, chain: 0n, stored: 0n };
   for (const one of chain)
     byKey.set(`${one.account} ${one.asset}`, { ...at(one), chain: at(one).chain + one.amount });
-  for (const one of record)
-    byKey.set(`${one.account} ${one.asset}`, { ...at(one), record: at(one).record + one.amount });
-  return [...byKey.values()].filter((one) => one.chain !== one.record);
+  for (const one of stored)
+    byKey.set(`${one.account} ${one.asset}`, { ...at(one), stored: at(one).stored + one.amount });
+  return [...byKey.values()].filter((one) => one.chain !== one.stored);
 }
 
 /** A wallet's balances as one node returned them, compared with the database at that node's slot. */
@@ -104,7 +104,7 @@ export function agreedOn<V extends WalletView>(quorum: number, views: readonly V
 /** A text that is equal for views with equal content, whatever their slots. */
 function contentKey({ differences, pending, frozen, nested }: WalletView): string {
   const excess = differences.map(
-    ({ account, asset, chain, record }) => `${account} ${asset} ${chain - record}`,
+    ({ account, asset, chain, stored }) => `${account} ${asset} ${chain - stored}`,
   );
   const lists = [frozen, nested].map((places) =>
     places

@@ -53,7 +53,7 @@ export interface JoinEnd {
 }
 
 /** How long an activity follows the newest blocks. */
-export interface TailOrder {
+export interface TailCommand {
   readonly seconds: number;
 }
 

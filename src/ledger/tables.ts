@@ -63,7 +63,7 @@ export interface Tables {
     slot: Slot | null;
     error: string | null;
     proof: ColumnType<unknown, string | null, string | null>;
-    generation: Generated<number>;
+    epoch: Generated<number>;
     createdAt: Generated<Date>;
     endedAt: Date | null;
   };
@@ -106,7 +106,7 @@ export interface Tables {
     quarantineHeight: bigint | null;
     quarantineIdentity: string | null;
     noncesSettled: Generated<boolean>;
-    generation: Generated<number>;
+    epoch: Generated<number>;
     withheldUpTo: Generated<bigint>;
   };
   deposit: {

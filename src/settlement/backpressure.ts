@@ -12,7 +12,7 @@ const MAX_BLOCK_TIMES = 9;
 const DEFAULT_MS_PER_BLOCK = 400;
 
 type BackpressureLedger = {
-  readonly traffic: Pick<Ledger['traffic'], 'countUnsent' | 'newestEnds'>;
+  readonly inFlight: Pick<Ledger['inFlight'], 'countUnsent' | 'newestEnds'>;
   readonly attempts: Pick<Ledger['attempts'], 'signings'>;
 };
 
@@ -57,11 +57,11 @@ export class Backpressure {
    */
   async #takeCapacity(end: number): Promise<number | null> {
     for (;;) {
-      const { traffic } = this.#ledger;
+      const { inFlight } = this.#ledger;
       const { height } = await this.#chain.latestBlockhash();
       const [{ living, overdue }, ends] = await Promise.all([
-        traffic.countUnsent(this.#kind, height),
-        traffic.newestEnds(this.#kind, MAX_ENDS_READ),
+        inFlight.countUnsent(this.#kind, height),
+        inFlight.newestEnds(this.#kind, MAX_ENDS_READ),
       ]);
       const unsent = { living: living + this.#preparing, overdue };
       if (mayBeginAttempt(unsent, ends, this.#signerCapacity(living, height))) {

@@ -104,7 +104,7 @@ export async function waitIfRowLost<T>(ledger: Ledger, step: SignedStep, work: P
 
 function lostAlarm({ id, n, signature }: SignedStep, { message }: DomainError): Alarm {
   return {
-    kind: 'record_lost',
+    kind: 'attempt_lost',
     subject: id,
     message: `the workflow of settlement ${id} has signed attempt ${n} with signature ${signature}, but ${message}: the database was restored from an older backup`,
     details: { n, signature },

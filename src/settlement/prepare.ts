@@ -200,7 +200,7 @@ function holdForFee(error: unknown): Refusal {
 
 /** Why the settlement cannot be rejected yet: an attempt lost in a database restore may have paid it. */
 function holdIfRestored(error: unknown): { readonly hold: StatusReason } {
-  if (!isDomainError(error, 'RecordInDoubt')) throw error;
+  if (!isDomainError(error, 'DatabaseIncomplete')) throw error;
   return { hold: { code: String(error.context['reason']), message: error.message } };
 }
 

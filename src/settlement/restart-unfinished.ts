@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
-import { type BackfillOrder, backfillWorkflowId } from '../domain/backfill.ts';
+import { type BackfillCommand, backfillWorkflowId } from '../domain/backfill.ts';
 import { isDomainError } from '../domain/errors.ts';
 import { settlementWorkflowId } from '../domain/ids.ts';
 import { type AwaitedCommitment, isTerminal } from '../domain/settlement.ts';
@@ -25,7 +25,7 @@ export interface WorkflowRuns {
    */
   startSettlement(settlement: SettlementRow, answersAt: AwaitedCommitment): Promise<void>;
   /** Starts a backfill, or joins the running one of the same command. */
-  startBackfill(order: BackfillOrder): Promise<void>;
+  startBackfill(command: BackfillCommand): Promise<void>;
   /** Running backfills by workflow id, with their start times. */
   runningBackfills(): Promise<ReadonlyMap<string, Date>>;
 }
@@ -47,11 +47,11 @@ const ABANDONED = {
 };
 
 /** Starts missing workflow runs: each unfinished row in PostgreSQL must have one. */
-export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
+export function createMissingRunStarter({ ledger, runs, kinds }: OrphansDeps) {
   /** True if it has started the run. */
   async function restart(settlement: SettlementRow): Promise<boolean> {
     const { id, kind } = settlement;
-    const action = (await kinds[kind]?.orphaned?.(settlement)) ?? 'start';
+    const action = (await kinds[kind]?.onMissingRun?.(settlement)) ?? 'start';
     if (action === 'leave' || (action === 'cancel' && (await cancel(ledger, id)))) return false;
     const terms = await kinds[kind]?.terms?.(settlement);
     const end = await runs.lastEnd(settlementWorkflowId(settlement));
@@ -89,18 +89,18 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
      * Starts the missing run of each unfinished settlement, of each final payment whose buyer was not served, and of
      * each backfill. Harmless if a run exists. Returns how many it started.
      */
-    async restartOrphans(): Promise<{ readonly restarted: number }> {
-      const orphans: SettlementRow[] = [];
+    async startMissingRuns(): Promise<{ readonly restarted: number }> {
+      const unfinished: SettlementRow[] = [];
       const running = await runs.running();
       for await (const row of ledger.settlements.listUnfinished())
-        if (!running.has(settlementWorkflowId(row)) && (await hasKey(row))) orphans.push(row);
+        if (!running.has(settlementWorkflowId(row)) && (await hasKey(row))) unfinished.push(row);
       const unserved = await unservedSettlements(running);
       const backfills = (await ledger.backfills.listDue(MAX_BACKFILLS_PER_ROUND))
         .map(commandOf)
-        .filter((order) => !running.has(backfillWorkflowId(order)));
-      const started = await pLimit(START_CONCURRENCY).map(orphans, restart);
+        .filter((command) => !running.has(backfillWorkflowId(command)));
+      const started = await pLimit(START_CONCURRENCY).map(unfinished, restart);
       await pLimit(START_CONCURRENCY).map(unserved, (row) => runs.startSettlement(row, 'confirmed'));
-      await pLimit(START_CONCURRENCY).map(backfills, (order) => runs.startBackfill(order));
+      await pLimit(START_CONCURRENCY).map(backfills, (command) => runs.startBackfill(command));
       const restarted = started.filter(Boolean).length + unserved.length + backfills.length;
       return { restarted };
     },
@@ -113,7 +113,7 @@ async function cancel({ settlements }: Ledger, id: string): Promise<boolean> {
     await settlements.cancel(id, ABANDONED);
     return true;
   } catch (error) {
-    if (isDomainError(error, 'NotCancellable') || isDomainError(error, 'RecordInDoubt')) return false;
+    if (isDomainError(error, 'NotCancellable') || isDomainError(error, 'DatabaseIncomplete')) return false;
     throw error;
   }
 }

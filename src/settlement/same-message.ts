@@ -40,8 +40,8 @@ export class SameMessage {
 
   async judge(attempt: AttemptRow, evidence: Evidence | NonceEvidence): Promise<MessageVerdict> {
     if ('use' in evidence && evidence.use !== null) return this.#byUse(attempt, evidence.use.signature);
-    const { adoptedFrom, generation } = attempt;
-    const isUnbroken = await this.#ledger.continuity.isUnbrokenSince(generation);
+    const { adoptedFrom, epoch } = attempt;
+    const isUnbroken = await this.#ledger.continuity.isUnbrokenSince(epoch);
     if (isUnbroken && adoptedFrom === null) return NOT_LANDED;
     const cause = isUnbroken ? SIGNED_TWICE_CAUSE : RESTORE_CAUSE;
     if (this.#proofs.pendingCount >= MAX_QUEUED_PROOFS)

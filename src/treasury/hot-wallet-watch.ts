@@ -51,8 +51,8 @@ export class WalletWatch {
    * @throws NodeFault if too few nodes confirm a listed transaction
    * @throws Unavailable if the history exceeds one check; the next one continues
    */
-  look(): Promise<void> {
-    return this.#checks.get('', () => this.#look());
+  check(): Promise<void> {
+    return this.#checks.get('', () => this.#check());
   }
 
   /**
@@ -70,14 +70,14 @@ export class WalletWatch {
     await ledger.alerts.syncOpen(['fee_payer_unread'], unread);
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { ledger, chain } = this.#deps;
     // The connection can lead to a different database than when the pool was opened.
     await ledger.cluster.bind(chain.pool.genesisHash);
     const gap = await ledger.continuity.pulse();
     if (gap === null) await this.#judgeWallets(gap);
     else if (!(await this.#endPause(gap))) return;
-    await ledger.alerts.close('record_restored', WHOLE_SYSTEM);
+    await ledger.alerts.close('database_restored', WHOLE_SYSTEM);
   }
 
   /**

@@ -22,7 +22,7 @@ const POSITIONS_AHEAD = 300;
 
 /**
  * Settles the durable nonces after a database restore. A lost attempt with a nonce never expires, so its nonce must
- * be used up before the pause ends, by the attempt itself or by an advance. `restartOrphans` starts the advances.
+ * be used up before the pause ends, by the attempt itself or by an advance. `startMissingRuns` starts the advances.
  *
  * Returns `none` if no nonce of `wallets` was suspected, `gone` if each suspected nonce is used up, and `waiting` if
  * one may still be valid. `end` is the block height that ends the pause: only nodes that have finalized a higher

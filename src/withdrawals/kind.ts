@@ -1,7 +1,7 @@
 import { base64 } from '@scure/base';
 import { SOL } from '../domain/deposit-asset.ts';
 import { DomainError } from '../domain/errors.ts';
-import { WITHDRAWAL } from '../domain/settlement.ts';
+import { WITHDRAWAL } from '../domain/settlement-kinds.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { AttemptRow } from '../ledger/settlements/attempts.ts';
 import { termsOf, type WithdrawalRow } from '../ledger/withdrawals/withdrawals.ts';
@@ -16,7 +16,7 @@ export interface WithdrawalKindDeps {
   readonly ledger: Ledger;
   readonly composer: Composer;
   /** Reads the hot wallet's history up to now. */
-  readonly walletWatch: { look(): Promise<void> };
+  readonly walletWatch: { check(): Promise<void> };
   readonly chain: Pick<Chain, 'latestBlockhash'>;
 }
 
@@ -31,7 +31,7 @@ export function withdrawalKind({ ledger, composer, walletWatch, chain }: Withdra
     compose: async ({ id }, place) => composer.compose(await ledger.withdrawals.get(id), place),
     whenReady: (compose) =>
       backpressure.run(BACKPRESSURE_TIMEOUT_MS, async () => {
-        await withTimeout(walletWatch.look());
+        await withTimeout(walletWatch.check());
         return compose();
       }),
     terms: async ({ id }) => termsOf(await ledger.withdrawals.get(id)),
@@ -40,7 +40,7 @@ export function withdrawalKind({ ledger, composer, walletWatch, chain }: Withdra
   };
 }
 
-async function withTimeout(look: Promise<void>): Promise<void> {
+async function withTimeout(check: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
     const error = new DomainError(
@@ -49,7 +49,7 @@ async function withTimeout(look: Promise<void>): Promise<void> {
     );
     timer = setTimeout(() => reject(error), HISTORY_TIMEOUT_MS);
   });
-  await Promise.race([look, timeout]).finally(() => clearTimeout(timer));
+  await Promise.race([check, timeout]).finally(() => clearTimeout(timer));
 }
 
 /**

@@ -173,11 +173,14 @@ export const { reconcilePage } = activityStep<DepositActivities>(
 export const { backfill } = activityStep<DepositActivities>(BACKFILL_OPTIONS, BACKFILL_SUMMARY);
 export const { backfill: backfillImport } = activityStep<DepositActivities>(AUDIT_OPTIONS, BACKFILL_SUMMARY);
 
-export const { restartOrphans } = activityStep<WatchActivities>(
+export const { startMissingRuns } = activityStep<WatchActivities>(
   WATCH_OPTIONS,
   'start settlements that have no workflow run',
 );
-export const { buryRefused } = activityStep<WatchActivities>(WATCH_OPTIONS, 'prove unsigned attempts dead');
+export const { expireUnsigned } = activityStep<WatchActivities>(
+  WATCH_OPTIONS,
+  'prove unsigned attempts dead',
+);
 export const { startDueAudits } = activityStep<WatchActivities>(WATCH_OPTIONS, 'start audits that are due');
 export const { watchWallet } = activityStep<WatchActivities>(
   WATCH_OPTIONS,

@@ -1,5 +1,5 @@
 import { CancellationScope, isCancellation, rootCause, setCurrentDetails } from '@temporalio/workflow';
-import { type BackfillOrder, type BackfillResult, isOfImport } from '../domain/backfill.ts';
+import { type BackfillCommand, type BackfillResult, isOfImport } from '../domain/backfill.ts';
 import * as act from './activity-proxies.ts';
 import { backfillCard } from './details.ts';
 
@@ -7,7 +7,7 @@ import { backfillCard } from './details.ts';
  * Reads committed blocks again, or compares the history of one address with its recorded deposits. Runs independently
  * of the deposit scan. A backfill that an operator started fails after a day. PostgreSQL stores progress and result.
  */
-export async function backfill(command: BackfillOrder): Promise<BackfillResult> {
+export async function backfill(command: BackfillCommand): Promise<BackfillResult> {
   setCurrentDetails(
     'reading; `sluice backfill list` prints the progress of a backfill that an operator started',
   );

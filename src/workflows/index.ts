@@ -1,7 +1,7 @@
 export { backfill } from './backfill.ts';
 export { depositScan } from './deposit-scan.ts';
 export { reconciliation } from './reconciliation.ts';
-export { orphans } from './restart-unfinished.ts';
+export { restartUnfinished } from './restart-unfinished.ts';
 export { settlement } from './settlement.ts';
 export { walletWatch } from './watches.ts';
 export { webhookDelivery } from './webhook-delivery.ts';

@@ -16,7 +16,7 @@ export interface SettlementView {
 export const confirmDestination = defineUpdate<SettlementView>('confirmDestination');
 
 /**
- * Cancels the withdrawal. Fails with NotCancellable while an attempt can land, and with RecordInDoubt while a lost
+ * Cancels the withdrawal. Fails with NotCancellable while an attempt can land, and with DatabaseIncomplete while a lost
  * attempt may have paid it.
  */
 export const cancelWithdrawal = defineUpdate<SettlementView>('cancelWithdrawal');

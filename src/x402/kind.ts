@@ -1,6 +1,6 @@
 import { base64 } from '@scure/base';
 import { isDomainError } from '../domain/errors.ts';
-import { X402 } from '../domain/payment.ts';
+import { X402 } from '../domain/settlement-kinds.ts';
 import type { SigningTask } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
@@ -33,13 +33,12 @@ export function x402Kind({ ledger, chain, lifetimes, feePayers }: X402KindDeps):
     return payment;
   };
   return {
-    compose: async (settlement, place): Promise<Composition> => {
+    compose: async (settlement, position): Promise<Composition> => {
       const payment = await paymentOf(settlement);
-      const { id } = settlement;
       const transaction = { wire: base64.decode(payment.wire), slot: payment.acceptedSlot };
-      const adoptDeps = { pool: chain.pool, lifetimes };
+      const adoption = { settlementId: settlement.id, position, transaction, ours: feePayers };
       try {
-        const attempt = await adopt(adoptDeps, id, place, transaction, feePayers, costOf(payment));
+        const attempt = await adopt({ pool: chain.pool, lifetimes }, { ...adoption, cost: costOf(payment) });
         return { kind: 'composed', attempt, reservations: [] };
       } catch (error) {
         if (!isDomainError(error, 'InvalidRequest')) throw error;
@@ -54,7 +53,7 @@ export function x402Kind({ ledger, chain, lifetimes, feePayers }: X402KindDeps):
       const bounds = { maxFeeLamports: feeLamports.toString(), maxComputeUnits: String(computeUnitLimit) };
       return [{ kind: X402, key, message, terms: { ...transfer, ...bounds } }];
     },
-    orphaned: async ({ id }) => {
+    onMissingRun: async ({ id }) => {
       const { leaseUntil, state, askedAt } = await ledger.payments.get(id);
       if (leaseUntil !== null && leaseUntil.getTime() > Date.now()) return 'leave';
       // The upstream was called before settlement, and no request waits for the answer any more.

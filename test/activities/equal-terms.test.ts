@@ -41,7 +41,7 @@ function worker(ledger: Ledger): (of: WithdrawalTerms) => Promise<PreparedAttemp
     rules: { hotWallet: signer.address, confirmUsedWallet: false, tokenPolicy: {} },
     bounds: { priceCapMicroLamports: 1_000_000n, maxFeeLamports: 500_000n, allowHookAccounts: false },
   });
-  const walletWatch = { look: async () => undefined };
+  const walletWatch = { check: async () => undefined };
   const preparing = createPreparation({
     ledger,
     kind: withdrawalKind({ ledger, composer, walletWatch, chain }),

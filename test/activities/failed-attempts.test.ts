@@ -53,7 +53,7 @@ function reportSuccess(slot: number, nodes: readonly number[]): void {
 /** Attempts of earlier tests are out of the slots that are listed again. */
 async function settled(): Promise<void> {
   hot.localnet.controls.produceSlots(Number(MAX_LISTING_LAG) + 10);
-  await hot.look(use.ledger);
+  await hot.check(use.ledger);
 }
 
 describe('a node that reports a failed attempt as a success', () => {
@@ -61,9 +61,9 @@ describe('a node that reports a failed attempt as a success', () => {
     await settled();
     const { slot } = await failed();
     reportSuccess(slot, [0]);
-    await hot.look(use.ledger);
+    await hot.check(use.ledger);
     expect([await open(), await prepares()]).toEqual([[], 'prepared']);
-    expect(hot.pool.report().map(({ demoted }) => demoted?.cause)).toEqual(['false', undefined]);
+    expect(hot.pool.report().map(({ demotion }) => demotion?.cause)).toEqual(['false', undefined]);
   });
 
   it('delays payments and opens an alert while the other node does not show the transaction', async () => {
@@ -71,10 +71,10 @@ describe('a node that reports a failed attempt as a success', () => {
     const { slot } = await failed();
     reportSuccess(slot, [0]);
     hot.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
-    await expect(hot.look(use.ledger)).rejects.toMatchObject({ code: 'NodeFault' });
+    await expect(hot.check(use.ledger)).rejects.toMatchObject({ code: 'NodeFault' });
     expect(await open()).toEqual([['listing_unproved', hot.address]]);
     hot.localnet.controls.clearFaults();
-    await hot.look(use.ledger);
+    await hot.check(use.ledger);
     expect(await open()).toEqual([]);
   });
 
@@ -82,7 +82,7 @@ describe('a node that reports a failed attempt as a success', () => {
     await settled();
     const { id, slot } = await failed();
     reportSuccess(slot, [0, 1]);
-    await hot.look(use.ledger);
+    await hot.check(use.ledger);
     expect(await open()).toEqual([['dead_attempt_landed', id]]);
     await use.ledger.settlements.continueUnpaid(id, { actor: 'ops', reason: 'both nodes were wrong' });
   });

@@ -13,12 +13,12 @@ const LIFE_AND_MORE = 170;
 const fixture = useLandingFixture(hedgingSigner(Keypair.generate()));
 
 beforeEach(async () => {
-  await look();
+  await check();
 });
 
-function look(): Promise<void> {
+function check(): Promise<void> {
   const { ledger } = use;
-  return new WalletWatch({ ledger, chain: fixture.chain, hotWallet: fixture.signer.address }).look();
+  return new WalletWatch({ ledger, chain: fixture.chain, hotWallet: fixture.signer.address }).check();
 }
 
 /** A prepared attempt of which its signer has given two signatures, and the database has none. */
@@ -80,7 +80,7 @@ describe('a second signature of one message from the same signer', () => {
     const { reason } = await use.ledger.withdrawals.get(id);
     expect(reason?.message).toContain('under another signature');
 
-    await look();
+    await check();
     expect(await end).toMatchObject({ kind: 'finalized', signature: first.signature });
     expect(await use.ledger.attempts.of(id)).toMatchObject([{ signature: first.signature, state: 'landed' }]);
     expect(await fixture.lamportsOf(destination)).toBe(AMOUNT);
@@ -107,7 +107,7 @@ describe('a second signature of one message from the same signer', () => {
     const [dead] = await use.ledger.attempts.of(id);
     const absent = { seen: 'absent' };
     expect(dead?.proof).toMatchObject({
-      ofMessage: { linkedBlocks: { holdsSignature: false }, statuses: [absent, absent] },
+      ofMessage: { linkedBlocks: { containsSignature: false }, statuses: [absent, absent] },
     });
   });
 
@@ -135,7 +135,7 @@ async function endGap(): Promise<void> {
     .poll(
       async () => {
         fixture.localnet.controls.produceSlots(LIFE_AND_MORE);
-        await look();
+        await check();
         return use.ledger.continuity.pulse();
       },
       { timeout: 30_000 },

@@ -49,8 +49,8 @@ export class HotWallet {
   }
 
   /** A check by a process that has just started. */
-  look(ledger: Ledger, hotWallet = this.address): Promise<void> {
-    return new WalletWatch({ ledger, chain: quickChain(this.pool), hotWallet }).look();
+  check(ledger: Ledger, hotWallet = this.address): Promise<void> {
+    return new WalletWatch({ ledger, chain: quickChain(this.pool), hotWallet }).check();
   }
 
   /** A final transfer that the wallet, or another one, signs without Sluice; returns the signature. */
@@ -82,7 +82,7 @@ export function useHotWallet(nodes: number, use: { readonly ledger: Ledger }): H
   const hot = new HotWallet(nodes);
   beforeAll(async () => {
     await hot.start();
-    await hot.look(use.ledger);
+    await hot.check(use.ledger);
   });
   afterEach(async () => {
     hot.localnet.controls.clearFaults();

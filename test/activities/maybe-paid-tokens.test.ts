@@ -38,7 +38,7 @@ async function payUnnamed(owner: PublicKey): Promise<string> {
   };
   const opening = createInitializeAccount3Instruction(account.publicKey, mint, owner);
   await hot.sign([SystemProgram.createAccount(creation), opening], [account]);
-  await hot.look(use.ledger);
+  await hot.check(use.ledger);
   await forget();
   const source = getAssociatedTokenAddressSync(mint, payer);
   return hot.sign([createTransferInstruction(source, account.publicKey, payer, 5n)]);
@@ -72,21 +72,21 @@ describe('an unknown token spend whose outcome alone shows the owner', () => {
   it('names only the owner that a quorum returns', async () => {
     const [suspect] = [await reserved(), await reserved()];
     await payUnnamed(suspect.destination);
-    await hot.look(use.ledger);
+    await hot.check(use.ledger);
     expect(await suspects()).toEqual([suspect.id]);
   });
 
   it.each([0, 1])('names the owner when node %d claims another one', async (liar) => {
     const suspect = await reserved();
     await claimOwner(liar, await payUnnamed(suspect.destination), Keypair.generate().publicKey.toBase58());
-    await hot.look(use.ledger);
+    await hot.check(use.ledger);
     expect(await suspects()).toEqual([suspect.id]);
   });
 
   it('names every token withdrawal when too few nodes return the owners', async () => {
     const [suspect, other] = [await reserved(), await reserved()];
     await claimOwner(0, await payUnnamed(suspect.destination), undefined);
-    await hot.look(use.ledger);
+    await hot.check(use.ledger);
     expect(await suspects()).toEqual(expect.arrayContaining([suspect.id, other.id]));
   });
 });

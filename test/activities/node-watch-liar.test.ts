@@ -19,6 +19,6 @@ describe('a value that one node reports about itself', () => {
     nodes.pool.distrust(nodes.pool.nodes[0]?.name ?? '', 'showed a transaction that a quorum denies');
     await reportNodeAlerts(fixture.ledger, nodes.pool);
     const { rows } = await fixture.ledger.alerts.list({ open: true, limit: 10 });
-    expect(rows.map(({ kind }) => kind)).toContain('node_false_word');
+    expect(rows.map(({ kind }) => kind)).toContain('node_false_answer');
   });
 });

@@ -3,12 +3,13 @@ import { expect } from 'vitest';
 import { createSettlementActivities } from '../../src/activities/settlements.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import { createPreparation } from '../../src/activities/withdrawals.ts';
-import { settlementId, WITHDRAWAL } from '../../src/domain/settlement.ts';
 import {
   advanceSubject,
   type ConsumedNonce,
   NONCE_ADVANCE,
   NONCE_CREATE,
+  settlementId,
+  WITHDRAWAL,
 } from '../../src/domain/settlement-kinds.ts';
 import type { Landing, Preparation, PreparedAttempt } from '../../src/domain/steps.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';

@@ -90,7 +90,7 @@ describe('a withdrawal with a durable nonce', () => {
     await expect
       .poll(status, { timeout: 30_000 })
       .toContain(`the message of the attempt has landed with signature ${sent.signature}`);
-    await new WalletWatch({ ledger, chain, hotWallet: HOT }).look();
+    await new WalletWatch({ ledger, chain, hotWallet: HOT }).check();
     expect(await landing).toMatchObject({ kind: 'finalized', signature: sent.signature });
     expect(await ledger.attempts.of(paid.id)).toMatchObject([{ signature: sent.signature, state: 'landed' }]);
     expect(await lamports(paid.destination)).toBe(AMOUNT);
@@ -236,7 +236,7 @@ describe('a withdrawal with a durable nonce', () => {
     await expect.poll(() => lamports(paid.destination), { timeout: 20_000 }).toBe(AMOUNT);
     expect(await createUnsignedExpiry({ ledger, chain }).expireUnsigned()).toBe(0);
     expect(await statesOf(paid.id)).toEqual(['prepared']);
-    await new WalletWatch({ ledger, chain, hotWallet: HOT }).look();
+    await new WalletWatch({ ledger, chain, hotWallet: HOT }).check();
     expect(await statesOf(paid.id)).toEqual(['signed']);
     expect((await fixture.land({ id: paid.id, n: 1, signature, message })).kind).toBe('finalized');
   });

@@ -205,7 +205,7 @@ describe('one node that lies about an account', () => {
     await lieAbout(addressOf(), change, 2);
     const [best] = pool.nodes;
     expect((await pay(receiver)).kind).toBe('composed');
-    expect(pool.warnings()).toMatchObject([{ kind: 'node_false_word', node: best?.name }]);
+    expect(pool.warnings()).toMatchObject([{ kind: 'node_false_answer', node: best?.name }]);
   });
 
   it('is detected by one request to another node for all withdrawals that are composed together', async () => {

@@ -21,8 +21,8 @@ const FAR = 10 ** 15;
 const use = useLedger();
 const hot = useHotWallet(3, use);
 
-function look(): Promise<void> {
-  return hot.look(use.ledger);
+function check(): Promise<void> {
+  return hot.check(use.ledger);
 }
 
 async function openSubjects(): Promise<readonly string[]> {
@@ -68,22 +68,22 @@ describe('one node of three', () => {
   it('that returns a far slot for a payment hides no later spend', async () => {
     lie(0, 'getSignaturesForAddress', [{ signature: await hot.spend(), slot: FAR }]);
     lie(0, 'getEpochInfo', { epoch: 0, absoluteSlot: FAR, blockHeight: FAR });
-    await look();
+    await check();
     hot.localnet.controls.clearFaults();
     hot.localnet.controls.produceSlots(200);
-    await look();
+    await check();
     const later = await hot.spend();
-    await look();
+    await check();
     expect(await openSubjects()).toContain(later);
   });
 
   it('that lists a transaction it cannot show is ignored', async () => {
     const spent = await hot.spend();
     lie(1, 'getSignaturesForAddress', [{ signature: 'made-up', slot: 7_000 }]);
-    await look();
+    await check();
     expect(await openSubjects()).toEqual([hot.address, spent]);
     hot.localnet.controls.clearFaults();
-    await look();
+    await check();
     expect(await openSubjects()).toEqual([spent]);
   });
 
@@ -93,7 +93,7 @@ describe('one node of three', () => {
     const params = [deposit, { encoding: 'base64', maxSupportedTransactionVersion: 1 }];
     lie(0, 'getTransaction', await hot.pool.read((node) => node.call('getTransaction', params, z.unknown())));
     const spent = await hot.spend();
-    await look();
+    await check();
     expect(await openSubjects()).toEqual([spent]);
   });
 
@@ -102,7 +102,7 @@ describe('one node of three', () => {
     lie(2, 'getSignaturesForAddress', page);
     const spent = await hot.spend();
     const asked = hot.pool.nodes[2]?.callCount ?? 0;
-    await look();
+    await check();
     expect((hot.pool.nodes[2]?.callCount ?? 0) - asked).toBeLessThan(10);
     expect(await openSubjects()).toEqual([spent]);
   });
@@ -110,10 +110,10 @@ describe('one node of three', () => {
   it('that returns a far height does not keep a restore gap open', async () => {
     await sql`update continuity set identity = 'another'`.execute(use.ledger.db);
     lie(0, 'getBlockHeight', FAR);
-    await look();
+    await check();
     hot.localnet.controls.clearFaults();
     hot.localnet.controls.produceSlots(310);
-    await look();
+    await check();
     expect(await prepares()).toBe('prepared');
   });
 
@@ -123,17 +123,17 @@ describe('one node of three', () => {
     hot.localnet.controls.produceSlots(4);
     const slot = Number(await finalizedTip(hot.pool));
     lie(0, 'getSignaturesForAddress', [{ signature: signatureOf(id), slot }]);
-    await look();
+    await check();
     expect(await openSubjects()).toEqual([]);
     expect((await use.ledger.attempts.prepare(attempt(id, 2), PLENTY)).kind).toBe('prepared');
     expect(await prepares()).toBe('prepared');
-    expect(hot.pool.report()[0]?.demoted).toMatchObject({ cause: 'false' });
+    expect(hot.pool.report()[0]?.demotion).toMatchObject({ cause: 'false' });
   });
 
   it('that lists a sent attempt under another signature has no effect until two nodes return it', async () => {
     const signer = hedgingSigner(Keypair.generate());
     await hot.localnet.airdrop(signer.address, 1_000_000_000n);
-    await hot.look(use.ledger, signer.address);
+    await hot.check(use.ledger, signer.address);
     const { message, first, second } = await signedTwice(signer);
     const id = newId();
     await use.ledger.withdrawals.reserve(terms(id));
@@ -147,14 +147,14 @@ describe('one node of three', () => {
     lie(0, 'getSignaturesForAddress', [{ signature: second.signature, slot }]);
     const meta = { err: null, fee: 5_000, preBalances: [], postBalances: [] };
     lie(0, 'getTransaction', { slot, meta, transaction: [second.raw, 'base64'], version: 0 });
-    await hot.look(use.ledger, signer.address);
+    await hot.check(use.ledger, signer.address);
     expect(await signature()).toBe(first.signature);
-    expect(hot.pool.report()[0]?.demoted).toMatchObject({ cause: 'false' });
+    expect(hot.pool.report()[0]?.demotion).toMatchObject({ cause: 'false' });
 
     hot.localnet.controls.clearFaults();
     await hot.pool.read((node) => sendTransaction(node, second.raw));
     hot.localnet.controls.produceSlots(4);
-    await hot.look(use.ledger, signer.address);
+    await hot.check(use.ledger, signer.address);
     expect(await signature()).toBe(second.signature);
     expect(await openSubjects()).toEqual([]);
   });
@@ -167,7 +167,7 @@ describe('one node of three', () => {
     await givenUp(id, signature, { state: 'failed', slot: 9n, error: 'ResultWithNegativeLamports' });
     const status = { slot: 9, confirmations: null, err: null, confirmationStatus: 'finalized' };
     lie(0, 'getSignatureStatuses', { context: { slot: 9 }, value: [status] });
-    await look();
+    await check();
     expect(await openSubjects()).toEqual([]);
     expect(await prepares()).toBe('prepared');
   });
@@ -175,18 +175,18 @@ describe('one node of three', () => {
 
 it('a wallet that paid before is watched, although another wallet pays now', async () => {
   const spent = await hot.spend();
-  await hot.look(use.ledger, Keypair.generate().publicKey.toBase58());
+  await hot.check(use.ledger, Keypair.generate().publicKey.toBase58());
   expect(await openSubjects()).toEqual([spent]);
 });
 
 it('the watch catches up on more dust than one run reads, and reads each transaction once', async () => {
-  await look();
+  await check();
   for (let grain = 1n; grain <= 5n; grain += 1n) await hot.localnet.airdrop(hot.address, grain);
   hot.localnet.controls.produceSlots(4);
   const { ledger } = use;
   const deps = { ledger, chain: quickChain(hot.pool), hotWallet: hot.address, maxReads: 2 };
   const watch = new WalletWatch(deps);
-  expect([await codeOf(watch.look()), await codeOf(watch.look()), await codeOf(watch.look())]).toEqual([
+  expect([await codeOf(watch.check()), await codeOf(watch.check()), await codeOf(watch.check())]).toEqual([
     'Unavailable',
     'Unavailable',
     'none',

@@ -33,14 +33,14 @@ describe('a check of the wallet history', () => {
     for (const method of ['getEpochInfo', 'getSignaturesForAddress', 'getGenesisHash'])
       silence([node], method);
     const before = await use.ledger.walletHistory.judgedTo(hot.address);
-    await watch().look();
+    await watch().check();
     expect(await use.ledger.walletHistory.judgedTo(hot.address)).toBeGreaterThan(before ?? 0n);
   });
 
   it('finds a spend while one node does not answer', async () => {
     silence([2], 'getSignaturesForAddress');
     const spent = await hot.spend();
-    await watch().look();
+    await watch().check();
     const { rows } = await use.ledger.alerts.list({ open: true, limit: 200 });
     expect(rows.map(({ subject }) => subject)).toContain(spent);
   });
@@ -49,9 +49,9 @@ describe('a check of the wallet history', () => {
     for (const node of [0, 1, 2])
       hot.localnet.controls.setFault(node, 'getEpochInfo', { kind: 'delay', ms: 3_100 });
     const shared = watch();
-    await shared.look();
+    await shared.check();
     const asked = rpcCalls(pool);
-    await shared.look();
+    await shared.check();
     expect(rpcCalls(pool)).toBe(asked);
   });
 });

@@ -37,7 +37,7 @@ const watchWallet = (pool: NodePool) =>
     ledger: use.ledger,
     chain: quickChain(pool),
     hotWallet: fixture.signer.address,
-  }).look();
+  }).check();
 const judgedTo = () => use.ledger.walletHistory.judgedTo(fixture.signer.address);
 
 /** A recorded attempt that was never sent, so that its death can be proved after its life. */

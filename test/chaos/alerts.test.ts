@@ -10,13 +10,13 @@ const CORRECTED: Alarm = {
   kind: 'deposit_mismatch',
   subject: 's1',
   message: 'nodes a, b report 5, but the node of the scan reported 9',
-  details: { account: 'ATA', asset: 'mint', by: ['a', 'b'], onRecord: '9', read: '5' },
+  details: { account: 'ATA', asset: 'mint', by: ['a', 'b'], stored: '9', read: '5' },
 };
 const KEPT: Alarm = {
   kind: 'deposit_mismatch',
   subject: 's1',
   message: 'a second read of block 3 returned 9, but the database has 5',
-  details: { account: 'ATA', asset: 'mint', state: 'final', onRecord: '5', read: '9' },
+  details: { account: 'ATA', asset: 'mint', state: 'final', stored: '5', read: '9' },
 };
 const changed = (alert: Alarm, details: Alarm['details']): Alarm => ({
   ...alert,
@@ -37,7 +37,7 @@ describe('an alert about a false block of one node', () => {
     ['an asset that the chain does not have', changed(CORRECTED, { asset: 'other' })],
     ['a transaction that the chain does not have', { ...CORRECTED, subject: 's9' }],
     ['the answer of one node', changed(CORRECTED, { by: ['a'] })],
-    ['a recorded amount that the chain does not have', changed(KEPT, { onRecord: '6' })],
+    ['a recorded amount that the chain does not have', changed(KEPT, { stored: '6' })],
     ['a deposit that was rejected', changed(KEPT, { state: 'dropped' })],
     ['another kind of alert', { ...CORRECTED, kind: 'deposit_missed' as const }],
   ])('is a failure of the run: %s', (_, alert) => {

@@ -36,13 +36,13 @@ it('sluice refuses a database of another cluster and names both clusters', async
   expect(json).toMatchObject({
     ok: false,
     error: { code: 'WrongCluster', message: expect.stringMatching(`${genesisHash}.*${ELSEWHERE}`) },
-    record: { genesisHash: ELSEWHERE },
+    database: { genesisHash: ELSEWHERE },
   });
   await ledger.db.deleteFrom('cluster').execute();
   await ledger.cluster.bind(genesisHash);
   expect(await sluice('nodes', 'list')).toMatchObject({
     code: 0,
-    json: { ok: true, record: { genesisHash } },
+    json: { ok: true, database: { genesisHash } },
   });
 });
 

@@ -180,11 +180,11 @@ test('an audit finds a credit that is missing in the database, and restores it o
   const missing = await audit(...around(deposit));
   expect(missing.code).toBe(6);
   expect(missing.stdout).toMatch(
-    new RegExp(`^${signature} .*${wallet}  SOL    2000000   -         remains$`, 'm'),
+    new RegExp(`^${signature} .*${wallet}  SOL    2000000   -       remains$`, 'm'),
   );
   expect(await depositsOf(wallet)).toEqual([]);
 
-  const difference = { signature, account: wallet, asset: 'SOL', chain: '2000000', record: null };
+  const difference = { signature, account: wallet, asset: 'SOL', chain: '2000000', stored: null };
   const repaired = await audit(...around(deposit), '--repair', '-o', 'json');
   expect({ code: repaired.code, ...(jsonOf(repaired) as Backfill) }).toMatchObject({
     code: 0,
@@ -219,8 +219,8 @@ test('an audit keeps a credit that the chain does not have, and reports it every
   const repaired = await audit(...around(deposit), '--repair', '-o', 'json');
   expect(repaired.code).toBe(6);
   expect((jsonOf(repaired) as Backfill).report?.differences).toMatchObject([
-    { signature, chain: '3000000', record: '9000000', repaired: false },
-    { signature: 'forged', chain: null, record: '5', repaired: false },
+    { signature, chain: '3000000', stored: '9000000', repaired: false },
+    { signature: 'forged', chain: null, stored: '5', repaired: false },
   ]);
   const alerts = await ledger.alerts.subjectsEverRaised('deposit_mismatch', [signature, 'forged', 'none']);
   expect(alerts).toEqual(new Set([signature, 'forged']));

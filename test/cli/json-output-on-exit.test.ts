@@ -7,7 +7,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { jsonOf, startDevelopment } from '../support/cli.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const directory = mkdtempSync(join(tmpdir(), 'sluice-last-word-'));
+const directory = mkdtempSync(join(tmpdir(), 'sluice-failure-line-'));
 const missing = join(directory, 'no-such-program');
 
 vi.setConfig({ testTimeout: 180_000 });

@@ -45,9 +45,9 @@ test('sluice nodes shows each node with its faults; a quorum is exit code 0', as
     ok: true,
     quorum: 2,
     nodes: [
-      { node: a, membership: 'joined', lagSlots: '12', version: '3.0.0', demoted: null },
+      { node: a, membership: 'joined', lagSlots: '12', version: '3.0.0', demotion: null },
       { node: b, history: 'off' },
-      { node: c, membership: 'silent', demoted: { cause: 'silent' }, score: 0 },
+      { node: c, membership: 'silent', demotion: { cause: 'silent' }, score: 0 },
     ],
     warnings: [
       { kind: 'node_history_off', node: b },

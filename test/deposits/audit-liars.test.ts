@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
-import type { AuditOrder } from '../../src/domain/audit.ts';
+import type { AuditCommand } from '../../src/domain/audit.ts';
 import { tokenAccountsOf } from '../../src/solana/history/token-accounts.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { auditIn, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
@@ -20,7 +20,7 @@ async function paid(wallet: string): Promise<string> {
 }
 
 /** A wallet that was paid before its import, and its due audit. */
-async function imported(wallet: string): Promise<AuditOrder> {
+async function imported(wallet: string): Promise<AuditCommand> {
   await fixture.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }], 1n);
   const order = (await dueAuditsIn(fixture)).find(({ address }) => address === wallet);
   if (order === undefined) throw new Error('an audit is due');
@@ -70,7 +70,7 @@ describe('a node that lists a transaction under a false slot', () => {
     await fixture.scanAll(fixture.scanner());
     alsoLists(wallet, [[signature, slot + 2n]]);
     const [from, to] = [`${slot + 1n}`, `${slot + 4n}`];
-    const order: AuditOrder = { address: wallet, from, to, repair: true, cause: 'operator' };
+    const order: AuditCommand = { address: wallet, from, to, repair: true, cause: 'operator' };
     expect(await auditIn(fixture, order, nodes.pool)).toMatchObject({ found: 0, remaining: 0, unread: 0 });
     expect(await openAlertsIn(fixture, 'deposit_missed')).not.toContain(signature);
   });

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
-import type { AuditOrder } from '../../src/domain/audit.ts';
+import type { AuditCommand } from '../../src/domain/audit.ts';
 import { runActivity } from '../support/activity.ts';
 import { auditIn, dueAuditsIn } from './audit-support.ts';
 import { useLiar } from './lying-proxy.ts';
@@ -16,7 +16,7 @@ const lies = useLiar(fixture);
 const LAMPORTS = 7_000_000n;
 
 /** A wallet that was paid before it was watched, and that is imported with that past. */
-async function importedWithPast(): Promise<{ readonly wallet: string; readonly order: AuditOrder }> {
+async function importedWithPast(): Promise<{ readonly wallet: string; readonly order: AuditCommand }> {
   await fixture.scanAll(fixture.scanner());
   const wallet = newAddress();
   await fixture.localnet.airdrop(wallet, LAMPORTS);
@@ -25,7 +25,7 @@ async function importedWithPast(): Promise<{ readonly wallet: string; readonly o
   return { wallet, order: await imported(wallet) };
 }
 
-async function imported(wallet: string): Promise<AuditOrder> {
+async function imported(wallet: string): Promise<AuditCommand> {
   await fixture.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }], 1n);
   const order = (await dueAuditsIn(fixture)).find(({ address }) => address === wallet);
   if (order === undefined) throw new Error('an audit is due');

@@ -4,13 +4,17 @@ import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
 import { startDueAudits } from '../../src/deposits/backfill/due-audits.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
-import { type AuditOrder, type AuditReport, type ImportAuditOrder } from '../../src/domain/audit.ts';
+import { type AuditCommand, type AuditReport, type ImportAuditCommand } from '../../src/domain/audit.ts';
 import { type ReconciledPage } from '../../src/domain/reconciliation.ts';
 import { runActivity } from '../support/activity.ts';
 import type { ScanFixture } from './scan-fixture.ts';
 
 /** The whole audit, as its workflow runs it. */
-export function auditIn(fixture: ScanFixture, order: AuditOrder, pool = fixture.pool): Promise<AuditReport> {
+export function auditIn(
+  fixture: ScanFixture,
+  order: AuditCommand,
+  pool = fixture.pool,
+): Promise<AuditReport> {
   const activities = createAddressAudit(fixture.deps(pool));
   return runActivity(async () => {
     const report = await activities.auditPage(order);
@@ -29,9 +33,9 @@ export function reconcileIn(
 }
 
 /** The due audits of the database. */
-export async function dueAuditsIn({ ledger }: ScanFixture): Promise<readonly AuditOrder[]> {
-  const orders: ImportAuditOrder[] = [];
-  const startBackfill = async (order: ImportAuditOrder) => void orders.push(order);
+export async function dueAuditsIn({ ledger }: ScanFixture): Promise<readonly AuditCommand[]> {
+  const orders: ImportAuditCommand[] = [];
+  const startBackfill = async (order: ImportAuditCommand) => void orders.push(order);
   await startDueAudits({ ledger, runs: { startBackfill, runningBackfills: async () => new Map() } });
   return orders;
 }

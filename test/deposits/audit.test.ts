@@ -13,7 +13,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
-import type { AuditOrder } from '../../src/domain/audit.ts';
+import type { AuditCommand } from '../../src/domain/audit.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
@@ -23,7 +23,7 @@ import { useScanFixture } from './scan-fixture.ts';
 
 const fixture = useScanFixture();
 
-const audit = (order: AuditOrder) => auditIn(fixture, order);
+const audit = (order: AuditCommand) => auditIn(fixture, order);
 const openAlerts = (kind: AlertKind) => openAlertsIn(fixture, kind);
 const dueAudits = () => dueAuditsIn(fixture);
 
@@ -116,7 +116,7 @@ describe('an address that was imported with a past', () => {
 
 describe('an audit with incomplete nodes', () => {
   /** An address that was paid in the past, and its due audit. */
-  async function due(): Promise<{ readonly wallet: string; readonly order: AuditOrder }> {
+  async function due(): Promise<{ readonly wallet: string; readonly order: AuditCommand }> {
     await fixture.scanAll(fixture.scanner());
     const from = (await fixture.ledger.scan.cursor())?.slot ?? 0n;
     const wallet = await paidUnseen();
@@ -184,7 +184,7 @@ describe('an audit', () => {
     expect(newest?.amount).toBe(2_500_000n);
     await fixture.lose(newest === undefined ? [] : [newest]);
     const to = (await fixture.ledger.scan.cursor())?.slot.toString() ?? '';
-    const order: AuditOrder = { address: wallet, from: '1', to, repair: false, cause: 'operator' };
+    const order: AuditCommand = { address: wallet, from: '1', to, repair: false, cause: 'operator' };
     expect(await audit(order)).toMatchObject({ differences: [{ chain: '2500000' }], remaining: 1 });
     expect(await fixture.depositsOf(wallet)).toHaveLength(1);
     await audit({ ...order, repair: true });

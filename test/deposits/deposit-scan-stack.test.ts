@@ -103,7 +103,7 @@ describe('the deposit scan of a running stack', () => {
     const paid = (await ledger.scan.cursor())?.slot ?? 0n;
     await until(async () => ((await ledger.scan.cursor())?.slot ?? 0n) > paid + 10n);
     await ledger.addresses.import([{ address, path: 'm/past' }], since);
-    await use.temporal.schedule.getHandle('orphans').trigger();
+    await use.temporal.schedule.getHandle('restartUnfinished').trigger();
     expect(await credited(address)).toEqual([6_000_000n]);
     await until(async () => (await ledger.importAudits.listDue(10)).length === 0);
     expect((await ledger.addresses.byAddress(address))?.state).toBe('used');

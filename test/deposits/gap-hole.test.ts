@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
-import type { AuditOrder } from '../../src/domain/audit.ts';
+import type { AuditCommand } from '../../src/domain/audit.ts';
 import type { RescanResult } from '../../src/domain/backfill.ts';
 import { rangeOf, type Slots } from '../../src/domain/scan.ts';
 import type { BackfillRow } from '../../src/ledger/scan/backfills.ts';
@@ -149,7 +149,7 @@ describe('an audit over slots that all nodes have lost', () => {
     for (const node of [0, 1, 2])
       fixture.localnet.controls.setFault(node, '*', { kind: 'hole', from: Number(slot), to: Number(slot) });
     const range = { from: `${slot - 1n}`, to: `${slot + 1n}` };
-    const order: AuditOrder = { address: wallet, ...range, repair: false, cause: 'operator' };
+    const order: AuditCommand = { address: wallet, ...range, repair: false, cause: 'operator' };
     expect(await auditIn(fixture, order)).toMatchObject({ found: 0, unread: 1 });
     expect(await openAlertsIn(fixture, 'deposit_mismatch')).not.toContain(signature);
     expect(await openAlertsIn(fixture, 'audit_incomplete')).toEqual([wallet]);

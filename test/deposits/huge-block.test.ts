@@ -76,8 +76,8 @@ it('a block that any sender can make too long does not stop the scan, does not b
   await fixture.scanAll(new DepositScanner(fixture.deps(pool)));
   await fixture.confirm();
   expect(JSON.stringify(others).length).toBeGreaterThan(HELD_BYTES);
-  expect(pool.report().map(({ demoted, errorRate }) => ({ demoted, errorRate }))).toEqual(
-    proxies.map(() => ({ demoted: null, errorRate: 0 })),
+  expect(pool.report().map(({ demotion, errorRate }) => ({ demotion, errorRate }))).toEqual(
+    proxies.map(() => ({ demotion: null, errorRate: 0 })),
   );
   expect(await fixture.depositsOf(wallet)).toMatchObject([{ amount: 7_000_000n, state: 'final' }]);
 });
@@ -114,6 +114,6 @@ it('the scan stops requests to a node whose blocks never end, and continues with
   await fixture.scanAll(new DepositScanner(fixture.deps(pool)));
   expect(await fixture.depositsOf(wallet)).toMatchObject([{ amount: 8_000_000n }]);
   const [endless, ...honest] = pool.report();
-  expect(endless?.demoted).toMatchObject({ cause: 'retry-after' });
-  expect(honest.map(({ demoted }) => demoted)).toEqual([null, null]);
+  expect(endless?.demotion).toMatchObject({ cause: 'retry-after' });
+  expect(honest.map(({ demotion }) => demotion)).toEqual([null, null]);
 });

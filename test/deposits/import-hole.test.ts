@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
-import type { AuditOrder } from '../../src/domain/audit.ts';
+import type { AuditCommand } from '../../src/domain/audit.ts';
 import { runActivity } from '../support/activity.ts';
 import { auditIn, dueAuditsIn, openAlertsIn } from './audit-support.ts';
 import { useLiar } from './lying-proxy.ts';
@@ -101,7 +101,7 @@ it('an address with a past is not released by a node that has lost blocks it ret
   const orders = await dueAuditsIn(fixture);
   const activities = createAddressAudit(fixture.deps(lies.pool));
   const audit = async (address: string) => {
-    const order = orders.find((each): each is AuditOrder => each.address === address);
+    const order = orders.find((each): each is AuditCommand => each.address === address);
     if (order === undefined) throw new Error('an audit is due');
     return runActivity(async () => {
       const report = await activities.auditPage(order);

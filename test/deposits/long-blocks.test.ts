@@ -60,8 +60,8 @@ describe('a block that is too long to hold in memory brings its deposits', () =>
     await fixture.confirm();
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
     expect((await fixture.depositsOf(wallet)).map(({ state }) => state)).toEqual(AMOUNTS.map(() => 'final'));
-    expect(narrow.report().map(({ demoted, errorRate }) => ({ demoted, errorRate }))).toEqual(
-      fixture.localnet.rpcUrls.map(() => ({ demoted: null, errorRate: 0 })),
+    expect(narrow.report().map(({ demotion, errorRate }) => ({ demotion, errorRate }))).toEqual(
+      fixture.localnet.rpcUrls.map(() => ({ demotion: null, errorRate: 0 })),
     );
     await fixture.chainLength();
   });

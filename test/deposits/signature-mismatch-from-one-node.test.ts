@@ -65,7 +65,7 @@ describe('one lying node of three, asked first, that returns a real transaction 
       pool
         .report()
         .slice(1)
-        .map(({ demoted }) => demoted),
+        .map(({ demotion }) => demotion),
     ).toEqual([null, null]);
   });
 

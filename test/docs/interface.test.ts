@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { exportedNames, testTitles } from './declarations.ts';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const PAGE = join(ROOT, 'docs/interface.md');
@@ -44,13 +45,59 @@ test('each file that the interface page links exists, has the linked name, and c
     }
 });
 
-test('each symbol and each test title of the interface page occurs in its file', () => {
+test('each symbol of the interface page is exported by its file, and each test title is a title in its file', () => {
   for (const { rule, where, proof } of rows) {
     for (const { file, names } of referencesIn(where))
-      for (const name of names) expect(hasSymbol(file, name), `${rule}: ${name} in ${file}`).toBe(true);
+      for (const name of names) expect(exportsOf(file), `${rule}: ${file}`).toContain(name);
     for (const { file, names } of referencesIn(proof))
-      for (const name of names) expect(hasTitle(file, name), `${rule}: ${name} in ${file}`).toBe(true);
+      for (const name of names) expect(titlesIn(file), `${rule}: ${file}`).toContain(name);
   }
+});
+
+test('exported names include members, and no private or used name; titles include no other text', () => {
+  const source = [
+    "import { used } from './used.ts';",
+    'function hidden() {',
+    '  used(1);',
+    '}',
+    'export async function shown(',
+    '  parameter: string,',
+    ') {',
+    '  hidden();',
+    '}',
+    'export class Shown {',
+    '  readonly #secret = 1;',
+    '  field = 1;',
+    '  async method(argument: string) {',
+    '    inner();',
+    '  }',
+    '}',
+    'export const settings = {',
+    "  setting: entry('name'),",
+    '} as const;',
+    'const hiddenSettings = {',
+    '  hiddenSetting: 1,',
+    '};',
+  ];
+  expect([...exportedNames(source.join('\n'))]).toEqual([
+    'shown',
+    'Shown',
+    'field',
+    'method',
+    'settings',
+    'setting',
+  ]);
+  const tests = [
+    "describe('group', () => {",
+    "  it.each(['case'])('table %s', () => call('text', 1));",
+    "  it('it\\'s', () => undefined);",
+    '  test(',
+    '    "own line",',
+    '    () => undefined,',
+    '  );',
+    '});',
+  ];
+  expect([...testTitles(tests.join('\n'))]).toEqual(['group', 'table %s', "it's", 'own line']);
 });
 
 test('a comment cites existing sections of the interface page, and no text outside of the repository', () => {
@@ -90,14 +137,10 @@ function referencesIn(cell: string): readonly Reference[] {
   return references;
 }
 
-function hasSymbol(file: string, name: string): boolean {
-  return readFileSync(file, 'utf8')
-    .split(/[^\w$]+/)
-    .includes(name);
+function exportsOf(file: string): readonly string[] {
+  return [...exportedNames(readFileSync(file, 'utf8'))];
 }
 
-/** A title is a complete string literal. */
-function hasTitle(file: string, title: string): boolean {
-  const text = readFileSync(file, 'utf8');
-  return ["'", '"', '`'].some((quote) => text.includes(`${quote}${title}${quote}`));
+function titlesIn(file: string): readonly string[] {
+  return [...testTitles(readFileSync(file, 'utf8'))];
 }

@@ -72,7 +72,7 @@ function falseViews(one: Scene): readonly WalletView[] {
 
 /** By how much each account differs, as all honest nodes see it. */
 const excessesOf = (view: WalletView | null): readonly string[] | undefined =>
-  view?.differences.map(({ account, chain, record }) => `${account} ${chain - record}`).toSorted();
+  view?.differences.map(({ account, chain, stored }) => `${account} ${chain - stored}`).toSorted();
 
 function truthOf(one: Scene): readonly string[] {
   return missedIn(one)

@@ -58,7 +58,7 @@ describe('a withdrawal whose dead attempt landed', () => {
     await expectUnchanged();
     for (const to of ['held', 'awaiting_funds', 'rejected'] as const)
       expect(await settlements.move(id, to, REASON)).toMatchObject({ status: 'held', reason: ALARM });
-    await pauses.pauseWithAlert({ kind: 'record_lost', subject: id, message: 'later' }, id);
+    await pauses.pauseWithAlert({ kind: 'attempt_lost', subject: id, message: 'later' }, id);
     await resume(use.ledger);
     await expectUnchanged();
   });

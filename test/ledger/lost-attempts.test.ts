@@ -19,7 +19,7 @@ async function ends(id: string): Promise<readonly string[]> {
   for (const end of tries) codes.push(await codeOf(end()));
   return codes;
 }
-const REFUSED = ['RecordInDoubt', 'RecordInDoubt', 'RecordInDoubt'];
+const REFUSED = ['DatabaseIncomplete', 'DatabaseIncomplete', 'DatabaseIncomplete'];
 
 afterEach(async () => {
   const { db } = use.ledger;
@@ -38,7 +38,7 @@ describe('while an attempt may be lost, no settlement ends without a payment', (
     expect(await codeOf(use.ledger.settlements.cancel(id, CANCELLED))).toBe('none');
   });
 
-  it.each(['record_lost', 'unknown_spend'] as const)('while an alert of kind %s is open', async (kind) => {
+  it.each(['attempt_lost', 'unknown_spend'] as const)('while an alert of kind %s is open', async (kind) => {
     const id = await reserved(use.ledger);
     await use.ledger.alerts.raise({ kind, subject: 'another', message: 'look' });
     expect(await ends(id)).toEqual(REFUSED);
@@ -56,8 +56,8 @@ describe('while an attempt may be lost, no settlement ends without a payment', (
   it('where its run remembers a signature, also when an operator has closed the alert', async () => {
     const id = await reserved(use.ledger);
     const details = { n: 1, signature: `sig-${id}` };
-    await use.ledger.alerts.raise({ kind: 'record_lost', subject: id, message: 'look', details });
-    await use.ledger.alerts.close('record_lost', id);
+    await use.ledger.alerts.raise({ kind: 'attempt_lost', subject: id, message: 'look', details });
+    await use.ledger.alerts.close('attempt_lost', id);
     expect(await ends(id)).toEqual(REFUSED);
   });
 

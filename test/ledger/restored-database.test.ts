@@ -53,7 +53,7 @@ describe('after a restore of the database', () => {
     await sql`update deposit_address set state = 'free', user_ref = null, assigned_at = null`.execute(
       use.ledger.db,
     );
-    expect(await codeOf(addresses.assign('user-2'))).toBe('RecordInDoubt');
+    expect(await codeOf(addresses.assign('user-2'))).toBe('DatabaseIncomplete');
     await heal();
     expect(await codeOf(addresses.assign('user-2'))).toBe('NoFreeAddress');
     expect(await addresses.byAddress(given)).toMatchObject({ state: 'withheld', userRef: null });
@@ -98,7 +98,7 @@ describe('after a restore of the database', () => {
       const ledger = await afterSilence(ranFor, use);
       try {
         expect(await codeOf(ledger.addresses.assign('user-1'))).toBe(
-          one === 'assigned' ? 'none' : 'RecordInDoubt',
+          one === 'assigned' ? 'none' : 'DatabaseIncomplete',
         );
         await ledger.continuity.quarantine(1n, null);
         await ledger.continuity.endGap(1n);
@@ -131,7 +131,7 @@ describe('the feed of a restored database', () => {
     await commit(use.ledger, deposits.slice(0, 1));
     await restore();
     const { header } = deposits[0] ?? { header: START };
-    expect(await codeOf(depositFeed.events(1_000n, 10))).toBe('RecordInDoubt');
+    expect(await codeOf(depositFeed.events(1_000n, 10))).toBe('DatabaseIncomplete');
     expect((await scan.cursor())?.slot).toBe(header.slot);
     await commit(use.ledger, deposits.slice(1), header);
     const { events, next: end } = await depositFeed.events(1_000n, 10);

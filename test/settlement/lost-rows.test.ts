@@ -19,9 +19,9 @@ it('a signed attempt without a row is a lost record, and pauses payments', async
   const id = newId();
   const work = readAttempt(use.ledger.db, id, 1);
   await expect(waitIfRowLost(use.ledger, { id, n: 1, signature: 'sig' }, work)).rejects.toMatchObject({
-    type: 'record_lost',
+    type: 'attempt_lost',
   });
   expect((await use.ledger.alerts.list({ open: true, limit: 9 })).rows).toMatchObject([
-    { kind: 'record_lost', subject: id },
+    { kind: 'attempt_lost', subject: id },
   ]);
 });

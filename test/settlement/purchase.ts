@@ -58,16 +58,22 @@ export async function buyerTransaction(
 /** The only key of `keys` pays the fee of a message with a missing signature. */
 export function purchases({ chain }: LandingFixture, orders: Orders, keys: Keys): Kind {
   return {
-    compose: async ({ id, subjectId }, place) => {
+    compose: async ({ id, subjectId }, position) => {
       const order = orders.get(subjectId);
       if (order === undefined) throw new DomainError('NotFound', `there is no order of ${subjectId}`);
       const ours = Object.values(keys).flatMap((key) => key?.address ?? []);
       const transaction = { wire: order.wire, slot: order.acceptedAt };
-      const attempt = await adopt(chain, id, place, transaction, ours, {
-        computeUnitLimit: 200_000,
-        computeUnitPriceMicroLamports: 0n,
-        feeLamports: FEE_LAMPORTS,
-        rentLamports: 0n,
+      const attempt = await adopt(chain, {
+        settlementId: id,
+        position,
+        transaction,
+        ours,
+        cost: {
+          computeUnitLimit: 200_000,
+          computeUnitPriceMicroLamports: 0n,
+          feeLamports: FEE_LAMPORTS,
+          rentLamports: 0n,
+        },
       });
       if (!attempt.signatures?.includes(null)) return { kind: 'composed', attempt, reservations: [] };
       const [wallet = ''] = attempt.signers;

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { backfillWorkflowId } from '../../src/domain/backfill.ts';
 import { settlementWorkflowId, withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import { settlementId } from '../../src/domain/settlement.ts';
-import { NONCE_CREATE } from '../../src/domain/settlement-kinds.ts';
+import { NONCE_CREATE, settlementId } from '../../src/domain/settlement-kinds.ts';
 import type { AttemptOutcome } from '../../src/ledger/settlements/attempts.ts';
-import { createOrphans, type WorkflowRuns } from '../../src/settlement/restart-unfinished.ts';
+import { createMissingRunStarter, type WorkflowRuns } from '../../src/settlement/restart-unfinished.ts';
 import { nonceKinds } from '../../src/treasury/nonce-accounts.ts';
 import { x402Kind } from '../../src/x402/kind.ts';
 import { START } from '../ledger/chain-of-blocks.ts';
@@ -39,7 +38,7 @@ async function round(
   const nonces = nonceKinds({ ledger: use.ledger, hotWallet: 'hot', chain: unused, fees: unused });
   const x402 = x402Kind({ ledger: use.ledger, chain: unused, lifetimes: unused, feePayers: [] });
   const kinds = { ...landedWithdrawals(use.ledger), ...nonces, x402 };
-  const { restarted } = await createOrphans({ ledger: use.ledger, runs, kinds }).restartOrphans();
+  const { restarted } = await createMissingRunStarter({ ledger: use.ledger, runs, kinds }).startMissingRuns();
   expect(restarted).toBe(started.length);
   return started;
 }

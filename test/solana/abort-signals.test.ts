@@ -58,7 +58,7 @@ describe('a request without a waiting caller is aborted, and its node is not bla
   // Before its own deadline of 10 s could end it.
   const isOpen = (state: SlowNode) => vi.waitFor(() => expect(state.openRequests).toBe(1), 9_000);
   const isCutOff = (state: SlowNode) => vi.waitFor(() => expect(state.openRequests).toBe(0), 9_000);
-  const causes = (pool: NodePool) => pool.report().map(({ demoted }) => demoted?.cause);
+  const causes = (pool: NodePool) => pool.report().map(({ demotion }) => demotion?.cause);
 
   it.each([
     ['held', {}],
@@ -102,7 +102,7 @@ describe('a request without a waiting caller is aborted, and its node is not bla
     const before = await heldBytes();
     const end = new AbortController();
     const reads = [2n, 3n, 4n, 5n].map((slot) =>
-      fetchBlock(node, slot, 'finalized', new WatchSet(0), undefined, end.signal),
+      fetchBlock(node, { slot, commitment: 'finalized', watched: new WatchSet(0), signal: end.signal }),
     );
     const held = async () => (await heldBytes()) - before;
     // A garbage collection pauses the process: without breaks, the nodes have no time to drip.

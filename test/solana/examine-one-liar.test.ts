@@ -205,7 +205,7 @@ describe('one lying node in the node ranking', () => {
   it.each([
     [AHEAD, null],
     [10 ** 9, { cause: 'lag' }],
-  ])('is not the best node because it claims to be %i slots ahead', async (ahead, demoted) => {
+  ])('is not the best node because it claims to be %i slots ahead', async (ahead, demotion) => {
     lie = ({ method }, truth) => (method === 'getSlot' ? Number(truth) + ahead : undefined);
     const pool = await openNodePool([...localnet.rpcUrls.slice(0, 2), liar.url]);
     const [first, second, last] = pool.report();
@@ -213,7 +213,7 @@ describe('one lying node in the node ranking', () => {
     await pool.close();
     expect([first?.lagSlots, second?.lagSlots]).toEqual([0n, 0n]);
     expect(asked).toBe(first?.node);
-    if (demoted === null) expect(last?.demoted).toBeNull();
-    else expect(last?.demoted).toMatchObject(demoted);
+    if (demotion === null) expect(last?.demotion).toBeNull();
+    else expect(last?.demotion).toMatchObject(demotion);
   });
 });

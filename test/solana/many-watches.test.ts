@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import type { AttemptProgress, WatchedAttempt } from '../../src/solana/proof/watch.ts';
+import { NodeFault } from '../../src/solana/rpc/errors.ts';
 import { until } from '../support/until.ts';
 import { PACE, recordProgress, useLandingFixture } from './landing-fixture.ts';
 
@@ -67,7 +68,7 @@ describe('a watcher of many attempts that no node confirms', () => {
       most = Math.max(most, open);
       await new Promise(setImmediate);
       open -= 1;
-      throw new Error('no node answers');
+      throw new NodeFault('node', 'does not answer');
     });
     const count = 130_000;
     const all = Array.from({ length: count }, () => attempt);

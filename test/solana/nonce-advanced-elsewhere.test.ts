@@ -318,7 +318,7 @@ describe('an attempt whose nonce another transaction used, and which one node of
       const { used, verdicts, liar } = await twoLooks(statusFault(null, seen));
       const reason = `${liar?.node} reports the transaction as ${seen} in slot ${10 ** 12}, but ${used} used up its nonce`;
       expect(verdicts).toEqual([{ kind: 'unknown', reason }, { kind: 'dead' }]);
-      expect(liar?.demoted).toMatchObject({ cause: 'false', reason: expect.stringContaining(used) });
+      expect(liar?.demotion).toMatchObject({ cause: 'false', reason: expect.stringContaining(used) });
     },
   );
 
@@ -331,6 +331,6 @@ describe('an attempt whose nonce another transaction used, and which one node of
       { kind: 'unknown', reason },
       { kind: 'unknown', reason },
     ]);
-    expect(liar?.demoted).toBeNull();
+    expect(liar?.demotion).toBeNull();
   });
 });

@@ -183,7 +183,7 @@ describe('an attempt that never landed', () => {
       const end = three.impatient().watch(sent, hooks);
       await until(() => progress.some((report) => report.startsWith('held')));
       const [liar] = three.pool.report();
-      expect(liar?.demoted).toMatchObject({
+      expect(liar?.demotion).toMatchObject({
         cause: 'false',
         reason: expect.stringContaining(liar?.node ?? ''),
       });
@@ -210,7 +210,7 @@ describe('an attempt that never landed', () => {
         controls.setFault(0, 'getSignatureStatuses', { kind: 'result', result });
         expect((await three.watcher.watch(sent, recordProgress().hooks)).verdict.kind).toBe('dead');
         const [liar] = three.pool.report();
-        expect(liar?.demoted).toMatchObject({
+        expect(liar?.demotion).toMatchObject({
           cause: 'false',
           reason: expect.stringContaining(`${seen} in slot ${slot}, but a quorum's blocks lack it`),
         });

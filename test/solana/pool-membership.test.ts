@@ -90,7 +90,7 @@ describe('a node that is down when the pool opens', () => {
     const nodes = await open();
     expect(nodes.quorum).toBe(2);
     expect(memberships(nodes)).toEqual(['joined', 'joined', 'silent']);
-    expect(nodes.report()[2]?.demoted).toMatchObject({
+    expect(nodes.report()[2]?.demotion).toMatchObject({
       cause: 'silent',
       reason: expect.stringContaining('HTTP 503'),
     });
@@ -143,7 +143,7 @@ describe('a node of another cluster', () => {
     await nodes.probe();
     expect(nodes.report()[0]).toMatchObject({
       membership: 'refused',
-      demoted: { cause: 'refused' },
+      demotion: { cause: 'refused' },
       score: 0,
     });
     expect(notices).toEqual([
@@ -214,7 +214,7 @@ describe('a probe', () => {
       lagSlots: 0n,
       missingMethods: ['getFeeCalculatorForBlockhash', 'getFees'],
       score: 100,
-      demoted: null,
+      demotion: null,
       calls: 0,
     });
     expect(nodes.warnings()).toEqual([]);

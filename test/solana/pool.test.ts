@@ -46,10 +46,10 @@ describe('the node pool', () => {
     localnet.controls.setFault(0, 'getBlockHeight', { kind: 'http', status: 503 }, 1);
     await height();
     expect(calls()).toBe(1);
-    expect(pool.report()[0]).toMatchObject({ demoted: { cause: 'fault' }, errorRate: 0.1, score: 96 });
+    expect(pool.report()[0]).toMatchObject({ demotion: { cause: 'fault' }, errorRate: 0.1, score: 96 });
     await height();
     now += 500;
-    expect(pool.report()[0]?.demoted).toBeNull();
+    expect(pool.report()[0]?.demotion).toBeNull();
     await height();
     expect(calls()).toBe(1);
     for (let probes = 0; probes < 15; probes += 1) await pool.probe();
@@ -65,7 +65,7 @@ describe('the node pool', () => {
     const header = { commitment: 'finalized', transactionDetails: 'signatures' } as const;
     const asked = pool.read((node, over) => getBlock(node, 1n, header, over));
     await expect(asked).rejects.toMatchObject({ code: 'NoHealthyNode' });
-    expect(pool.report().map(({ demoted }) => demoted)).toMatchObject(
+    expect(pool.report().map(({ demotion }) => demotion)).toMatchObject(
       Array(2).fill({ cause: 'fault', reason: expect.stringContaining(message) }),
     );
   });
@@ -79,8 +79,8 @@ describe('the node pool', () => {
     const [first, second] = await ask();
     expect(first?.result).toMatchObject({ status: 'rejected', reason: { code: 'NodeFault' } });
     expect(second?.result.status).toBe('fulfilled');
-    expect(patient.report()[0]?.demoted?.cause).toBe('fault');
-    await expect.poll(() => patient.report()[0]?.demoted, { timeout: 30_000 }).toBeNull();
+    expect(patient.report()[0]?.demotion?.cause).toBe('fault');
+    await expect.poll(() => patient.report()[0]?.demotion, { timeout: 30_000 }).toBeNull();
     await patient.close();
   });
 
@@ -102,13 +102,13 @@ describe('the node pool', () => {
     localnet.controls.produceSlots(200);
     localnet.controls.setFault(0, '*', { kind: 'lag', blocks: 60 });
     await pool.probe();
-    expect(pool.report()[0]).toMatchObject({ lagSlots: 60n, score: 85, demoted: null });
+    expect(pool.report()[0]).toMatchObject({ lagSlots: 60n, score: 85, demotion: null });
     const first = () => pool.read(async (node) => node.name);
     expect(await first()).toBe(pool.nodes[1]?.name);
     localnet.controls.clearFaults();
     localnet.controls.setFault(1, '*', { kind: 'lag', blocks: 150 });
     await pool.probe();
-    expect(pool.report()[1]).toMatchObject({ lagSlots: 150n, demoted: { cause: 'lag' } });
+    expect(pool.report()[1]).toMatchObject({ lagSlots: 150n, demotion: { cause: 'lag' } });
     expect(await first()).toBe(pool.nodes[0]?.name);
   });
 
@@ -119,7 +119,7 @@ describe('the node pool', () => {
       const refusal = { kind: 'error', code, message: 'no' } as const;
       localnet.controls.setFault(0, 'getBlockHeight', refusal, 1);
       expect(await height()).toBe(before);
-      expect(pool.report()[0]?.demoted).toMatchObject({ cause: 'fault' });
+      expect(pool.report()[0]?.demotion).toMatchObject({ cause: 'fault' });
       for (const node of [0, 1]) localnet.controls.setFault(node, 'getBlockHeight', refusal);
       await expect(height()).rejects.toMatchObject({ code });
     },
@@ -162,14 +162,14 @@ describe('the node pool', () => {
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => limited.all((node) => getEpochInfo(node, 'finalized'))),
     );
-    const demoted = limited.report().map((report) => report.demoted);
+    const demotion = limited.report().map((report) => report.demotion);
     await limited.close();
     const missed = answers
       .flat()
       .flatMap(({ result }) => (result.status === 'rejected' ? result.reason : []));
     expect(missed.length).toBeGreaterThan(0);
     for (const fault of missed) expect(fault).toMatchObject({ code: 'NodeFault', asked: false });
-    expect(demoted.every((reason) => reason === null)).toBe(true);
+    expect(demotion.every((reason) => reason === null)).toBe(true);
   });
 
   it('returns the answer of each node to a send, and never throws', async () => {
@@ -244,7 +244,7 @@ describe('codes and numbers', () => {
   it('an unreadable answer moves the request to another node, and its node to the end of the ranking', async () => {
     localnet.controls.setFault(0, 'getBlockHeight', { kind: 'error', code: -31999, message: '?' }, 1);
     expect(await height()).toBeGreaterThan(0n);
-    expect(pool.report()[0]?.demoted).toMatchObject({ cause: 'fault' });
+    expect(pool.report()[0]?.demotion).toMatchObject({ cause: 'fault' });
   });
 
   it('a u64 keeps every digit in any notation', () => {

@@ -17,7 +17,7 @@ function report(node: string, about: Partial<NodeReport> = {}): NodeReport {
     latencyMs: null,
     errorRate: 0,
     score: 100,
-    demoted: null,
+    demotion: null,
     calls: 0,
     ...about,
   };
@@ -71,19 +71,19 @@ describe('the rules of node operation', () => {
         message,
       ]);
     const lag = { cause: 'lag', reason: 'is 200 slots behind the other nodes' } as const;
-    expect(warningsAbout({ demoted: lag })).toEqual([
+    expect(warningsAbout({ demotion: lag })).toEqual([
       ['node_lagging', 'c is 200 slots behind the other nodes'],
     ]);
-    expect(warningsAbout({ demoted: { cause: 'fault', reason: 'HTTP 503' } })).toEqual([]);
-    const silent = { membership: 'silent', demoted: { cause: 'silent', reason: 'HTTP 503' } } as const;
+    expect(warningsAbout({ demotion: { cause: 'fault', reason: 'HTTP 503' } })).toEqual([]);
+    const silent = { membership: 'silent', demotion: { cause: 'silent', reason: 'HTTP 503' } } as const;
     expect(warningsAbout(silent)).toEqual([['node_silent', 'c does not answer: HTTP 503']]);
     const reason = 'belongs to the cluster with genesis hash x, not g';
-    const refused = { membership: 'refused', demoted: { cause: 'refused', reason } } as const;
+    const refused = { membership: 'refused', demotion: { cause: 'refused', reason } } as const;
     expect(warningsAbout(refused)).toEqual([['node_other_cluster', `c ${reason}`]]);
     const twin = {
       membership: 'refused',
       sameAs: 'a',
-      demoted: { cause: 'refused', reason: 'is a' },
+      demotion: { cause: 'refused', reason: 'is a' },
     } as const;
     expect(warningsAbout(twin)).toEqual([['node_twice', 'c is a']]);
   });

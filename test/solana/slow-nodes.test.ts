@@ -25,7 +25,7 @@ const agreedHeight = () =>
   );
 const calls = () => pool.nodes.map(({ callCount }) => callCount);
 const names = () => pool.nodes.map(({ name }) => name);
-const causes = () => pool.report().map(({ demoted }) => demoted?.cause);
+const causes = () => pool.report().map(({ demotion }) => demotion?.cause);
 
 it('a late node is overtaken by the next node, asked last for a minute, and tried again', async () => {
   localnet.controls.setFault(0, 'getBlockHeight', { kind: 'no-answer' });

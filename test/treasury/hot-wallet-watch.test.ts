@@ -16,8 +16,8 @@ import { quickChain } from '../support/quick-chain.ts';
 const use = useLedger();
 const hot = useHotWallet(2, use);
 
-function look(): Promise<void> {
-  return hot.look(use.ledger);
+function check(): Promise<void> {
+  return hot.check(use.ledger);
 }
 
 /** A recorded withdrawal to a new wallet, not yet prepared. */
@@ -51,21 +51,21 @@ describe('a check of the hot wallet history', () => {
     const { id, destination } = await reserved();
     await use.ledger.attempts.prepare(attempt(id), PLENTY);
     await use.ledger.attempts.storeSignature(id, 1, await hot.spend(destination));
-    await look();
+    await check();
     expect([await open(), await causes()]).toEqual([[], []]);
   });
 
   it('pauses all payments once for a spend without an attempt, and stops each withdrawal it may have paid', async () => {
     const [suspect, other] = [await reserved(), await reserved()];
     const signature = await hot.spend(suspect.destination);
-    await look();
-    await look();
+    await check();
+    await check();
     const alerts = [`maybe_paid ${suspect.id} 1`, `unknown_spend ${signature} 1`];
     expect([await open(), await causes()]).toEqual([alerts, ['unknown_spend']]);
     expect((await use.ledger.attempts.prepare(attempt(other.id), PLENTY)).kind).toBe('stopped');
 
     await resume(use.ledger);
-    await look();
+    await check();
     expect(await causes()).toEqual([]);
     expect((await use.ledger.attempts.prepare(attempt(other.id), PLENTY)).kind).toBe('prepared');
     expect((await use.ledger.attempts.prepare(attempt(suspect.id), PLENTY)).kind).toBe('stopped');
@@ -76,16 +76,16 @@ describe('a check of the hot wallet history', () => {
     const suspect = await reserved();
     const signature = await hot.spend(suspect.destination);
     const search = vi.spyOn(use.ledger.withdrawals, 'findUnpaid').mockRejectedValue(new Error('too slow'));
-    await expect(look()).rejects.toThrow('too slow');
+    await expect(check()).rejects.toThrow('too slow');
     expect([await open(), await causes()]).toEqual([[`unknown_spend ${signature} 1`], ['unknown_spend']]);
-    await expect(look()).rejects.toThrow('too slow');
+    await expect(check()).rejects.toThrow('too slow');
     search.mockRestore();
-    await look();
+    await check();
     expect(await open()).toEqual([`maybe_paid ${suspect.id} 1`, `unknown_spend ${signature} 3`]);
     const { rows } = await use.ledger.alerts.list({ open: true, limit: 9 });
     expect(rows.map(({ details }) => details['maybePaid'])).toEqual([undefined, [suspect.id]]);
     await resume(use.ledger);
-    await look();
+    await check();
     expect(await causes()).toEqual([]);
     await use.ledger.alerts.close('maybe_paid', suspect.id);
   });
@@ -104,7 +104,7 @@ describe('a check of the hot wallet history', () => {
     const { id } = await reserved();
     // It pays the hot wallet, whose own history lists it too: there it is no spend.
     const signature = await hot.spend(new PublicKey(hot.address), feePayer);
-    await watch.look();
+    await watch.check();
     expect([await open(), await causes()]).toEqual([[], []]);
     await watch.judgeFeePayers();
     expect([await open(), await causes()]).toEqual([[`unknown_spend ${signature} 1`], ['unknown_spend']]);
@@ -121,14 +121,14 @@ describe('a check of the hot wallet history', () => {
     const scope = 'wallet/a-fee-payer';
     const alarm = unknownSpendAlarm('a-fee-payer', signature, 1n, []);
     await use.ledger.pauses.pauseWithAlert(alarm, undefined, scope);
-    await look();
+    await check();
     expect((await use.ledger.pauses.listOpen()).map((one) => one.scope)).toEqual([scope, 'all']);
     expect(await open()).toEqual([`maybe_paid ${id} 1`, `unknown_spend ${signature} 2`]);
     await use.ledger.pauses.pauseWithAlert(alarm, undefined, scope);
     const { rows } = await use.ledger.alerts.list({ open: true, limit: 9 });
     expect(rows.find(({ subject }) => subject === signature)?.details).not.toHaveProperty('scope');
     await use.ledger.alerts.close('maybe_paid', id);
-    expect(await codeOf(use.ledger.settlements.move(id, 'rejected', CANCELLED))).toBe('RecordInDoubt');
+    expect(await codeOf(use.ledger.settlements.move(id, 'rejected', CANCELLED))).toBe('DatabaseIncomplete');
     await resume(use.ledger);
   });
 
@@ -161,7 +161,7 @@ describe('a check of the hot wallet history', () => {
       use.ledger.db,
     );
     const signature = await hot.spend(suspect.destination);
-    await look();
+    await check();
     expect(await open()).toEqual([`maybe_paid ${suspect.id} 1`, `unknown_spend ${signature} 1`]);
     await use.ledger.alerts.close('maybe_paid', suspect.id);
   });
@@ -172,21 +172,21 @@ describe('a check of the hot wallet history', () => {
     const parties = await partiesOf(hot.pool, signature, verifySignature);
     const row = attempt(id, 1, { messageHash: parties?.messageHash ?? '' });
     await use.ledger.attempts.prepare(row, PLENTY);
-    await look();
+    await check();
     expect([await open(), await causes()]).toEqual([[], []]);
     expect(await use.ledger.attempts.get(id, 1)).toMatchObject({ state: 'signed', signature });
     await use.ledger.attempts.settle(id, 1, { state: 'dead', signature, proof: {} });
-    await look();
+    await check();
     expect(await open()).toEqual([`dead_attempt_landed ${id} 1`]);
   });
 
   it('finds a spend although one node lists nothing or does not answer', async () => {
     hot.localnet.controls.setFault(0, 'getSignaturesForAddress', { kind: 'result', result: [] });
     const first = await hot.spend();
-    await look();
+    await check();
     hot.localnet.controls.setFault(0, 'getSignaturesForAddress', { kind: 'null' });
     const second = await hot.spend();
-    await look();
+    await check();
     expect(await open()).toEqual([`unknown_spend ${second} 1`, `unknown_spend ${first} 1`]);
   });
 
@@ -203,20 +203,20 @@ describe('a check of the hot wallet history', () => {
       controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
       controls.setFault(node, 'getTransaction', { kind: 'null' });
     }
-    await look();
+    await check();
     expect(await use.ledger.spends.unjudged(hot.address, 10)).toMatchObject([{ signature }]);
     controls.clearFaults();
     for (const node of [0, 1])
       controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
-    await look();
-    await look();
+    await check();
+    await check();
     expect(await open()).toContain(`unknown_spend ${signature} 1`);
     expect(await causes()).toEqual(['unknown_spend']);
     expect(await use.ledger.spends.unjudged(hot.address, 10)).toEqual([]);
   });
 
   it('reads a long list in several runs, down to the spend below the dust', async () => {
-    await look();
+    await check();
     const spent = await hot.spend();
     for (let dust = 0; dust < 12; dust += 1) await hot.localnet.airdrop(hot.address, 5_000n);
     hot.localnet.controls.produceSlots(4);
@@ -227,7 +227,7 @@ describe('a check of the hot wallet history', () => {
       history: { pageSize: 2, pagesPerCall: 2 },
     });
     let looks = 1;
-    for (; (await codeOf(watch.look())) === 'Unavailable'; looks += 1) expect(looks).toBeLessThan(50);
+    for (; (await codeOf(watch.check())) === 'Unavailable'; looks += 1) expect(looks).toBeLessThan(50);
     expect(looks).toBeGreaterThan(3);
     expect(await open()).toContain(`unknown_spend ${spent} 1`);
   });
@@ -235,9 +235,9 @@ describe('a check of the hot wallet history', () => {
   it('fails when a listed transaction cannot be read, because an unread transaction may be a spend', async () => {
     const signature = await hot.spend();
     for (const node of [0, 1]) hot.localnet.controls.setFault(node, 'getTransaction', { kind: 'null' });
-    expect(await codeOf(look())).toBe('NodeFault');
+    expect(await codeOf(check())).toBe('NodeFault');
     hot.localnet.controls.clearFaults();
-    await look();
+    await check();
     expect(await open()).toEqual([`unknown_spend ${signature} 1`]);
   });
 
@@ -247,17 +247,17 @@ describe('a check of the hot wallet history', () => {
     await givenUp(id, landed, 'dead');
     await use.ledger.attempts.prepare(attempt(id, 2), PLENTY);
     await use.ledger.attempts.storeSignature(id, 2, 'the-second-signature');
-    await look();
+    await check();
     const { status, reason } = await use.ledger.withdrawals.get(id);
     expect([status, reason?.code]).toEqual(['held', 'dead_attempt_landed']);
     expect(reason?.message).toContain(landed);
     expect(reason?.message).toContain('the-second-signature');
     expect(await causes()).toEqual(['dead_attempt_landed']);
-    await look();
+    await check();
     expect(await open()).toEqual([`dead_attempt_landed ${id} 1`]);
     const note = { actor: 'ops', reason: 'both nodes are of one provider, and lied' };
     expect(await use.ledger.settlements.continueUnpaid(id, note)).toBe(true);
-    await look();
+    await check();
     expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status: 'sending', reason: null });
     expect(await open()).toEqual([]);
   });
@@ -272,7 +272,7 @@ describe('a check of the hot wallet history', () => {
       await use.ledger.settlements.continueUnpaid(id, { actor: 'ops', reason: 'no other shows it' }),
     ).toBe(true);
     expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status: 'preparing' });
-    await look();
+    await check();
     expect(await open()).toEqual([`dead_attempt_landed ${id} 1`]);
     expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status: 'held' });
   });
@@ -283,7 +283,7 @@ describe('a check of the hot wallet history', () => {
     const transfer = { fromPubkey: new PublicKey(hot.address), toPubkey: failed.destination };
     const broke = await hot.sign([SystemProgram.transfer({ ...transfer, lamports: 10n ** 18n })]);
     await givenUp(failed.id, broke, 'failed');
-    await look();
+    await check();
     expect(await open()).toEqual([`dead_attempt_landed ${refunded.id} 1`]);
     expect(await causes()).toEqual(['dead_attempt_landed']);
   });
@@ -294,14 +294,14 @@ describe('a gap after a restore', () => {
     const { id } = await reserved();
     await sql`update continuity set identity = 'another'`.execute(use.ledger.db);
     const height = BigInt(hot.localnet.controls.produceSlot());
-    await look();
-    expect(await open()).toEqual(['record_restored sluice 1']);
+    await check();
+    expect(await open()).toEqual(['database_restored sluice 1']);
     hot.localnet.controls.produceSlots(290);
-    await look();
+    await check();
     expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
     hot.localnet.controls.produceSlots(20);
     hot.localnet.controls.setFault(0, 'getSignaturesForAddress', { kind: 'null' });
-    await look();
+    await check();
     expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
     expect(await open()).toHaveLength(1);
     hot.localnet.controls.clearFaults();
@@ -309,20 +309,20 @@ describe('a gap after a restore', () => {
       kind: 'result',
       result: { epoch: 0, absoluteSlot: Number(height), blockHeight: Number(height) },
     });
-    await look();
+    await check();
     expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
     hot.localnet.controls.clearFaults();
-    await look();
+    await check();
     expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('prepared');
     expect(await open()).toEqual([]);
   });
 
   it('does not end while fewer nodes than a quorum list one of two wallets', async () => {
     const other = Keypair.generate().publicKey.toBase58();
-    await hot.look(use.ledger, other);
+    await hot.check(use.ledger, other);
     const { id } = await reserved();
     await sql`update continuity set identity = 'another'`.execute(use.ledger.db);
-    await look();
+    await check();
     const { controls } = hot.localnet;
     controls.produceSlots(310);
     const history = use.ledger.walletHistory;
@@ -331,11 +331,11 @@ describe('a gap after a restore', () => {
       if (wallet === other) controls.setFault(0, 'getSignaturesForAddress', { kind: 'null' });
       return judgedTo(wallet);
     });
-    await look();
+    await check();
     spy.mockRestore();
     expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
     controls.clearFaults();
-    await look();
+    await check();
     expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('prepared');
   });
 
@@ -347,7 +347,7 @@ describe('a gap after a restore', () => {
     await sql`delete from wallet_history`.execute(use.ledger.db);
     await sql`delete from attempt`.execute(use.ledger.db);
     for (let looks = 0; looks < 4; looks += 1) {
-      await look();
+      await check();
       hot.localnet.controls.produceSlots(160);
     }
     expect(await use.ledger.continuity.pulse()).toBeNull();

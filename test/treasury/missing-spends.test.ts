@@ -11,7 +11,7 @@ const hot = useHotWallet(3, use);
 
 beforeAll(async () => {
   await use.ledger.watched.addHot([hot.address]);
-  await hot.look(use.ledger);
+  await hot.check(use.ledger);
 });
 
 /** The scanner has read from a node that the wallet signed this in the newest final block, so long ago. */
@@ -41,7 +41,7 @@ const unjudged = () => use.ledger.spends.unjudged(hot.address, 10);
 describe('a spend that the scanner saw and no node proves', () => {
   it('raises no alert for ten minutes', async () => {
     await scanned(signatureOf('young'), 9);
-    await hot.look(use.ledger);
+    await hot.check(use.ledger);
     expect(await unjudged()).toHaveLength(1);
     expect(await openAlerts()).toEqual([]);
     await use.ledger.spends.markJudged(hot.address, [signatureOf('young')]);
@@ -49,7 +49,7 @@ describe('a spend that the scanner saw and no node proves', () => {
 
   it('is dismissed as invented when a quorum returns the block without it, and pauses no payment', async () => {
     await scanned(signatureOf('made-up'), 11);
-    await hot.look(use.ledger);
+    await hot.check(use.ledger);
     expect(await unjudged()).toEqual([]);
     expect([await openAlerts(), await use.ledger.pauses.listOpen()]).toEqual([[], []]);
   });
@@ -57,12 +57,12 @@ describe('a spend that the scanner saw and no node proves', () => {
   it('pauses all payments once when no quorum returns the block', async () => {
     await scanned(signatureOf('gone'), 11);
     for (const node of [0, 1, 2]) hot.localnet.controls.setFault(node, 'getBlock', { kind: 'null' });
-    await hot.look(use.ledger);
+    await hot.check(use.ledger);
     expect(await openAlerts()).toEqual([`unknown_spend ${signatureOf('gone')}`]);
     expect(await use.ledger.pauses.listOpen()).toMatchObject([{ cause: 'unknown_spend' }]);
     expect(await unjudged()).toEqual([]);
     await resume(use.ledger);
-    await hot.look(use.ledger);
+    await hot.check(use.ledger);
     expect(await use.ledger.pauses.listOpen()).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts'
 import { readAdvanceSubject } from '../../src/domain/settlement-kinds.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { SettlementRow } from '../../src/ledger/settlements/settlements.ts';
-import { createOrphans } from '../../src/settlement/restart-unfinished.ts';
+import { createMissingRunStarter } from '../../src/settlement/restart-unfinished.ts';
 import type { Chain } from '../../src/solana/chain.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
@@ -79,7 +79,7 @@ async function backedUpAndGoneOn({ url, copy }: Awaited<ReturnType<typeof freshD
 
 /** A check by a process that has just started. */
 function look(record: Ledger): Promise<void> {
-  return new WalletWatch({ ledger: record, chain, hotWallet: HOT }).look();
+  return new WalletWatch({ ledger: record, chain, hotWallet: HOT }).check();
 }
 
 async function gapEnds(): Promise<void> {
@@ -110,7 +110,7 @@ async function started(): Promise<readonly SettlementRow[]> {
     },
     runningBackfills: async () => new Map(),
   };
-  await createOrphans({ ledger, runs, kinds: fixture.act.kinds }).restartOrphans();
+  await createMissingRunStarter({ ledger, runs, kinds: fixture.act.kinds }).startMissingRuns();
   return settlements;
 }
 
@@ -137,7 +137,7 @@ describe('a database restored from before attempts with durable nonces', () => {
     await gapEnds();
     await gapEnds();
     await resume(ledger);
-    expect(await fixture.prepare(neverLands)).toMatchObject({ reason: { code: 'record_restored' } });
+    expect(await fixture.prepare(neverLands)).toMatchObject({ reason: { code: 'database_restored' } });
     const accounts = await ledger.nonces.list();
     expect(accounts.map(({ position, state }) => [position, state])).toEqual([
       [1, 'leased'],
@@ -148,7 +148,7 @@ describe('a database restored from before attempts with durable nonces', () => {
     const unproved = accounts.slice(1).map(({ address }) => ['nonce-advance', address]);
     const advances = requests.map(({ kind, subjectId }) => [kind, readAdvanceSubject(subjectId).address]);
     expect(advances.toSorted((a, b) => positionOf(a[1]) - positionOf(b[1]))).toEqual(unproved);
-    expect(await openAlerts()).toContainEqual(['record_restored', 'sluice']);
+    expect(await openAlerts()).toContainEqual(['database_restored', 'sluice']);
     await neverDroppedByOneNode(requests);
 
     function positionOf(address?: string): number {
@@ -170,7 +170,7 @@ describe('a database restored from before attempts with durable nonces', () => {
     await gapEnds();
     const alerts = await openAlerts();
     expect(alerts.filter(([kind]) => kind === 'maybe_paid')).toEqual([['maybe_paid', landsLate.id]]);
-    expect(alerts).not.toContainEqual(['record_restored', 'sluice']);
+    expect(alerts).not.toContainEqual(['database_restored', 'sluice']);
     await resume(ledger);
   });
 
@@ -199,7 +199,7 @@ describe('a database without durable nonces', () => {
     const before = await openLedger(database.url);
     const key = Keypair.generate();
     const watch = (record: Ledger) =>
-      new WalletWatch({ ledger: record, chain, hotWallet: key.publicKey.toBase58() }).look();
+      new WalletWatch({ ledger: record, chain, hotWallet: key.publicKey.toBase58() }).check();
     await watch(before);
     await before.close();
     const { url, drop } = await database.copy();

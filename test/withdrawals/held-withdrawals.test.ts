@@ -74,7 +74,7 @@ describe('a withdrawal whose state no quorum of nodes can prove', () => {
 
 describe('a message that the signer refuses', () => {
   // A scheduled round could start a run with the true message before the row is changed.
-  beforeAll(() => use.temporal.schedule.getHandle('orphans').pause());
+  beforeAll(() => use.temporal.schedule.getHandle('restartUnfinished').pause());
 
   it('is listed as held with its reason, and is paid once the row is restored', async () => {
     const terms = solTerms('tampered');
@@ -109,7 +109,7 @@ describe('a message that the signer refuses', () => {
     await waitForStatus(use.sluice, terms.id, 'held');
     await use.chain.expireBlockhashes();
     await until(async () => {
-      await use.temporal.schedule.getHandle('orphans').trigger();
+      await use.temporal.schedule.getHandle('restartUnfinished').trigger();
       await sleep(2_000);
       return (await use.sluice.get(terms.id)).status === 'finalized';
     });
@@ -117,7 +117,7 @@ describe('a message that the signer refuses', () => {
     expectDeadThenLanded(paid);
     expect(paid.attempts[0]).toMatchObject({
       signature: null,
-      proof: { linkedBlocks: { holdsSignature: false } },
+      proof: { linkedBlocks: { containsSignature: false } },
     });
     expect(await use.chain.paymentsTo(terms.destination)).toHaveLength(1);
   }, 180_000);

@@ -12,7 +12,7 @@ async function openAlerts(): Promise<readonly string[]> {
 }
 
 /** Whether a round that starts now ends. */
-async function rounds(schedule: 'orphans' | 'walletWatch'): Promise<void> {
+async function rounds(schedule: 'restartUnfinished' | 'walletWatch'): Promise<void> {
   const handle = use.temporal.schedule.getHandle(schedule);
   const count = async () => (await handle.describe()).info.numActionsTaken;
   const before = await count();
@@ -47,7 +47,7 @@ it('payments that wait for days block no other step', async () => {
   const cursor = async () => BigInt((await sluice.scan.status()).cursor?.slot ?? '0');
   const before = await cursor();
   await until(async () => (await cursor()) > before + 20n);
-  for (const schedule of ['orphans', 'walletWatch'] as const) await rounds(schedule);
+  for (const schedule of ['restartUnfinished', 'walletWatch'] as const) await rounds(schedule);
   await chain.disturb('*', { kind: 'http', status: 503 }, [1]);
   await until(async () => (await openAlerts()).includes('too_few_nodes'), 120_000);
   expect((await sluice.get('three')).status).toBe('preparing');

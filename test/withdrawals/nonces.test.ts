@@ -100,7 +100,7 @@ describe('a withdrawal under SLUICE_LIFETIME=nonce', () => {
     await temporalClient(stack.temporal).workflow.getHandle(workflowId).terminate('by a test');
     expect((await creating).code).not.toBe(0);
     await hand.heal();
-    await temporalClient(stack.temporal).schedule.getHandle('orphans').trigger();
+    await temporalClient(stack.temporal).schedule.getHandle('restartUnfinished').trigger();
     const free = `select address from nonce_account where state = 'free' and address = '${address}'`;
     await until(async () => (await query(stack, free)).length === 1);
   });

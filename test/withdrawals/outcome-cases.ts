@@ -197,7 +197,7 @@ function attemptsOnTheirWay(use: UsedStack, { quorum, patienceMs }: ChainTraits)
           'select proof from attempt where settlement_id = $1 and n = 1',
           [terms.id],
         );
-        expect(proof?.proof).toMatchObject({ quorum, linkedBlocks: { holdsSignature: false } });
+        expect(proof?.proof).toMatchObject({ quorum, linkedBlocks: { containsSignature: false } });
         const payments = await use.chain.paymentsTo(terms.destination);
         expect(payments.map(({ signature }) => signature)).toEqual([paid.attempts.at(-1)?.signature]);
       },

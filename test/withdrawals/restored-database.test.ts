@@ -52,7 +52,7 @@ function pay(id: string, destination: string, acceptEmptyWallet = true) {
   return use.sluice.withdraw({ id, asset: 'SOL', amount: '3000000', destination, acceptEmptyWallet });
 }
 
-async function nextRound(schedule: 'orphans' | 'walletWatch'): Promise<void> {
+async function nextRound(schedule: 'restartUnfinished' | 'walletWatch'): Promise<void> {
   await use.temporal.schedule.getHandle(schedule).trigger();
 }
 
@@ -83,11 +83,11 @@ describe('a database restored from a backup before the last attempts', () => {
     expect(await waitForStatus(sluice, 'paid-since', 'awaiting_confirmation')).toMatchObject({
       attempts: [],
     });
-    await nextRound('orphans');
+    await nextRound('restartUnfinished');
     await pay('later', later);
     await waitForStatus(sluice, 'later', 'held');
     await until(async () =>
-      (await openAlerts()).some(([kind, subject]) => kind === 'record_lost' && subject === 'on-its-way'),
+      (await openAlerts()).some(([kind, subject]) => kind === 'attempt_lost' && subject === 'on-its-way'),
     );
     await waitForStatus(sluice, 'paid-since', 'held');
     const lostSignature = paid.attempts.at(-1)?.signature ?? '';
@@ -96,7 +96,7 @@ describe('a database restored from a backup before the last attempts', () => {
       expect.arrayContaining([
         ['unknown_spend', lostSignature],
         ['maybe_paid', 'paid-since'],
-        ['record_lost', 'on-its-way'],
+        ['attempt_lost', 'on-its-way'],
       ]),
     );
     expect(signature).not.toBe('');
@@ -111,7 +111,7 @@ describe('a database restored from a backup before the last attempts', () => {
     const stopped = await waitForStatus(sluice, 'later', 'held');
     expect(stopped.attempts).toEqual([]);
     await use.chain.expireBlockhashes();
-    await until(async () => !(await openAlerts()).some(([kind]) => kind === 'record_restored'), 200_000);
+    await until(async () => !(await openAlerts()).some(([kind]) => kind === 'database_restored'), 200_000);
     // A transaction that the wallet signed before the restore and that landed since may have paused all withdrawals again.
     await resume();
     expect((await sluice.waitForFinal('later')).status).toBe('finalized');
@@ -122,7 +122,7 @@ describe('a database restored from a backup before the last attempts', () => {
       reason: { code: 'maybe_paid' },
       attempts: [],
     });
-    await expect(sluice.cancel('paid-since')).rejects.toMatchObject({ code: 'RecordInDoubt' });
+    await expect(sluice.cancel('paid-since')).rejects.toMatchObject({ code: 'DatabaseIncomplete' });
     expect(await sluice.endAsPaid('paid-since', 'the chain shows it')).toMatchObject({
       status: 'cancelled',
       reason: { code: 'paid_already' },
@@ -143,7 +143,7 @@ describe('an attempt that the database has as dead and the chain has as landed',
       `update attempt set state = 'dead', proof = '{"forged":true}' where settlement_id = 'dead-but-landed'`,
     );
     await query(use.stack, `update settlement set status = 'preparing' where id = 'dead-but-landed'`);
-    await nextRound('orphans');
+    await nextRound('restartUnfinished');
     await until(async () => (await sluice.get('dead-but-landed')).reason?.code === 'dead_attempt_landed');
     const held = await sluice.get('dead-but-landed');
     expect(held.status).toBe('held');

@@ -199,7 +199,10 @@ describe('worker --verify', () => {
     const runs = { walletWatch: '', ofNoCode: '' };
     for (const type of ['walletWatch', 'ofNoCode'] as const) runs[type] = await runOfOtherCode(place, type);
     const client = temporalClient(place);
-    await client.workflow.start('orphans', { workflowId: 'no task yet', taskQueue: WORKFLOW_TASK_QUEUE });
+    await client.workflow.start('restartUnfinished', {
+      workflowId: 'no task yet',
+      taskQueue: WORKFLOW_TASK_QUEUE,
+    });
     const ended = await verify(place, '--limit', '1');
     const [watch, unknown, ...rest] = ended.stdout.split('\n');
     expect(watch).toContain(`replay failed: walletWatch walletWatch, run ${runs.walletWatch}: `);

@@ -4,7 +4,7 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createBackfillEnd } from '../../src/activities/deposits.ts';
-import type { RescanOrder } from '../../src/domain/backfill.ts';
+import type { RescanCommand } from '../../src/domain/backfill.ts';
 import { AUDIT_TASK_QUEUE } from '../../src/domain/ids.ts';
 import { authorization, openService, type Service } from '../http/service.ts';
 import { START } from '../ledger/chain-of-blocks.ts';
@@ -14,7 +14,7 @@ let service: Service;
 let stop: () => Promise<void>;
 
 /** Reads nothing: it fails permanently, or continues until it is cancelled. */
-async function backfill({ reason }: RescanOrder): Promise<never> {
+async function backfill({ reason }: RescanCommand): Promise<never> {
   if (reason === 'to fail') throw ApplicationFailure.nonRetryable('no node returns them', 'InvalidRequest');
   for (;;) {
     heartbeat();

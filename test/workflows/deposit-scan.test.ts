@@ -58,10 +58,10 @@ const steps = {
     note('tail');
     return WAITING;
   },
-  async restartOrphans() {
+  async startMissingRuns() {
     throw ApplicationFailure.nonRetryable('Temporal cannot list');
   },
-  buryRefused: async () => note('expire'),
+  expireUnsigned: async () => note('expire'),
   startDueAudits: async () => note('audits'),
 };
 
@@ -109,9 +109,9 @@ describe('the workflow of the scan', () => {
   });
 });
 
-describe('the schedule of orphans', () => {
+describe('the schedule `restartUnfinished`', () => {
   it('starts audits, and releases refused attempts, where runs cannot be listed', async () => {
-    const round = service.temporal.workflow.execute('orphans', options('orphans-round'));
+    const round = service.temporal.workflow.execute('restartUnfinished', options('restart-unfinished-round'));
     await expect(round).rejects.toThrow();
     expect(asked.toSorted()).toEqual(['audits', 'expire']);
   });

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type BackfillOrder, backfillWorkflowId } from '../../src/domain/backfill.ts';
+import { type BackfillCommand, backfillWorkflowId } from '../../src/domain/backfill.ts';
 import { AUDIT_TASK_QUEUE, WATCH_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
 import { temporalRuns } from '../../src/platform/temporal/runs.ts';
 import { startBackfill } from '../../src/platform/temporal/starts.ts';
@@ -51,9 +51,9 @@ const options = (workflowId: string) => ({ workflowId, taskQueue: WORKFLOW_TASK_
 
 it('audits and rescans that take hours leave the task slots of the scan and of the wallet watch free', async () => {
   const slots = { from: '1', to: '2' };
-  const orders: readonly BackfillOrder[] = [
+  const orders: readonly BackfillCommand[] = [
     ...['a', 'b', 'c', 'd'].map((address) => {
-      return { address, ...slots, repair: true, cause: 'import', record: 'r' } as const;
+      return { address, ...slots, repair: true, cause: 'import', databaseId: 'r' } as const;
     }),
     ...['3', '4'].map((to) => ({ from: '1', to, actor: 'ops', reason: 'x' })),
   ];

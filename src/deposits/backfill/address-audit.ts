@@ -1,12 +1,12 @@
 import type { Alarm } from '../../domain/alerts.ts';
 import {
-  type AuditOrder,
+  type AuditCommand,
   type AuditReport,
   BLOCKS_NOT_RETURNED,
   importsSubject,
   NOTHING_AUDITED,
 } from '../../domain/audit.ts';
-import { type BackfillOrder, isOfImport } from '../../domain/backfill.ts';
+import { type BackfillCommand, isOfImport } from '../../domain/backfill.ts';
 import { slotsOf } from '../../domain/scan.ts';
 import { type AddressAudit, type AuditDeps, auditAddress } from './audit-one-address.ts';
 import { runStored } from './run-stored.ts';
@@ -16,12 +16,12 @@ export function createAddressAudit(deps: AuditDeps) {
   const { backfills, importAudits } = deps.ledger;
   const audits = {
     /**
-     * Audits one address; see {@link AuditOrder}. Raises an alert if its transactions cannot be read completely.
+     * Audits one address; see {@link AuditCommand}. Raises an alert if its transactions cannot be read completely.
      * Idempotent.
      */
-    async auditPage(order: AuditOrder): Promise<AuditReport> {
-      const audit = await auditAddress(deps, order.address, order);
-      await updateAlerts(deps, order, audit);
+    async auditPage(command: AuditCommand): Promise<AuditReport> {
+      const audit = await auditAddress(deps, command.address, command);
+      await updateAlerts(deps, command, audit);
       return audit.report;
     },
 
@@ -29,24 +29,24 @@ export function createAddressAudit(deps: AuditDeps) {
      * Stores that the audit of an import has ended, or postpones the audit if transactions or slots are unread. Does
      * nothing for an operator's audit, or if the database was restored after the audit began.
      */
-    async closeAudit(order: AuditOrder, { unread }: Pick<AuditReport, 'unread'>): Promise<void> {
-      if (order.cause !== 'import') return;
-      const { address, record } = order;
-      if (unread === 0) await importAudits.markAudited(address, slotsOf(order), record);
-      else await importAudits.scheduleRetry(address, record);
+    async closeAudit(command: AuditCommand, { unread }: Pick<AuditReport, 'unread'>): Promise<void> {
+      if (command.cause !== 'import') return;
+      const { address, databaseId } = command;
+      if (unread === 0) await importAudits.markAudited(address, slotsOf(command), databaseId);
+      else await importAudits.scheduleRetry(address, databaseId);
     },
 
     /**
      * Audits one address and stores the end: in the row of the address for an import, else in the row of the backfill.
      */
-    async audit(order: Extract<BackfillOrder, { readonly address: string }>): Promise<AuditReport> {
-      if (isOfImport(order)) {
-        const report = await audits.auditPage(order);
-        await audits.closeAudit(order, report);
+    async audit(command: Extract<BackfillCommand, { readonly address: string }>): Promise<AuditReport> {
+      if (isOfImport(command)) {
+        const report = await audits.auditPage(command);
+        await audits.closeAudit(command, report);
         return report;
       }
-      const { address, from, to, repair } = order;
-      const { report } = await runStored(deps.ledger, order, async (run) =>
+      const { address, from, to, repair } = command;
+      const { report } = await runStored(deps.ledger, command, async (run) =>
         backfills.endAudit(run, await audits.auditPage({ address, from, to, repair, cause: 'operator' })),
       );
       return report ?? NOTHING_AUDITED;
@@ -61,20 +61,20 @@ export function createAddressAudit(deps: AuditDeps) {
  */
 async function updateAlerts(
   { ledger }: AuditDeps,
-  order: AuditOrder,
+  command: AuditCommand,
   { reason, hasQuorum }: AddressAudit,
 ): Promise<void> {
   const { alerts } = ledger;
-  const { address } = order;
-  const blocksSubject = order.cause === 'import' ? importsSubject(order.from) : address;
+  const { address } = command;
+  const blocksSubject = command.cause === 'import' ? importsSubject(command.from) : address;
   const reasons = new Map<string, readonly string[]>([[address, reason === null ? [] : [reason]]]);
   if (!hasQuorum) reasons.set(blocksSubject, [...(reasons.get(blocksSubject) ?? []), BLOCKS_NOT_RETURNED]);
   for (const [subject, all] of reasons)
     if (all.length === 0) await alerts.close('audit_incomplete', subject);
-    else await alerts.raise(incompleteAlert(subject, order, all.join('; ')));
+    else await alerts.raise(incompleteAlert(subject, command, all.join('; ')));
 }
 
-function incompleteAlert(subject: string, order: AuditOrder, reason: string): Alarm {
-  const message = `the audit of address ${order.address} in slots ${order.from} to ${order.to} is incomplete: ${reason}`;
-  return { kind: 'audit_incomplete', subject, message, details: { ...order } };
+function incompleteAlert(subject: string, command: AuditCommand, reason: string): Alarm {
+  const message = `the audit of address ${command.address} in slots ${command.from} to ${command.to} is incomplete: ${reason}`;
+  return { kind: 'audit_incomplete', subject, message, details: { ...command } };
 }

@@ -44,22 +44,18 @@ export async function historyFor(
   nestedOf: readonly string[] = [],
 ): Promise<TransactionHistory> {
   const { pool, matcher } = deps;
-  const [listed, unread, credit] = [
-    new Map<string, MatchedTransaction>(),
-    new Set<string>(),
-    new NodeTrust(),
-  ];
+  const [listed, unread, trust] = [new Map<string, MatchedTransaction>(), new Set<string>(), new NodeTrust()];
   const match = await matcher.transactionMatcher();
   const readEntry = async ({ listedBy, ...entry }: ListedSignature): Promise<void> => {
     const { signature, slot } = entry;
-    if (listed.get(signature)?.slot === slot || !credit.trustsAny(listedBy)) return;
+    if (listed.get(signature)?.slot === slot || !trust.trustsAny(listedBy)) return;
     const transaction =
       (await agreedTransaction(pool, signature, (one) => match(one, nestedOf)))?.answer ?? null;
     // A node can list a real transaction under a wrong slot, so that the agreed slot is checked against the range.
     if (transaction !== null && from <= transaction.slot && transaction.slot <= to)
       listed.set(signature, transaction);
     const isDenied = transaction === null ? await isAbsent(pool, entry) : transaction.slot !== slot;
-    if (isDenied) credit.noteFalseListing(listedBy);
+    if (isDenied) trust.noteFalseListing(listedBy);
     else if (transaction === null) unread.add(signature);
   };
   const histories: AccountHistory[] = [];

@@ -1,7 +1,7 @@
 import { cancellationSignal, log } from '@temporalio/activity';
 import {
+  type AuditCommand,
   type AuditDifference,
-  type AuditOrder,
   type AuditReport,
   type ComparedTransfer,
   differenceAlarm,
@@ -37,19 +37,19 @@ const MAX_SIGNATURES_IN_REASON = 3;
 const MAX_DIFFERENCES_IN_REPORT = 100;
 
 /**
- * Compares an address's transactions on chain with its recorded deposits, and stores missing deposits if `order.repair`
+ * Compares an address's transactions on chain with its recorded deposits, and stores missing deposits if `command.repair`
  * is true. A failure is reported as unread. It is thrown only if the audit must be retried: see
  * {@link affectsEveryAddress}.
  */
 export async function auditAddress(
   deps: AuditDeps,
   address: string,
-  order: AuditOrder,
+  command: AuditCommand,
 ): Promise<AddressAudit> {
   try {
-    return await auditOne(deps, address, order);
+    return await auditOne(deps, address, command);
   } catch (error) {
-    if (await affectsEveryAddress(deps, order, error)) throw error;
+    if (await affectsEveryAddress(deps, command, error)) throw error;
     const isKnown = isOperational(error);
     if (!isKnown) log.error('the audit of an address failed', { address, error });
     const reason = isKnown ? messageOf(error) : describeDefect(error);
@@ -63,7 +63,7 @@ export async function auditAddress(
  */
 async function affectsEveryAddress(
   { pool }: AuditDeps,
-  { cause }: AuditOrder,
+  { cause }: AuditCommand,
   error: unknown,
 ): Promise<boolean> {
   if (isDomainError(error, 'Unavailable') || isDatabaseUnavailable(error) || cancellationSignal().aborted)
@@ -72,20 +72,20 @@ async function affectsEveryAddress(
   return (await progressOf(pool)).length < pool.quorum;
 }
 
-async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Promise<AddressAudit> {
+async function auditOne(deps: AuditDeps, address: string, command: AuditCommand): Promise<AddressAudit> {
   const { ledger } = deps;
-  const { from, to } = slotsOf(order);
+  const { from, to } = slotsOf(command);
   const before = await ledger.movements.inflowsOf(address, from, to);
-  const accounts = await accountsOf(deps, address, before, order);
+  const accounts = await accountsOf(deps, address, before, command);
   const { transactions, unread, isComplete } = await historyFor(deps, accounts, from, to, [address]);
-  if (order.repair) await storeFindings(deps, transactions);
-  const now = order.repair ? await ledger.movements.inflowsOf(address, from, to) : before;
+  if (command.repair) await storeFindings(deps, transactions);
+  const now = command.repair ? await ledger.movements.inflowsOf(address, from, to) : before;
   const unreadSignatures = new Set(unread);
   const onChain = inflowsOf(address, transactions);
   const differences = differencesBetween(onChain, before, now).filter(
     ({ signature, chain }) => !unreadSignatures.has(signature) && (isComplete || chain !== null),
   );
-  if (differences.length > 0) await raiseAlerts(deps, order, differences);
+  if (differences.length > 0) await raiseAlerts(deps, command, differences);
   const report = {
     transactions: transactions.length + unread.length,
     differences: differences.slice(0, MAX_DIFFERENCES_IN_REPORT),
@@ -100,11 +100,11 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
 /** Raises an alert for each deposit that the scan missed, except those from before an imported address was watched. */
 async function raiseAlerts(
   { ledger }: AuditDeps,
-  order: AuditOrder,
+  command: AuditCommand,
   differences: readonly AuditDifference[],
 ): Promise<void> {
-  const row = order.cause === 'import' ? await ledger.addresses.byAddress(order.address) : null;
-  const scannedAfter = row === null ? -1n : (row?.watchedAfter ?? slotsOf(order).to);
+  const row = command.cause === 'import' ? await ledger.addresses.byAddress(command.address) : null;
+  const scannedAfter = row === null ? -1n : (row?.watchedAfter ?? slotsOf(command).to);
   for (const one of differences)
     if (BigInt(one.slot) > scannedAfter) await ledger.alerts.raise(differenceAlarm(one));
 }
@@ -116,15 +116,15 @@ async function accountsOf(
   { ledger, pool }: AuditDeps,
   address: string,
   recorded: readonly ComparedTransfer[],
-  order: AuditOrder,
+  command: AuditCommand,
 ): Promise<ReadonlySet<string>> {
   const assets = await ledger.assets.list();
   const derived = derivedAccountsOf(assets, address);
   const recordedAccounts = recorded.map(({ account }) => account);
   // Only an operator's audit asks nodes for token accounts of token accounts: with millions of imports that would be
   // slow.
-  const owners = order.cause === 'operator' ? [address, ...derived] : [address];
-  const { to } = slotsOf(order);
+  const owners = command.cause === 'operator' ? [address, ...derived] : [address];
+  const { to } = slotsOf(command);
   const listedAccounts: string[] = [];
   for (const owner of owners) listedAccounts.push(...(await tokenAccountsOf(pool, owner, to)));
   return new Set([

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import type { ImportAuditOrder } from '../../domain/audit.ts';
+import type { ImportAuditCommand } from '../../domain/audit.ts';
 import { backfillWorkflowId } from '../../domain/backfill.ts';
 import { rangeOf } from '../../domain/scan.ts';
 import { highest } from '../../domain/units.ts';
@@ -30,17 +30,17 @@ export async function startDueAudits({ ledger, runs }: DueAuditsDeps): Promise<n
   const running = await runs.runningBackfills();
   const maxStarts = MAX_RUNNING_AUDITS - countedRuns(running);
   const databaseId = await ledger.continuity.databaseId();
-  const orders: ImportAuditOrder[] = [];
+  const commands: ImportAuditCommand[] = [];
   const triedAddresses: string[] = [];
   for (const row of await ledger.importAudits.listDue(MAX_RUNNING_AUDITS)) {
-    if (orders.length >= maxStarts) break;
+    if (commands.length >= maxStarts) break;
     triedAddresses.push(row.address);
-    const order = auditOrderOf(row, cursor.slot, databaseId);
-    if (order !== null && !running.has(backfillWorkflowId(order))) orders.push(order);
+    const command = auditCommandOf(row, cursor.slot, databaseId);
+    if (command !== null && !running.has(backfillWorkflowId(command))) commands.push(command);
   }
-  await pLimit(MAX_CONCURRENT_STARTS).map(orders, (order) => runs.startBackfill(order));
+  await pLimit(MAX_CONCURRENT_STARTS).map(commands, (command) => runs.startBackfill(command));
   await ledger.importAudits.noteTried(triedAddresses);
-  return orders.length;
+  return commands.length;
 }
 
 function countedRuns(running: ReadonlyMap<string, Date>): number {
@@ -52,12 +52,12 @@ function countedRuns(running: ReadonlyMap<string, Date>): number {
  * The audit of an imported address. It ends at the slot of the import or later, because the scan read the blocks up to
  * there from one node only. Null if the address has no earlier deposits to find.
  */
-function auditOrderOf(
+function auditCommandOf(
   { address, since, watchedAfter, importedAfter }: DepositAddressRow,
   cursor: bigint,
   databaseId: string,
-): ImportAuditOrder | null {
+): ImportAuditCommand | null {
   if (since === null) return null;
   const to = highest([watchedAfter ?? cursor, since, importedAfter ?? since]);
-  return { address, ...rangeOf({ from: since, to }), repair: true, cause: 'import', record: databaseId };
+  return { address, ...rangeOf({ from: since, to }), repair: true, cause: 'import', databaseId };
 }

@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { Alarm } from '../../domain/alerts.ts';
-import { GAP_UNREAD, type RescanOrder, type RescanResult } from '../../domain/backfill.ts';
+import { GAP_UNREAD, type RescanCommand, type RescanResult } from '../../domain/backfill.ts';
 import type { BlockId } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { rangeOf, type ScanRange } from '../../domain/scan.ts';
@@ -30,8 +30,8 @@ export function createDepositRescan(deps: ScannerDeps) {
      * @throws InvalidRequest like `Backfills.begin`
      * @throws like `BlockCopies`; the error is also stored in the row of the rescan
      */
-    async rescan(order: RescanOrder): Promise<RescanResult> {
-      const { blocks, found, unread } = await runStored(deps.ledger, order, (run) =>
+    async rescan(command: RescanCommand): Promise<RescanResult> {
+      const { blocks, found, unread } = await runStored(deps.ledger, command, (run) =>
         rescanAll({ ...deps, copies: new BlockCopies(deps) }, run),
       );
       return { blocks, found, unread };

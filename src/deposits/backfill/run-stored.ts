@@ -1,20 +1,23 @@
 import { activityInfo, CancelledFailure } from '@temporalio/activity';
-import type { StoredOrder } from '../../domain/backfill.ts';
+import type { StoredBackfillCommand } from '../../domain/backfill.ts';
 import { slotsOf } from '../../domain/scan.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { BackfillRow, BackfillTry } from '../../ledger/scan/backfills.ts';
 import { haltAfter } from '../scan/failure-alerts.ts';
 
 /**
- * Begins or continues the stored backfill of `order` and returns its ended row. An error is stored in the row and
+ * Begins or continues the stored backfill of `command` and returns its ended row. An error is stored in the row and
  * thrown.
  */
 export async function runStored(
   { backfills }: Pick<Ledger, 'backfills'>,
-  order: StoredOrder,
+  command: StoredBackfillCommand,
   work: (run: BackfillRow & BackfillTry) => Promise<BackfillRow>,
 ): Promise<BackfillRow> {
-  const run = await backfills.begin({ ...order, ...slotsOf(order) }, activityInfo().workflowExecution?.runId);
+  const run = await backfills.begin(
+    { ...command, ...slotsOf(command) },
+    activityInfo().workflowExecution?.runId,
+  );
   // An earlier attempt has stored the end of the backfill, but Temporal did not receive the result.
   if (run.endedAt !== null) return run;
   try {

@@ -47,8 +47,8 @@ export async function compareHotWallets(
       if (record !== null) views.push({ ...one, differences: differencesOf(one.holdings, record) });
     }
     const agreed = agreedOn(deps.pool.quorum, views);
-    const look = agreed === null ? null : await storeBaseline(deps, baseline, agreed);
-    if (look !== null) comparisons.push(look);
+    const comparison = agreed === null ? null : await storeBaseline(deps, baseline, agreed);
+    if (comparison !== null) comparisons.push(comparison);
   }
   return comparisons;
 }
@@ -112,13 +112,13 @@ async function expectedByHistory(
 async function storeBaseline(
   { ledger }: ExpectationDeps,
   baseline: Baseline | null,
-  look: Comparison,
+  comparison: Comparison,
 ): Promise<Comparison | null> {
-  const { wallet, slot, holdings: balances, differences } = look;
+  const { wallet, slot, holdings: balances, differences } = comparison;
   const replaces = baseline?.slot ?? null;
   const isStored =
     (baseline === null || differences.length === 0) &&
     (await ledger.baselines.take({ wallet, slot, balances, replaces }));
-  if (baseline === null) return isStored ? { ...look, differences: [] } : null;
-  return look;
+  if (baseline === null) return isStored ? { ...comparison, differences: [] } : null;
+  return comparison;
 }

@@ -1,5 +1,5 @@
 import { cancellationSignal, log } from '@temporalio/activity';
-import type { ScanReport, ScanStatus, TailOrder } from '../../domain/scan.ts';
+import type { ScanReport, ScanStatus, TailCommand } from '../../domain/scan.ts';
 import { withAbort } from '../../solana/rpc/with-abort.ts';
 import { DepositAnnouncer } from '../credits/announce.ts';
 import { DepositConfirmer } from '../credits/confirm.ts';
@@ -35,7 +35,7 @@ export function createDepositScan(deps: DepositScanDeps) {
      * status; null if the database does not return it. A blocked scan reports its reason and retries. Several workers
      * can run this activity at the same time, because each block is committed only once.
      */
-    async scanTail({ seconds }: TailOrder): Promise<ScanStatus | null> {
+    async scanTail({ seconds }: TailCommand): Promise<ScanStatus | null> {
       const abortSignals = [cancellationSignal(), deps.shutdownSignal];
       const scan = async (turnEnd: AbortSignal, abandoned: AbortSignal): Promise<void> => {
         const tasks = new SideTasks(deps.ledger, pollMs, defects, turnEnd);
@@ -54,9 +54,15 @@ export function createDepositScan(deps: DepositScanDeps) {
       const turn = (turnEnd: AbortSignal) =>
         withAbort((abandoned) => scan(turnEnd, abandoned), ...abortSignals);
       await withAbort(turn, AbortSignal.timeout(seconds * 1_000), ...abortSignals);
-      return deps.ledger.scanStatus.read().catch(() => null);
+      return deps.ledger.scanStatus.read().catch(nullIfOperational);
     },
   };
+}
+
+/** For `catch`: returns null for an expected error, and throws a defect. */
+function nullIfOperational(error: unknown): null {
+  if (isOperational(error)) return null;
+  throw error;
 }
 
 interface TurnContext {

@@ -26,7 +26,7 @@ const DifferenceBody = z
     account: text('Account of the deposit: the wallet for SOL, or else a token account'),
     asset: text('`SOL` or the address of a mint'),
     chain: u64.nullable().describe('Base units that the account received on chain; null if it received none'),
-    record: u64.nullable().describe('Base units in the database; null if the database had no such deposit'),
+    stored: u64.nullable().describe('Base units in the database; null if the database had no such deposit'),
     repaired: z.boolean().describe('Whether the audit corrected the database'),
   })
   .meta({ id: 'AuditDifference' }) satisfies z.ZodType<AuditDifference>;

@@ -51,8 +51,8 @@ export const EvidenceBody = z
       .object({
         first: AgreedBlockBody.describe('First block of the range'),
         last: AgreedBlockBody.describe('Last block of the range'),
-        holdsSignature: z.boolean().describe('Whether one of the blocks contains the transaction'),
-        witnesses: z
+        containsSignature: z.boolean().describe('Whether one of the blocks contains the transaction'),
+        agreeingNodes: z
           .int()
           .describe('At least this many nodes return each of the blocks with the same transactions'),
         order,

@@ -52,7 +52,7 @@ export class DepositAddresses extends Repository {
 
   /**
    * Returns the user's address, or assigns a free one. Earlier deposits to that address belong to no user. Throws
-   * NoFreeAddress; RecordInDoubt after a restore; Unavailable before the scan has begun, because earlier blocks are
+   * NoFreeAddress; DatabaseIncomplete after a restore; Unavailable before the scan has begun, because earlier blocks are
    * not searched.
    */
   async assign(userRef: string): Promise<DepositAddressRow> {

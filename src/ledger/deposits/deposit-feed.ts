@@ -55,7 +55,7 @@ export class DepositFeed extends Repository {
   /**
    * Returns up to `limit` matching events after the sequence `after`; `state` filters by the kind of the event. One
    * call examines a limited number of events, so a page can be empty before the end of the feed. Throws FeedBehind if
-   * this database never issued `after`, or RecordInDoubt if the database may have been restored.
+   * this database never issued `after`, or DatabaseIncomplete if the database may have been restored.
    */
   async events(after: bigint, limit: number, { state, ...which }: DepositFilter = {}): Promise<FeedPage> {
     const end = await this.#lastExamined(after);
@@ -112,7 +112,7 @@ export class DepositFeed extends Repository {
 function feedBehindError(after: bigint, last: bigint, mayBeRestored: boolean): DomainError {
   const message = `sequence ${after} is above the newest event ${last}: this database may be older than the one that returned ${after}`;
   const context = { field: 'after', last: last.toString() };
-  return new DomainError(mayBeRestored ? 'RecordInDoubt' : 'FeedBehind', message, context);
+  return new DomainError(mayBeRestored ? 'DatabaseIncomplete' : 'FeedBehind', message, context);
 }
 
 /**

@@ -134,7 +134,7 @@ export async function endDeposit(
     kind: 'deposit_mismatch',
     subject: signature,
     message: `nodes ${by.join(', ')} report ${describeInflow({ ...confirmed, asset, account })}, but the node of the scan reported ${describeInflow({ ...before, asset, account })}`,
-    details: { account, asset, by, onRecord: before.amount.toString(), read: confirmed.amount.toString() },
+    details: { account, asset, by, stored: before.amount.toString(), read: confirmed.amount.toString() },
   });
   return ended;
 }

@@ -20,6 +20,6 @@ export async function alertMissedInflows(trx: Trx, inflows: readonly BlockInflow
     if (after === undefined || slot <= after) continue;
     const chain = amount.toString();
     const difference = { signature, slot: slot.toString(), account, asset, chain };
-    await raiseAlert(trx, differenceAlarm({ ...difference, record: null, repaired: true }));
+    await raiseAlert(trx, differenceAlarm({ ...difference, stored: null, repaired: true }));
   }
 }

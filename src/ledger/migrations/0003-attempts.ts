@@ -31,7 +31,7 @@ export const attempts = migrationOf([
     slot bigint,
     error text,
     proof jsonb,
-    generation integer not null default 0, -- epoch of the database at the insert: see EPOCH
+    epoch integer not null default 0, -- epoch of the database at the insert: see EPOCH
     created_at timestamptz not null default now(),
     ended_at timestamptz,
     primary key (settlement_id, n),

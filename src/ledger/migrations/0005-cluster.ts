@@ -14,7 +14,7 @@ export const cluster = migrationOf([
     quarantine_height bigint,
     quarantine_identity text,
     nonces_settled boolean not null default false,
-    generation integer not null default 0, -- epoch: the number of gaps that have ended
+    epoch integer not null default 0, -- epoch: the number of gaps that have ended
     withheld_up_to bigint not null default 0 -- up to this position, a restore may have lost the assignments of addresses
   )`,
 ]);

@@ -56,14 +56,14 @@ export class Continuity extends Repository {
     return (await this.db.selectNoFrom(DATABASE_ID.as('id')).executeTakeFirstOrThrow()).id;
   }
 
-  /** True if no row written since epoch `generation` can be lost. Also true if no worker has used the database yet. */
-  async isUnbrokenSince(generation: number): Promise<boolean> {
+  /** True if no row written since epoch `epoch` can be lost. Also true if no worker has used the database yet. */
+  async isUnbrokenSince(epoch: number): Promise<boolean> {
     const row = await this.db
       .selectFrom('continuity')
-      .select('generation')
+      .select('epoch')
       .select(sql<boolean>`${IS_UNBROKEN}`.as('isUnbroken'))
       .executeTakeFirst();
-    return row === undefined || (row.isUnbroken && row.generation === generation);
+    return row === undefined || (row.isUnbroken && row.epoch === epoch);
   }
 
   /**
@@ -83,7 +83,7 @@ export class Continuity extends Repository {
   async endGap(height: bigint): Promise<void> {
     const values = {
       identity: IDENTITY,
-      generation: sql<number>`continuity.generation + 1`,
+      epoch: sql<number>`continuity.epoch + 1`,
       seenAt: sql<Date>`now()`,
       quarantineHeight: null,
       quarantineIdentity: null,

@@ -23,7 +23,7 @@ export const POSSIBLE_LOSS = sql<string | null>`(
     and pg_postmaster_start_time() > seen_at))`;
 
 /** SQL for the current epoch: the number of gaps that have ended. */
-export const EPOCH = sql<number>`coalesce((select generation from continuity), 0)`;
+export const EPOCH = sql<number>`coalesce((select epoch from continuity), 0)`;
 
 /** SQL for the id of this copy in its current epoch. */
 export const DATABASE_ID = sql<string>`${IDENTITY} || '/' || ${EPOCH}`;
@@ -45,12 +45,12 @@ export async function mayHaveLostRows(trx: Trx): Promise<boolean> {
 }
 
 /**
- * Throws RecordInDoubt if a restore may have lost assignments of addresses; the result holds until the transaction
+ * Throws DatabaseIncomplete if a restore may have lost assignments of addresses; the result holds until the transaction
  * ends.
  */
 export async function refuseIfRowsMayBeLost(trx: Trx): Promise<void> {
   if (!(await mayHaveLostRows(trx))) return;
   const message =
     'the database may have been restored from a backup: no address is assigned until the search for lost payments ends';
-  throw new DomainError('RecordInDoubt', message);
+  throw new DomainError('DatabaseIncomplete', message);
 }

@@ -1,6 +1,6 @@
 import { type ExpressionBuilder, sql, type UpdateObject } from 'kysely';
 import type { AuditReport } from '../../domain/audit.ts';
-import { GAP_UNREAD, type RescanResult, type StoredOrder } from '../../domain/backfill.ts';
+import { GAP_UNREAD, type RescanResult, type StoredBackfillCommand } from '../../domain/backfill.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import { rangeOf, type Slots } from '../../domain/scan.ts';
@@ -222,7 +222,14 @@ function matchesSubject({ from, to, address = null, repair = true }: BackfillSub
 }
 
 /** The operator's command that a stored backfill executes. */
-export function commandOf({ fromSlot, toSlot, address, repair, actor, reason }: BackfillRow): StoredOrder {
+export function commandOf({
+  fromSlot,
+  toSlot,
+  address,
+  repair,
+  actor,
+  reason,
+}: BackfillRow): StoredBackfillCommand {
   const command = { ...rangeOf({ from: fromSlot, to: toSlot }), actor, reason };
   return address === null ? command : { ...command, address, repair };
 }

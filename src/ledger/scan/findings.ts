@@ -140,6 +140,6 @@ function alarmOf({ known, inflow }: Mismatch): Alarm {
     kind: 'deposit_mismatch',
     subject: signature,
     message: `a second read of block ${slot} returned ${describeInflow(inflow)}, but ${recorded}`,
-    details: { account, asset, state, onRecord: known.amount.toString(), read: inflow.amount.toString() },
+    details: { account, asset, state, stored: known.amount.toString(), read: inflow.amount.toString() },
   };
 }

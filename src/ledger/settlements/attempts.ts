@@ -32,7 +32,7 @@ export type NewAttempt = Omit<
   | 'slot'
   | 'error'
   | 'proof'
-  | 'generation'
+  | 'epoch'
   | 'createdAt'
   | 'endedAt'
   | 'createsAccount'
@@ -258,7 +258,7 @@ async function prepareIn(
       kind: settlement.kind,
       signatures,
       state: isSigned ? 'signed' : 'prepared',
-      generation: EPOCH,
+      epoch: EPOCH,
     })
     .returningAll()
     .executeTakeFirstOrThrow();

@@ -103,7 +103,7 @@ export class Settlements extends Repository {
    * for the customer, which may never end; a wait for funds keeps them. A repeated end keeps its first reason.
    * A settlement that a dead attempt has paid is returned unchanged.
    * Throws IllegalTransition, also for a wait or an end without payment while an attempt can land. Throws
-   * RecordInDoubt for an end without payment while a restore can have lost an attempt.
+   * DatabaseIncomplete for an end without payment while a restore can have lost an attempt.
    */
   async move(id: string, to: SettlementStatus, reason: StatusReason | null = null): Promise<SettlementRow> {
     return this.db.transaction().execute(async (trx) => {
@@ -157,9 +157,9 @@ export class Settlements extends Repository {
 
   /**
    * Cancels the settlement permanently. Throws NotCancellable while an attempt can land, if the settlement has ended
-   * differently, or if its kind forbids it. Attempts that are proved dead, or failed in a block, do not count: the proof that permits a
-   * second payment also permits a cancellation. Throws RecordInDoubt while an attempt that a restore has lost may
-   * have paid the settlement.
+   * differently, or if its kind forbids it. Attempts that are proved dead, or failed in a block, do not count: the
+   * proof that permits a second payment also permits a cancellation. Throws DatabaseIncomplete while an attempt that a
+   * restore has lost may have paid the settlement.
    */
   async cancel(id: string, reason: StatusReason): Promise<SettlementRow> {
     return this.db.transaction().execute(async (trx) => {
@@ -215,7 +215,7 @@ async function refuseIfMaybePaid(trx: Trx, id: string): Promise<void> {
   const payment = await possiblePaymentOf(trx, id);
   if (payment === null) return;
   const message = `settlement ${id} cannot end unpaid now: ${payment.message}`;
-  throw new DomainError('RecordInDoubt', message, { id, reason: payment.code });
+  throw new DomainError('DatabaseIncomplete', message, { id, reason: payment.code });
 }
 
 function notEndable(row: SettlementRow, payment: StatusReason | null): DomainError {

@@ -34,7 +34,7 @@ export async function possiblePaymentOf(trx: Trx, settlementId: string): Promise
   const alert = await trx
     .selectFrom('alert')
     .select(['kind', 'message'])
-    .where('kind', 'in', ['record_lost', 'unknown_spend'])
+    .where('kind', 'in', ['attempt_lost', 'unknown_spend'])
     // A fee payer's transaction pays only its own settlement, so alerts that stop only a fee payer do not count.
     .where(PAUSED_SCOPE, '=', ALL_SETTLEMENTS)
     .where('closedAt', 'is', null)
@@ -71,10 +71,10 @@ async function advancesLostNonce(
 
 async function restoreStop(trx: Trx): Promise<StatusReason | null> {
   const gap = await gapOf(trx);
-  return gap === null ? null : { code: 'record_restored', message: gap.reason };
+  return gap === null ? null : { code: 'database_restored', message: gap.reason };
 }
 
-const ALERTS_BY_SEVERITY: readonly AlertKind[] = [PAID_BY_DEAD, 'maybe_paid', 'record_lost', KEEPS_FAILING];
+const ALERTS_BY_SEVERITY: readonly AlertKind[] = [PAID_BY_DEAD, 'maybe_paid', 'attempt_lost', KEEPS_FAILING];
 
 /**
  * Alert that stops this settlement while others continue:
@@ -95,7 +95,7 @@ async function suspicionOf(
       row.or([
         row.and([row('kind', '=', PAID_BY_DEAD), row.not(sql<boolean>`(${WAS_JUDGED})`)]),
         row.and([
-          row('kind', '=', 'record_lost'),
+          row('kind', '=', 'attempt_lost'),
           row(
             sql<string>`details ->> 'signature'`,
             'not in',

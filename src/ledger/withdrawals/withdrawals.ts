@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { SOL } from '../../domain/deposit-asset.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { isTerminal, UNFINISHED, UNPAID_ENDS, WITHDRAWAL } from '../../domain/settlement.ts';
+import { isTerminal, UNFINISHED, UNPAID_ENDS } from '../../domain/settlement.ts';
+import { WITHDRAWAL } from '../../domain/settlement-kinds.ts';
 import {
   fingerprint,
   isWithdrawalStatus,
@@ -183,7 +184,7 @@ export class Withdrawals extends Repository {
               .where((of) =>
                 of.or([
                   of('attempt.state', '=', 'landed'),
-                  of.and([of('attempt.state', 'in', LIVE_STATES), of('attempt.generation', '=', EPOCH)]),
+                  of.and([of('attempt.state', 'in', LIVE_STATES), of('attempt.epoch', '=', EPOCH)]),
                 ]),
               ),
           ),

@@ -52,7 +52,7 @@ const TEXT_GAUGES: readonly (NodeGauge<string> & { readonly label: string })[] =
     name: 'demoted',
     help: 'Reason why the node is asked only after other nodes.',
     label: 'cause',
-    read: ({ demoted }) => demoted?.cause ?? null,
+    read: ({ demotion }) => demotion?.cause ?? null,
   },
 ];
 

@@ -59,9 +59,11 @@ export async function serveGateway(
   const lowLamports = config.x402FeePayerLow;
   const checkFeePayers = feePayerWatch({ ledger, chain, addresses: feePayers, lowLamports });
   runPeriodically('the balances of fee payers', FEE_PAYERS_INTERVAL_MS, checkFeePayers);
-  await offers.look().catch((err: unknown) => logger.warn({ err }, 'the terms of routes cannot be read now'));
-  runPeriodically('the terms of routes', OFFERS_INTERVAL_MS, () => offers.look());
-  runPeriodically('the terms of closed routes', CLOSED_ROUTES_INTERVAL_MS, () => offers.lookAtClosed());
+  await offers
+    .refresh()
+    .catch((err: unknown) => logger.warn({ err }, 'the terms of routes cannot be read now'));
+  runPeriodically('the terms of routes', OFFERS_INTERVAL_MS, () => offers.refresh());
+  runPeriodically('the terms of closed routes', CLOSED_ROUTES_INTERVAL_MS, () => offers.refreshClosed());
   for (const { routeId, reason } of offers.closed())
     logger.warn({ route: routeId }, `the route is not sold now: ${reason}`);
   const purchases = purchaseDeps(config, parts);

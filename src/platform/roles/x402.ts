@@ -4,12 +4,13 @@ import { createSettlementActivities } from '../../activities/settlements.ts';
 import { createSignerActivities } from '../../activities/signing.ts';
 import { createX402Activities } from '../../activities/x402.ts';
 import { QUICK_TASK_QUEUE } from '../../domain/ids.ts';
-import { X402 } from '../../domain/payment.ts';
+import { X402 } from '../../domain/settlement-kinds.ts';
 import { openLedger } from '../../ledger/ledger.ts';
 import { loadKeypair, type Signer } from '../../signing/signer.ts';
 import { Chain } from '../../solana/chain.ts';
 import { AdoptedLifetimes } from '../../solana/proof/adopted.ts';
 import { LandingWatcher } from '../../solana/proof/landing.ts';
+import { SlotNotifications } from '../../solana/rpc/slot-notifications.ts';
 import { x402Kind } from '../../x402/kind.ts';
 import { askUpstream } from '../../x402/upstream.ts';
 import type { Config } from '../config.ts';
@@ -49,10 +50,12 @@ export async function x402Worker(
   // Registered before the first signature, so that no unknown spend by one of these wallets is missed.
   if (addresses.length > 0) await ledger.walletHistory.addFeePayers(addresses);
   const chain = new Chain(pool, { accountWindowMs: 0 });
+  const slots = new SlotNotifications(config.rpcUrls);
+  closers.add('slot notifications of x402', () => slots.close());
   return Worker.create({
     ...workerOptions(config, connection, QUICK_TASK_QUEUE),
     ...workflowSource(),
-    activities: x402Activities(config, decorate({ ledger, chain }), signers, addresses),
+    activities: x402Activities(config, decorate({ ledger, chain }), slots, signers, addresses),
     maxConcurrentActivityTaskExecutions: MAX_LANDINGS,
     // A payment occupies a workflow task until it is confirmed, for about a second. The SDK's default of 40 would make
     // further payments wait.
@@ -64,12 +67,13 @@ export async function x402Worker(
 function x402Activities(
   config: Config<'x402'>,
   { ledger, chain }: ChainWorkerDeps,
+  slots: SlotNotifications,
   signers: readonly Signer[],
   feePayers: readonly string[],
 ) {
   const lifetimes = new AdoptedLifetimes(chain.pool);
   const kinds = { [X402]: x402Kind({ ledger, chain, lifetimes, feePayers }) };
-  const deps = { ledger, chain, kinds, watcher: new LandingWatcher(chain) };
+  const deps = { ledger, chain, kinds, watcher: new LandingWatcher(chain, { slots }) };
   const keys = feePayerKeys(signers);
   const signer = createSignerActivities({
     keys,

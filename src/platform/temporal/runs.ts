@@ -1,5 +1,5 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import type { BackfillOrder } from '../../domain/backfill.ts';
+import type { BackfillCommand } from '../../domain/backfill.ts';
 import type { AwaitedCommitment } from '../../domain/settlement.ts';
 import type { WithdrawalTerms } from '../../domain/withdrawal.ts';
 import { type SettlementRef, startBackfill, startSettlement, startWithdrawal } from './starts.ts';
@@ -42,6 +42,6 @@ export function temporalRuns(client: Client) {
     start: (terms: WithdrawalTerms) => startWithdrawal(client, terms, 'ALLOW_DUPLICATE'),
     startSettlement: async (settlement: SettlementRef, answersAt: AwaitedCommitment) =>
       void (await startSettlement(client, settlement, answersAt)),
-    startBackfill: (order: BackfillOrder) => startBackfill(client, order),
+    startBackfill: (command: BackfillCommand) => startBackfill(client, command),
   };
 }

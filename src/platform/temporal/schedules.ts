@@ -4,7 +4,7 @@ import { depositScanWorkflowId, WORKFLOW_TASK_QUEUE } from '../../domain/ids.ts'
 /** Scheduled workflows, with their interval and execution timeout. The schedule id is the workflow type. */
 const SCHEDULES = [
   {
-    name: 'orphans',
+    name: 'restartUnfinished',
     interval: '1 minute',
     timeout: '10 minutes',
     summary: 'restart settlements without a run, start due audits',

@@ -4,7 +4,7 @@ import {
   type WorkflowHandleWithStartDetails,
 } from '@temporalio/client';
 import { describeAmount } from '../../domain/amount.ts';
-import { type BackfillOrder, backfillWorkflowId, isOfImport } from '../../domain/backfill.ts';
+import { type BackfillCommand, backfillWorkflowId, isOfImport } from '../../domain/backfill.ts';
 import {
   QUICK_TASK_QUEUE,
   settlementWorkflowId,
@@ -12,7 +12,8 @@ import {
   webhookWorkflowId,
   withdrawalWorkflowId,
 } from '../../domain/ids.ts';
-import { type AwaitedCommitment, settlementId } from '../../domain/settlement.ts';
+import { type AwaitedCommitment } from '../../domain/settlement.ts';
+import { settlementId } from '../../domain/settlement-kinds.ts';
 import type { SettlementEnd } from '../../domain/steps.ts';
 import { TIMEOUTS } from '../../domain/timeouts.ts';
 import type { DeliveryLine, Patience } from '../../domain/webhook.ts';
@@ -82,13 +83,15 @@ export async function runSettlement(client: Client, settlement: SettlementRef): 
 }
 
 /** Starts a backfill, or joins the running one of the same command. */
-export async function startBackfill(client: Client, order: BackfillOrder): Promise<void> {
-  const slots = `slots ${order.from} to ${order.to}`;
+export async function startBackfill(client: Client, command: BackfillCommand): Promise<void> {
+  const slots = `slots ${command.from} to ${command.to}`;
   await startOrJoin(client, 'backfill', {
-    workflowId: backfillWorkflowId(order),
-    args: [order],
-    staticSummary: 'address' in order ? `audit ${order.address} over ${slots}` : `read ${slots} again`,
-    staticDetails: isOfImport(order) ? 'audit of an imported address' : `by ${order.actor}: ${order.reason}`,
+    workflowId: backfillWorkflowId(command),
+    args: [command],
+    staticSummary: 'address' in command ? `audit ${command.address} over ${slots}` : `read ${slots} again`,
+    staticDetails: isOfImport(command)
+      ? 'audit of an imported address'
+      : `by ${command.actor}: ${command.reason}`,
   });
 }
 

@@ -90,8 +90,8 @@ function linkedBlocks({
   return {
     first: shownBlock(first),
     last: shownBlock(last),
-    holdsSignature: containsSignature,
-    witnesses: minAgreeingNodes,
+    containsSignature: containsSignature,
+    agreeingNodes: minAgreeingNodes,
     order,
   };
 }

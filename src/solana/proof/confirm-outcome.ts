@@ -245,7 +245,7 @@ export function trustedStatuses(
   statuses: readonly NodeAnswer<StatusObservation>[],
 ): readonly NodeAnswer<StatusObservation>[] {
   const distrusted = new Set(
-    pool.report().flatMap(({ node, demoted }) => (demoted?.cause === 'false' ? [node] : [])),
+    pool.report().flatMap(({ node, demotion }) => (demotion?.cause === 'false' ? [node] : [])),
   );
   return statuses.filter(({ node, answer }) => answer.kind !== 'seen' || !distrusted.has(node));
 }

@@ -137,7 +137,7 @@ export class PooledNode {
       latencyMs: this.health.latencyMs,
       errorRate: this.health.errorRate,
       score: this.score,
-      demoted: this.demotion,
+      demotion: this.demotion,
       calls: this.node.callCount,
     };
   }

@@ -22,7 +22,7 @@ export interface NodeReport extends Omit<NodeFacts, 'genesisHash'> {
   readonly latencyMs: number | null;
   readonly errorRate: number;
   readonly score: number;
-  readonly demoted: Demotion | null;
+  readonly demotion: Demotion | null;
   readonly calls: number;
 }
 
@@ -34,7 +34,7 @@ export const NODE_ALERTS = [
   'node_ledger_gap',
   'node_version_behind',
   'node_lagging',
-  'node_false_word',
+  'node_false_answer',
   'node_silent',
   'node_other_cluster',
   'node_twice',
@@ -78,8 +78,9 @@ const JOINED_RULES = {
       ? `runs version ${version}, but another node runs ${newest.join('.')}: update the node`
       : null;
   },
-  node_lagging: ({ demoted }) => (demoted?.cause === 'lag' ? demoted.reason : null),
-  node_false_word: ({ demoted }) => (demoted?.cause === 'false' ? `is asked last: ${demoted.reason}` : null),
+  node_lagging: ({ demotion }) => (demotion?.cause === 'lag' ? demotion.reason : null),
+  node_false_answer: ({ demotion }) =>
+    demotion?.cause === 'false' ? `is asked last: ${demotion.reason}` : null,
 } as const satisfies Partial<Record<NodeWarning['kind'], Rule>>;
 
 /**
@@ -112,8 +113,8 @@ function warningsOf(...[report, limits]: Parameters<Rule>): readonly NodeWarning
   });
 }
 
-function absenceWarning({ node, membership, sameAs, demoted }: NodeReport): NodeWarning {
-  const reason = demoted?.reason ?? '';
+function absenceWarning({ node, membership, sameAs, demotion }: NodeReport): NodeWarning {
+  const reason = demotion?.reason ?? '';
   if (membership === 'silent')
     return { kind: 'node_silent', node, message: `${node} does not answer: ${reason}` };
   const kind = sameAs === null ? 'node_other_cluster' : 'node_twice';

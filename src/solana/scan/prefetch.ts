@@ -105,6 +105,7 @@ export class Prefetch<Block extends SizedBlock> {
       if (!controller.signal.aborted) this.#sizes.set(slot, loaded.size);
       return loaded;
     };
+    // No error is lost: the reader requests a missing block itself, and that request fails with the same error.
     const block = this.#limit(load).catch(() => null);
     this.#blocks.set(slot, { block, controller });
   }

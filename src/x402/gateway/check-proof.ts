@@ -117,7 +117,7 @@ export async function failedOutcome(pool: NodePool, signature: string): Promise<
   const presence = await presenceOf(pool, signature, true);
   if (presence.kind !== 'seen' || presence.failure === null) return null;
   const reason = 'invalid_exact_svm_transaction_failed';
-  return { kind: 'void', reason, message: presence.failure, signature, payer: null };
+  return { kind: 'void', status: 'failed', reason, message: presence.failure, signature, payer: null };
 }
 
 /** The payment under the first of the terms that it obeys. If there are none: the refusal under the newest terms. */

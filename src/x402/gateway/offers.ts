@@ -65,11 +65,11 @@ export class RouteOffers {
    * Reads mints and token accounts, and stores the current terms of each route. Call this method at startup and
    * periodically.
    */
-  async look(): Promise<void> {
+  async refresh(): Promise<void> {
     for (const route of this.#routes) this.#offers.set(route.id, await this.#lookAt(route));
   }
 
-  async lookAtClosed(): Promise<void> {
+  async refreshClosed(): Promise<void> {
     for (const route of this.#routes)
       if (this.of(route.id).kind === 'closed') this.#offers.set(route.id, await this.#lookAt(route));
   }

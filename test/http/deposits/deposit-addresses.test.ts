@@ -127,7 +127,7 @@ describe('a database restored from a backup', () => {
     await importing(40, 2);
     await continuity.pulse();
     await sql`update continuity set identity = 'the old primary'`.execute(db);
-    expect(await assign('after')).toMatchObject({ status: 503, body: { code: 'RecordInDoubt' } });
+    expect(await assign('after')).toMatchObject({ status: 503, body: { code: 'DatabaseIncomplete' } });
     await continuity.quarantine(1n, null);
     await continuity.endGap(1n);
     expect(await assign('after')).toMatchObject({ status: 409, body: { code: 'NoFreeAddress' } });

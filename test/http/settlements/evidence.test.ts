@@ -54,7 +54,12 @@ test('the API shows evidence of a dead attempt: the order of the requests, the h
       { node: 'a', order: 1, height: '1151' },
       { node: 'b', order: 2, height: '1160' },
     ],
-    linkedBlocks: { last: { slot: '3000', height: '1151' }, holdsSignature: false, witnesses: 2, order: 20 },
+    linkedBlocks: {
+      last: { slot: '3000', height: '1151' },
+      containsSignature: false,
+      agreeingNodes: 2,
+      order: 20,
+    },
     statuses: [
       { node: 'a', order: 30, seen: 'absent', slot: null, atSlot: '4000', historyFrom: '0' },
       { node: 'b', order: 31, seen: 'absent' },

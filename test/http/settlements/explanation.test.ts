@@ -3,8 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { newAddress } from '../../../devkit/localstack/keypair.ts';
 import type { Explanation, SettlementExplanation } from '../../../src/client/client.ts';
 import { DomainError } from '../../../src/domain/errors.ts';
-import { settlementId } from '../../../src/domain/settlement.ts';
-import { NONCE_CREATE } from '../../../src/domain/settlement-kinds.ts';
+import { NONCE_CREATE, settlementId } from '../../../src/domain/settlement-kinds.ts';
 import { buildApp } from '../../../src/http/app.ts';
 import { requestSettlements } from '../../../src/ledger/settlements/settlement-row.ts';
 import { acceptingSlot, adoptedLifetime } from '../../../src/solana/proof/adopted.ts';
@@ -117,7 +116,7 @@ test('an explanation proves an attempt dead and writes nothing: only a worker wr
   expect(evidence?.linkedBlocks).toMatchObject({
     first: { blockhash: attempt.blockhash, slot: String(attempt.blockhashSlot), nodes: names() },
     last: { height: String(attempt.lastValidBlockHeight + 1n), nodes: names() },
-    holdsSignature: false,
+    containsSignature: false,
   });
   expect(evidence?.statuses.map(({ seen }) => seen)).toEqual(['absent', 'absent']);
   const orders = [evidence?.finalizedHeights.at(-1), evidence?.linkedBlocks, evidence?.statuses[0]];
@@ -157,7 +156,7 @@ test('an explanation shows the dead message of a buyer as ended, with the stored
   expect(ended.attempt?.evidence).toMatchObject({
     lastHeight: life.lastValidBlockHeight.toString(),
     blockhashBlock: { blockhash: life.adoptedFrom, slot: life.blockhashSlot.toString() },
-    linkedBlocks: { holdsSignature: false },
+    linkedBlocks: { containsSignature: false },
   });
   expect((await get('/v1/settlements?kind=x402&status=dead')).settlements).toMatchObject([{ id, signature }]);
 });
@@ -260,8 +259,8 @@ test('the API shows the proof of a dead attempt with the withdrawal, as OpenAPI 
     linkedBlocks: {
       first: expect.objectContaining({ blockhash: attempt.blockhash }),
       last: expect.objectContaining({ nodes: names() }),
-      holdsSignature: false,
-      witnesses: 2,
+      containsSignature: false,
+      agreeingNodes: 2,
       order: 3,
     },
     finalizedNonces: [],

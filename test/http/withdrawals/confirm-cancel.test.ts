@@ -169,7 +169,7 @@ test('an operator note that a withdrawal is paid ends the waiting run, and a lat
   const alarm = { kind: 'maybe_paid', subject: 'paid', message: 'look' } as const;
   await service.ledger.alerts.raise(alarm);
   const refused = await post('/v1/withdrawals/paid/cancel');
-  expect([refused.statusCode, refused.json().code]).toEqual([503, 'RecordInDoubt']);
+  expect([refused.statusCode, refused.json().code]).toEqual([503, 'DatabaseIncomplete']);
   const ended = await post('/v1/withdrawals/paid/paid', { reason: 'seen' });
   expect(ended.json()).toMatchObject({ status: 'cancelled', reason: { code: 'paid_already' } });
   const view = await service.temporal.workflow.getHandle('withdrawal/paid').result();

@@ -87,7 +87,7 @@ describe('an alert about a past event', () => {
 });
 
 describe('a withdrawal with an alert', () => {
-  it.each(['dead_attempt_landed', 'record_lost'] as const)(
+  it.each(['dead_attempt_landed', 'attempt_lost'] as const)(
     'of %s is never prepared again, resumed or not',
     async (kind) => {
       const id = await reserved(use.ledger);

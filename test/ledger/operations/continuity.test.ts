@@ -55,7 +55,7 @@ async function expectQuarantine(reason: RegExp): Promise<void> {
   expect(await continuity.pulse()).toMatchObject({ quarantineHeight: 1_000n });
   expect(await use.ledger.attempts.prepare(attempt(id), PLENTY)).toMatchObject({
     kind: 'stopped',
-    reason: { code: 'record_restored', message: expect.stringMatching(reason) },
+    reason: { code: 'database_restored', message: expect.stringMatching(reason) },
   });
   await continuity.endGap(2_000n);
   expect(await preparation(use.ledger, id)).toBe('stopped');

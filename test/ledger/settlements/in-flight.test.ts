@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { settlementId } from '../../../src/domain/settlement.ts';
-import { NONCE_CREATE } from '../../../src/domain/settlement-kinds.ts';
+import { NONCE_CREATE, settlementId } from '../../../src/domain/settlement-kinds.ts';
 import { requestSettlements } from '../../../src/ledger/settlements/settlement-row.ts';
 import { attempt, DEAD, PLENTY, REASON, reserved, signed, useLedger } from '../support.ts';
 
@@ -11,30 +10,30 @@ describe('the list of unsent attempts', () => {
   const END = lastValidBlockHeight ?? 0n;
 
   it('has those that are valid for some more blocks, are not signed, and were not refused', async () => {
-    const { attempts, settlements, traffic } = use.ledger;
-    const { living } = await traffic.countUnsent('withdrawal', END - 1n);
+    const { attempts, settlements, inFlight } = use.ledger;
+    const { living } = await inFlight.countUnsent('withdrawal', END - 1n);
     await signed(use.ledger);
     const [waiting, refused] = [await reserved(use.ledger), await reserved(use.ledger)];
     for (const id of [waiting, refused]) await attempts.prepare(attempt(id), PLENTY);
-    expect(await traffic.countUnsent('withdrawal', END - 1n)).toEqual({ living: living + 2, overdue: 0 });
+    expect(await inFlight.countUnsent('withdrawal', END - 1n)).toEqual({ living: living + 2, overdue: 0 });
     await settlements.move(refused, 'held', REASON);
-    expect(await traffic.countUnsent('withdrawal', END - 1n)).toEqual({ living: living + 1, overdue: 0 });
+    expect(await inFlight.countUnsent('withdrawal', END - 1n)).toEqual({ living: living + 1, overdue: 0 });
   });
 
   it('keeps expired ones until the signer has signed a later one', async () => {
-    const { attempts, traffic } = use.ledger;
+    const { attempts, inFlight } = use.ledger;
     await signed(use.ledger);
     await attempts.prepare(attempt(await reserved(use.ledger)), PLENTY);
-    expect(await traffic.countUnsent('withdrawal', END)).toEqual({ living: 0, overdue: 1 });
+    expect(await inFlight.countUnsent('withdrawal', END)).toEqual({ living: 0, overdue: 1 });
     const later = await signed(use.ledger);
-    expect(await traffic.countUnsent('withdrawal', END)).toEqual({ living: 0, overdue: 0 });
+    expect(await inFlight.countUnsent('withdrawal', END)).toEqual({ living: 0, overdue: 0 });
     await attempts.settle(later, 1, DEAD);
-    expect(await traffic.countUnsent('withdrawal', END)).toEqual({ living: 0, overdue: 0 });
+    expect(await inFlight.countUnsent('withdrawal', END)).toEqual({ living: 0, overdue: 0 });
   });
 });
 
 it('the newest ended attempts of a kind give the share of dead ones', async () => {
-  const { attempts, traffic } = use.ledger;
+  const { attempts, inFlight } = use.ledger;
   for (const state of ['landed', 'dead', 'dead', 'landed', 'dead'] as const) {
     const id = await signed(use.ledger);
     await attempts.settle(id, 1, state === 'dead' ? DEAD : { state, slot: 7n, proof: {} });
@@ -44,7 +43,7 @@ it('the newest ended attempts of a kind give the share of dead ones', async () =
   await attempts.prepare(attempt(other), PLENTY);
   await attempts.storeSignature(other, 1, 'signature of another kind');
   await attempts.settle(other, 1, { state: 'landed', slot: 8n, proof: {} });
-  expect(await traffic.newestEnds('withdrawal', 4)).toEqual({ ended: 4, dead: 3 });
-  expect(await traffic.newestEnds(NONCE_CREATE, 4)).toEqual({ ended: 1, dead: 0 });
-  expect(await traffic.newestEnds('withdrawal', 2)).toEqual({ ended: 2, dead: 1 });
+  expect(await inFlight.newestEnds('withdrawal', 4)).toEqual({ ended: 4, dead: 3 });
+  expect(await inFlight.newestEnds(NONCE_CREATE, 4)).toEqual({ ended: 1, dead: 0 });
+  expect(await inFlight.newestEnds('withdrawal', 2)).toEqual({ ended: 2, dead: 1 });
 });

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-const NAMES = ['orphans', 'walletWatch', 'reconciliation'];
+const NAMES = ['restartUnfinished', 'walletWatch', 'reconciliation'];
 
 test('schedules of older versions get the current texts, and keep the changes of operators', async () => {
   const { schedule } = service.temporal;

@@ -154,5 +154,5 @@ test('a node is not distrusted because answers come from several slots', async (
   );
   expect(await reading).toBe('other');
   expect(arrived).toBe(5);
-  expect(pool.report()[0]?.demoted).toBeNull();
+  expect(pool.report()[0]?.demotion).toBeNull();
 });

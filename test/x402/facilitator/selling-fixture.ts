@@ -10,8 +10,8 @@ import {
 import { vi } from 'vitest';
 import { createQuickActivities } from '../../../src/activities/quick-settlements.ts';
 import { createSignerActivities } from '../../../src/activities/signing.ts';
-import { X402 } from '../../../src/domain/payment.ts';
 import { isTerminal } from '../../../src/domain/settlement.ts';
+import { X402 } from '../../../src/domain/settlement-kinds.ts';
 import type { SettlementState } from '../../../src/domain/steps.ts';
 import type { Ledger } from '../../../src/ledger/ledger.ts';
 import { feePayerKeys } from '../../../src/platform/roles/signer.ts';

@@ -57,7 +57,7 @@ export async function searchParts(
   const addresses = new WatchSet(0);
   const findings = new Findings(limits);
   const search = (bytes: Buffer) => {
-    const { header, matches } = searchAnswer(bytes, slot, watched, node, addresses);
+    const { header, matches } = searchAnswer(bytes, { slot, watched, node }, addresses);
     findings.add(matches);
     if (addresses.size > limits.maxAddresses)
       throw new Unreadable(`the block names more than ${limits.maxAddresses} addresses`);

@@ -13,7 +13,7 @@ const clock = useClock(use);
 
 /** Starts the round of the schedule that runs every minute. */
 async function nextRound(): Promise<void> {
-  await use.temporal.schedule.getHandle('orphans').trigger();
+  await use.temporal.schedule.getHandle('restartUnfinished').trigger();
 }
 
 /** Does the same as an operator's reset to the first event. */

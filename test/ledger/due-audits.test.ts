@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { startDueAudits } from '../../src/deposits/backfill/due-audits.ts';
-import type { ImportAuditOrder } from '../../src/domain/audit.ts';
+import type { ImportAuditCommand } from '../../src/domain/audit.ts';
 import { backfillWorkflowId } from '../../src/domain/backfill.ts';
 import { address } from './chain-of-blocks.ts';
 import { useDepositLedgers } from './deposit-ledger.ts';
@@ -27,7 +27,7 @@ async function withPast(addresses: readonly string[]): Promise<void> {
 }
 
 async function round(): Promise<number> {
-  const startBackfill = async (order: ImportAuditOrder) => {
+  const startBackfill = async (order: ImportAuditCommand) => {
     running.set(backfillWorkflowId(order), new Date());
     begun.push(order.address);
   };

@@ -24,6 +24,12 @@ export type OpenResult =
   | { readonly kind: 'opened' | 'known'; readonly payment: PaymentRow }
   | { readonly kind: 'identifier-taken' };
 
+/** The columns of an owed payment that decide whether it can be served. */
+export type OwedPayment = Pick<
+  PaymentRow,
+  'id' | 'position' | 'seller' | 'state' | 'caller' | 'leaseUntil' | 'askedAt' | 'isAnswered'
+>;
+
 /** x402 payments. Every step is idempotent. */
 export class Payments extends Repository {
   readonly #cipher: TextCipher;
@@ -46,15 +52,17 @@ export class Payments extends Repository {
   }
 
   /** Up to `limit` owed payments of one payer for one request, oldest first. */
-  async listOwed(payer: string, requestHash: string, limit: number): Promise<readonly PaymentRow[]> {
-    const rows = await this.#all()
+  listOwed(payer: string, requestHash: string, limit: number): Promise<readonly OwedPayment[]> {
+    return this.db
+      .selectFrom('payment')
+      .select(['id', 'position', 'seller', 'state', 'caller', 'leaseUntil', 'askedAt'])
+      .select(sql<boolean>`answer is not null`.as('isAnswered'))
       .where('state', '=', 'owed')
       .where('payer', '=', payer)
       .where('requestHash', '=', requestHash)
       .orderBy('position')
       .limit(limit)
       .execute();
-    return rows.map(toPaymentRow);
   }
 
   /** Stores a payment that is never settled, and leases the owed payment that is served in its place. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { PaymentRow } from '../../ledger/x402/payments.ts';
+import type { OwedPayment, PaymentRow } from '../../ledger/x402/payments.ts';
 import { acceptingSlot } from '../../solana/proof/adopted.ts';
 import { presenceOf } from '../../solana/proof/presence.ts';
 import { readSigned } from '../../solana/tx/signed-transaction.ts';
@@ -22,10 +22,7 @@ const MAX_CANDIDATES = 50;
  * without a valid lease, and permitted to be sent to the upstream.
  */
 export function servableInstead(
-  payments: readonly Pick<
-    PaymentRow,
-    'id' | 'position' | 'seller' | 'state' | 'leaseUntil' | 'isAnswered' | 'askedAt'
-  >[],
+  payments: readonly Omit<OwedPayment, 'caller'>[],
   isRepeatable: boolean,
   nowMs: number,
 ): readonly string[] {

@@ -59,7 +59,12 @@ export class ManualClockShop {
   }
 
   /** A new payment of a new buyer, with the newest blockhash: the one in the quote is shared for some seconds. */
-  async prepare(url: string, customer?: Customer, init: RequestInit = {}): Promise<Prepared> {
+  async prepare(
+    url: string,
+    customer?: Customer,
+    init: RequestInit = {},
+    identifier?: string,
+  ): Promise<Prepared> {
     const buyer = customer ?? (await this.customer());
     const accepted = requirementsOf(await fetch(url, init));
     const { value } = await rpc<{ value: { blockhash: string } }>(this.shop.rpcUrl, 'getLatestBlockhash', [
@@ -67,7 +72,7 @@ export class ManualClockShop {
     ]);
     const extra = { ...accepted.extra, recentBlockhash: value.blockhash };
     const fresh: Requirements = { ...accepted, extra };
-    return { headers: buyer.shows(accepted, buyer.transaction(fresh)), buyer };
+    return { headers: buyer.shows(accepted, buyer.transaction(fresh), identifier), buyer };
   }
 
   /** The newest payment of a buyer, once it is stored. */

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { fetchQuote, showPayment, signTransfer } from '../../peers/example-client.ts';
 import { Customer, fetchUntilSettled, settlementOf } from './customer.ts';
 import { ManualClockShop } from './manual-clock-shop.ts';
@@ -28,9 +29,9 @@ beforeEach(async () => {
 });
 
 /** A payment that is confirmed while the upstream fails. */
-async function owedBy(buyer: Customer): Promise<string> {
+async function owedBy(buyer: Customer, identifier?: string): Promise<string> {
   standing.shop.upstream = () => ({ status: 503, body: '' });
-  const { headers } = await standing.prepare(url, buyer);
+  const { headers } = await standing.prepare(url, buyer, {}, identifier);
   const response = await fetchUntilSettled(url, headers);
   expect(response.status).toBe(502);
   standing.shop.asked.length = 0;
@@ -66,6 +67,45 @@ describe('a new payment for a request whose earlier payment is owed and served b
     expect(standing.shop.asked).toHaveLength(1);
     const stranger = await fetch(url, { headers: { ...headers, 'x-forwarded-for': '203.0.113.9' } });
     expect(settlementOf(stranger)).toMatchObject({ errorReason: 'duplicate_settlement', transaction: owed });
+    await expectLanded([owed]);
+  });
+
+  it('is never settled, even if its gateway stops while the upstream answers', async () => {
+    const { shop } = standing;
+    const buyer = await standing.customer();
+    const owed = await owedBy(buyer);
+    const { headers } = await standing.prepare(url, buyer);
+    shop.hold = () => new Promise(() => undefined);
+    const abort = new AbortController();
+    const cut = fetch(url, { headers, signal: abort.signal }).catch(() => null);
+    await vi.waitFor(() => expect(shop.asked).toHaveLength(1), 20_000);
+    abort.abort();
+    await cut;
+    shop.hold = null;
+    // As time would do it: the lease of the stopped gateway ends.
+    const leaseUntil = sql<Date>`now() - interval '1 second'`;
+    await shop.ledger.db
+      .updateTable('payment')
+      .set({ leaseUntil })
+      .where('payer', '=', buyer.address)
+      .where('state', '=', 'owed')
+      .execute();
+    const again = await fetch(url, { headers });
+    expect([again.status, await again.text()]).toEqual([200, 'answer 2']);
+    expect(settlementOf(again)['transaction']).toBe(owed);
+    await expectLanded([owed]);
+  });
+
+  it('is not settled if it has the payment identifier of the earlier one', async () => {
+    const buyer = await standing.customer();
+    const identifier = 'pay_0123456789abcdef';
+    const owed = await owedBy(buyer, identifier);
+    const { headers } = await standing.prepare(url, buyer, {}, identifier);
+    const elsewhere = { ...headers, 'x-forwarded-for': '203.0.113.9' };
+    for (const response of [await fetch(url, { headers }), await fetch(url, { headers: elsewhere })]) {
+      expect([response.status, await response.text()]).toEqual([200, 'answer 1']);
+      expect(settlementOf(response)['transaction']).toBe(owed);
+    }
     await expectLanded([owed]);
   });
 

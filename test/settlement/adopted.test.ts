@@ -207,8 +207,8 @@ describe('the transaction of a buyer', () => {
     const wire = await buyerTransaction(fixture, buyer, newAddress(), payer());
     const adopting = { pool: fixture.pool, lifetimes: new AdoptedLifetimes(fixture.pool) };
     const lifeFrom = async (slot: bigint) => {
-      const adopted = await adopt(adopting, adoptionOf({ wire, slot }));
-      return adopted.lastValidBlockHeight ?? 0n;
+      const { lastValidBlockHeight } = await adopt(adopting, adoptionOf({ wire, slot }));
+      return lastValidBlockHeight ?? 0n;
     };
     const honest = await lifeFrom(slotNow());
     expect(await lifeFrom(9_000_000_000_000n)).toBeLessThan(honest + 150n);

@@ -17,20 +17,20 @@ export const PRICE = 2_000_000n;
 const FEE_LAMPORTS = 10_000n;
 
 /** The buyer's wire bytes, and the slot in which a node accepted their blockhash, or showed them in a block. */
-export interface Order {
+export interface PurchaseOrder {
   readonly wire: Uint8Array;
   readonly acceptedAt: bigint;
 }
 
 /** The recorded purchases, by the address of the seller. */
-export type Orders = Map<string, Order>;
+export type Orders = Map<string, PurchaseOrder>;
 
 /** Requests a purchase; returns its id. */
 export async function requestPurchase(
   ledger: Ledger,
   orders: Orders,
   seller: string,
-  order: Order,
+  order: PurchaseOrder,
 ): Promise<string> {
   orders.set(seller, order);
   await requestSettlements(ledger.db, PURCHASE, [seller]);

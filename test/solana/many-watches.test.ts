@@ -4,7 +4,7 @@ import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import type { AttemptProgress, WatchedAttempt } from '../../src/solana/proof/watch.ts';
 import { NodeFault } from '../../src/solana/rpc/errors.ts';
 import { until } from '../support/until.ts';
-import { PACE, recordProgress, useLandingFixture } from './landing-fixture.ts';
+import { INTERVALS, recordProgress, useLandingFixture } from './landing-fixture.ts';
 
 const fixture = useLandingFixture();
 
@@ -16,14 +16,14 @@ function watchAll(
   attempts: readonly WatchedAttempt[],
   start?: AttemptProgress,
 ): [Promise<unknown>[], () => void] {
-  const hearing = attempts.map(() => recordProgress());
-  const waits = hearing.map(({ hooks }, index) =>
+  const recorders = attempts.map(() => recordProgress());
+  const waits = recorders.map(({ hooks }, index) =>
     watcher.watch(attempts[index] as WatchedAttempt, hooks, start),
   );
   return [
     waits,
     () => {
-      for (const { abort } of hearing) abort.abort();
+      for (const { abort } of recorders) abort.abort();
     },
   ];
 }
@@ -31,7 +31,7 @@ function watchAll(
 describe('a watcher of many attempts that no node confirms', () => {
   it('resends a few of them at a time in turn, and new ones at once', async () => {
     const [attempts, resendsPerSecond] = [12, 10];
-    const watcher = new LandingWatcher(fixture.chain, { ...PACE, resendMs: 20, resendsPerSecond });
+    const watcher = new LandingWatcher(fixture.chain, { ...INTERVALS, resendMs: 20, resendsPerSecond });
     const all = await Promise.all(
       Array.from({ length: attempts }, () => fixture.attempt(newAddress(), 1_000_000n)),
     );
@@ -59,7 +59,7 @@ describe('a watcher of many attempts that no node confirms', () => {
   });
 
   it('requests all of them at once, more than fit into the arguments of a function', async () => {
-    const watcher = new LandingWatcher(fixture.chain, PACE);
+    const watcher = new LandingWatcher(fixture.chain, INTERVALS);
     const attempt = await fixture.attempt(newAddress(), 1_000_000n);
     let [asked, open, most] = [0, 0, 0];
     vi.spyOn(fixture.chain, 'recentStatuses').mockImplementation(async (signatures) => {

@@ -10,7 +10,7 @@ import { Finality } from './heights.ts';
 import { isPastLastHeight } from './judge.ts';
 import { blockCache } from './linked-blocks.ts';
 import { type AskOutcome, askBlockOutcome, askOutcome } from './outcomes.ts';
-import { type PollOptions, PollSchedule } from './poll-schedule.ts';
+import { PollSchedule, type PollScheduleOptions } from './poll-schedule.ts';
 import { UNKNOWN_SPENDING } from './spending.ts';
 import { STATUSES_PER_CALL } from './statuses.ts';
 import {
@@ -38,8 +38,8 @@ export interface LandingOptions {
   readonly minOutcomesForBlock?: number;
   /** Time without a new finalized height after which attempts are held. */
   readonly stallMs?: number;
-  /** See {@link PollOptions.slots}. */
-  readonly slots?: PollOptions['slots'];
+  /** See {@link PollScheduleOptions.slots}. */
+  readonly slots?: PollScheduleOptions['slots'];
 }
 
 const DEFAULTS: Required<Omit<LandingOptions, 'slots'>> = {

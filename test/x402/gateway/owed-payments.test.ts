@@ -4,47 +4,47 @@ import { fetchQuote, showPayment, signTransfer } from '../../peers/example-clien
 import { Customer, fetchUntilSettled, settlementOf } from './customer.ts';
 import { ManualClockShop } from './manual-clock-shop.ts';
 
-let standing: ManualClockShop;
+let fixture: ManualClockShop;
 let url: string;
 let landedBefore: readonly string[];
 
 beforeAll(async () => {
-  standing = await ManualClockShop.open((upstream) => [
+  fixture = await ManualClockShop.open((upstream) => [
     { path: '/weather', price: '0.001', upstream },
     { path: '/order', method: 'POST', price: '0.001', upstream },
   ]);
-  await standing.shop.opened('/weather');
+  await fixture.shop.opened('/weather');
 });
-afterAll(() => standing?.close());
+afterAll(() => fixture?.close());
 beforeEach(async () => {
-  await standing.clock.pause();
-  standing.controls.clearFaults();
-  landedBefore = await standing.landed();
+  await fixture.clock.pause();
+  fixture.controls.clearFaults();
+  landedBefore = await fixture.landed();
   // The workflow serves an owed payment only once it is final.
-  const { slot } = standing.controls.chain.at('finalized');
-  standing.controls.setFault(0, '*', { kind: 'stuck-finality', slot });
-  standing.clock.run();
-  standing.shop.asked.length = 0;
-  url = standing.url('/weather');
+  const { slot } = fixture.controls.chain.at('finalized');
+  fixture.controls.setFault(0, '*', { kind: 'stuck-finality', slot });
+  fixture.clock.run();
+  fixture.shop.asked.length = 0;
+  url = fixture.url('/weather');
 });
 
 /** A payment that is confirmed while the upstream fails. */
 async function owedBy(buyer: Customer, identifier?: string): Promise<string> {
-  standing.shop.upstream = () => ({ status: 503, body: '' });
-  const { headers } = await standing.prepare(url, buyer, {}, identifier);
+  fixture.shop.upstream = () => ({ status: 503, body: '' });
+  const { headers } = await fixture.prepare(url, buyer, {}, identifier);
   const response = await fetchUntilSettled(url, headers);
   expect(response.status).toBe(502);
-  standing.shop.asked.length = 0;
-  standing.shop.upstream = (_asked, count) => ({ status: 200, body: `answer ${count}` });
+  fixture.shop.asked.length = 0;
+  fixture.shop.upstream = (_asked, count) => ({ status: 200, body: `answer ${count}` });
   return String(settlementOf(response)['transaction']);
 }
 
 /** Signatures of the payments of this test, once all of them are final. */
 async function expectLanded(signatures: readonly string[]): Promise<void> {
-  standing.controls.clearFaults();
-  await standing.clock.pause();
-  standing.controls.produceSlots(40);
-  const landed = await standing.landed();
+  fixture.controls.clearFaults();
+  await fixture.clock.pause();
+  fixture.controls.produceSlots(40);
+  const landed = await fixture.landed();
   const own = landed.filter((signature) => !landedBefore.includes(signature));
   expect(new Set(own)).toEqual(new Set(signatures));
   expect(own).toHaveLength(signatures.length);
@@ -52,29 +52,29 @@ async function expectLanded(signatures: readonly string[]): Promise<void> {
 
 describe('a new payment for a request whose earlier payment is owed and served by no process', () => {
   it('is not settled: the earlier payment is served in its place, also to repeats of the new one', async () => {
-    const buyer = await standing.customer();
+    const buyer = await fixture.customer();
     const owed = await owedBy(buyer);
-    const { headers } = await standing.prepare(url, buyer);
-    standing.shop.upstream = () => ({ status: 503, body: '' });
+    const { headers } = await fixture.prepare(url, buyer);
+    fixture.shop.upstream = () => ({ status: 503, body: '' });
     const failed = await fetch(url, { headers });
     expect([failed.status, settlementOf(failed)['transaction']]).toEqual([502, owed]);
-    standing.shop.asked.length = 0;
-    standing.shop.upstream = () => ({ status: 200, body: 'the weather' });
+    fixture.shop.asked.length = 0;
+    fixture.shop.upstream = () => ({ status: 200, body: 'the weather' });
     for (const response of await Promise.all([1, 2, 3].map(() => fetch(url, { headers })))) {
       expect([response.status, await response.text()]).toEqual([200, 'the weather']);
       expect(settlementOf(response)).toMatchObject({ success: true, transaction: owed });
     }
-    expect(standing.shop.asked).toHaveLength(1);
+    expect(fixture.shop.asked).toHaveLength(1);
     const stranger = await fetch(url, { headers: { ...headers, 'x-forwarded-for': '203.0.113.9' } });
     expect(settlementOf(stranger)).toMatchObject({ errorReason: 'duplicate_settlement', transaction: owed });
     await expectLanded([owed]);
   });
 
   it('is never settled, even if its gateway stops while the upstream answers', async () => {
-    const { shop } = standing;
-    const buyer = await standing.customer();
+    const { shop } = fixture;
+    const buyer = await fixture.customer();
     const owed = await owedBy(buyer);
-    const { headers } = await standing.prepare(url, buyer);
+    const { headers } = await fixture.prepare(url, buyer);
     shop.hold = () => new Promise(() => undefined);
     const abort = new AbortController();
     const cut = fetch(url, { headers, signal: abort.signal }).catch(() => null);
@@ -97,10 +97,10 @@ describe('a new payment for a request whose earlier payment is owed and served b
   });
 
   it('is not settled if it has the payment identifier of the earlier one', async () => {
-    const buyer = await standing.customer();
+    const buyer = await fixture.customer();
     const identifier = 'pay_0123456789abcdef';
     const owed = await owedBy(buyer, identifier);
-    const { headers } = await standing.prepare(url, buyer, {}, identifier);
+    const { headers } = await fixture.prepare(url, buyer, {}, identifier);
     const elsewhere = { ...headers, 'x-forwarded-for': '203.0.113.9' };
     for (const response of [await fetch(url, { headers }), await fetch(url, { headers: elsewhere })]) {
       expect([response.status, await response.text()]).toEqual([200, 'answer 1']);
@@ -110,9 +110,9 @@ describe('a new payment for a request whose earlier payment is owed and served b
   });
 
   it('is settled, except for one of several concurrent ones', async () => {
-    const buyer = await standing.customer();
+    const buyer = await fixture.customer();
     const owed = await owedBy(buyer);
-    const later = await Promise.all(Array.from({ length: 6 }, () => standing.prepare(url, buyer)));
+    const later = await Promise.all(Array.from({ length: 6 }, () => fixture.prepare(url, buyer)));
     const responses = await Promise.all(later.map(({ headers }) => fetchUntilSettled(url, headers)));
     expect(responses.map(({ status }) => status)).toEqual(later.map(() => 200));
     const signatures = responses.map((response) => String(settlementOf(response)['transaction']));
@@ -124,13 +124,13 @@ describe('a new payment for a request whose earlier payment is owed and served b
   });
 
   it('is settled where the earlier one may not be sent to the upstream again', async () => {
-    const order = standing.url('/order');
+    const order = fixture.url('/order');
     const init = { method: 'POST', body: '{"pizza":1}' };
-    const buyer = await standing.customer();
+    const buyer = await fixture.customer();
     const shown: string[] = [];
     for (const status of [503, 200]) {
-      standing.shop.upstream = () => ({ status, body: 'an answer' });
-      const { headers } = await standing.prepare(order, buyer, init);
+      fixture.shop.upstream = () => ({ status, body: 'an answer' });
+      const { headers } = await fixture.prepare(order, buyer, init);
       const response = await fetchUntilSettled(order, headers, init);
       expect(response.status).toBe(status === 200 ? 200 : 502);
       shown.push(String(settlementOf(response)['transaction']));
@@ -140,12 +140,12 @@ describe('a new payment for a request whose earlier payment is owed and served b
   });
 
   it('is sent to no node, even if its buyer has signed it completely', async () => {
-    const buyer = await standing.shop.buyer();
+    const buyer = await fixture.shop.buyer();
     const owed = await owedBy(new Customer(buyer.secretKey));
     const quote = await fetchQuote(url, buyer);
     const serializedTransaction = Buffer.from(await signTransfer(quote, buyer)).toString('base64');
     for (const method of ['simulateTransaction', 'sendTransaction'])
-      standing.controls.setFault(0, method, { kind: 'error', code: -32_000, message: 'not expected' });
+      fixture.controls.setFault(0, method, { kind: 'error', code: -32_000, message: 'not expected' });
     const response = await showPayment(url, buyer, quote, { serializedTransaction });
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ data: 'answer 1', paymentDetails: { signature: owed } });
@@ -153,18 +153,18 @@ describe('a new payment for a request whose earlier payment is owed and served b
   });
 
   it('copied from the chain is recorded as a copy, and the earlier payment stays owed', async () => {
-    const buyer = await standing.shop.buyer();
+    const buyer = await fixture.shop.buyer();
     const customer = new Customer(buyer.secretKey);
     const owed = await owedBy(customer);
     const quote = await fetchQuote(url, buyer);
     const wire = Buffer.from(await signTransfer(quote, buyer)).toString('base64');
-    const copied = await standing.send(wire);
+    const copied = await fixture.send(wire);
     const response = await showPayment(url, buyer, quote, { serializedTransaction: wire });
     expect(settlementOf(response)).toMatchObject({
       errorReason: 'duplicate_settlement',
       transaction: copied,
     });
-    expect(await standing.shop.ledger.payments.findByName(owed)).toMatchObject({ state: 'owed' });
-    expect(standing.shop.asked).toHaveLength(0);
+    expect(await fixture.shop.ledger.payments.findByName(owed)).toMatchObject({ state: 'owed' });
+    expect(fixture.shop.asked).toHaveLength(0);
   });
 });

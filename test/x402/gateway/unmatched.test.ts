@@ -2,18 +2,17 @@ import { Connection, Keypair, PublicKey, Transaction, TransactionInstruction } f
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createTransferInstruction, getAssociatedTokenAddressSync } from '../../../src/shims/spl-token.ts';
 import { MEMO_PROGRAM } from '../../../src/solana/tx/programs.ts';
+import type { Buyer } from '../../peers/buyers.ts';
 import {
   buyAsExample,
   type ExamplePayload,
+  type ExampleQuote,
   fetchQuote,
   memoOf,
-  type Quote,
   showPayment,
 } from '../../peers/example-client.ts';
 import { settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';
-
-type Buyer = Awaited<ReturnType<Shop['buyer']>>;
 
 let shop: Shop;
 let url: string;
@@ -26,8 +25,8 @@ afterAll(() => shop?.close());
 
 /** Sends one transfer of each amount with these memos, and waits until it is confirmed. */
 async function send(
-  { tokenAccount, mint }: Quote,
-  { secretKey, rpcUrl }: Buyer,
+  { tokenAccount, mint }: ExampleQuote,
+  { secretKey, rpcUrl }: Awaited<ReturnType<Shop['buyer']>>,
   amounts: readonly number[],
   memos: readonly string[],
 ): Promise<string> {
@@ -73,7 +72,7 @@ async function sent(
  * as a member of a multisig would.
  */
 async function sendFailing(
-  { tokenAccount, mint }: Quote,
+  { tokenAccount, mint }: ExampleQuote,
   { secretKey }: Buyer,
   authority: string,
   memos: readonly string[],
@@ -104,7 +103,7 @@ describe('a transaction that its buyer has sent, and that failed on chain,', () 
   });
 
   /** Shows the payment until its failure is final. */
-  async function expectFailed(buyer: Buyer, quote: Quote, payload: ExamplePayload, signature: string) {
+  async function expectFailed(buyer: Buyer, quote: ExampleQuote, payload: ExamplePayload, signature: string) {
     await vi.waitFor(async () => {
       const response = await showPayment(url, buyer, quote, payload);
       const body: unknown = await response.json();

@@ -146,7 +146,7 @@ export async function limitLongReads<T>(
 ): Promise<T> {
   const nodeLimiter = nodeLimiters.get(node) ?? limiterFor(MAX_READS_PER_NODE);
   nodeLimiters.set(node, nodeLimiter);
-  const pass = (signal: AbortSignal) => nodeLimiter.pass(signal, () => processLimiter.pass(signal, read));
+  const pass = (abort: AbortSignal) => nodeLimiter.pass(abort, () => processLimiter.pass(abort, read));
   try {
     return await withAbort(pass, AbortSignal.timeout(MAX_WAIT_MS), signal);
   } catch (error) {

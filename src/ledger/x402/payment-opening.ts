@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import { X402 } from '../../domain/payment.ts';
 import type { TextCipher } from '../../domain/webhook.ts';
-import type { Database } from '../database.ts';
+import type { StatusReason } from '../../domain/settlement.ts';
+import type { Database, Trx } from '../database.ts';
+import { type AttemptRow, insertAttempt, isSignedByAll, type NewAttempt } from '../settlements/attempts.ts';
+import { stopOf } from '../settlements/stops.ts';
 import { type BoughtRequest, type Lease, type StoredAnswer, timeAfterMs } from './obligations.ts';
 import type { StoredPayment } from './payment-row.ts';
 
@@ -44,6 +47,32 @@ export async function insertUnmatched(db: Database, input: UnmatchedPayment): Pr
 }
 
 /**
+ * Result of opening a payment with its signed attempt. `known`: the payment is already stored. `stopped`: nothing is
+ * stored, because a pause or a restore gap forbids a new attempt.
+ */
+export type SignedOpening =
+  | { readonly kind: 'opened'; readonly attempt: AttemptRow }
+  | { readonly kind: 'known' }
+  | { readonly kind: 'stopped'; readonly reason: StatusReason };
+
+/**
+ * Inserts payment, settlement and signed attempt, unless the payment is stored. The lock of preparations is taken before
+ * the first insert: a transaction that waited for a row while a pause waits for that lock could wait for ever.
+ */
+export async function openSignedPayment(
+  trx: Trx,
+  cipher: TextCipher,
+  input: NewPayment,
+  attempt: NewAttempt,
+): Promise<SignedOpening> {
+  if (!isSignedByAll(attempt)) throw new Error(`the attempt of ${input.id} is not signed by all its signers`);
+  const reason = await stopOf(trx, X402, attempt);
+  if (reason !== null) return { kind: 'stopped', reason };
+  if ((await openPayment(trx, cipher, input, 'sending')) === undefined) return { kind: 'known' };
+  return { kind: 'opened', attempt: await insertAttempt(trx, X402, attempt) };
+}
+
+/**
  * Inserts payment and settlement in one statement. A stored unmatched payment without a settlement is replaced if its
  * buyer submits it. Returns undefined if the payment is already stored otherwise.
  */
@@ -51,6 +80,7 @@ export async function openPayment(
   db: Database,
   cipher: TextCipher,
   input: NewPayment,
+  status: 'requested' | 'sending' = 'requested',
 ): Promise<StoredPayment | undefined> {
   const values = valuesOf(cipher, input);
   // A submitted payment names a token that only its buyer has. The stored one can come from any client, which can have
@@ -79,7 +109,7 @@ export async function openPayment(
               'id',
               row.val(X402).as('kind'),
               row.val(values.id.slice(X402.length + 1)).as('subjectId'),
-              sql<'requested'>`'requested'`.as('status'),
+              row.val(status).as('status'),
             ]),
         )
         .onConflict((conflict) => conflict.column('id').doNothing()),

@@ -4,11 +4,19 @@ import type { TextCipher } from '../../domain/webhook.ts';
 import { isUniqueViolation } from '../connection.ts';
 import { type Database, Repository, type Tables } from '../database.ts';
 import { mapPage, negationOf, type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
-import { insertUnmatched, type NewPayment, openPayment, type UnmatchedPayment } from './payment-opening.ts';
+import type { NewAttempt } from '../settlements/attempts.ts';
+import {
+  insertUnmatched,
+  type NewPayment,
+  openPayment,
+  openSignedPayment,
+  type SignedOpening,
+  type UnmatchedPayment,
+} from './payment-opening.ts';
 import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-row.ts';
 
 export type { BoughtRequest, StoredAnswer } from './obligations.ts';
-export type { NewPayment, UnmatchedPayment } from './payment-opening.ts';
+export type { NewPayment, SignedOpening, UnmatchedPayment } from './payment-opening.ts';
 export type { Caller, PaymentRow, PaymentTerms } from './payment-row.ts';
 
 /**
@@ -44,6 +52,15 @@ export class Payments extends Repository {
     const message =
       'another payment for this request has just ended: send the request with the same payment again';
     throw new DomainError('Unavailable', message);
+  }
+
+  /**
+   * Stores a payment, its settlement and its first attempt, which this process has signed, in one transaction. No node
+   * may get the attempt unless this returns `opened`. A pause that begins meanwhile waits for the end of the
+   * transaction. Throws a unique violation if another payment has the request or the payment identifier.
+   */
+  async openSigned(input: NewPayment, attempt: NewAttempt): Promise<SignedOpening> {
+    return this.db.transaction().execute((trx) => openSignedPayment(trx, this.#cipher, input, attempt));
   }
 
   /**

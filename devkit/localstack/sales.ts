@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TOKEN_PROGRAM_ID } from '../../src/shims/spl-token.ts';
@@ -64,6 +65,7 @@ export async function prepareSales(
       SLUICE_X402_PORT: String(gatewayPort),
       SLUICE_X402_QUOTE_SECRET: readOrCreateFile(join(dir, 'keys', 'quote-secret'), newSecret).trim(),
       SLUICE_FEE_PAYERS: feePayer.address,
+      SLUICE_X402_SOCKET: join(mkdtempSync(join(tmpdir(), 'sluice-')), 'x402.sock'),
     },
     keys: { SLUICE_FEE_PAYER_KEY_FILES: feePayer.path },
   };

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { X402 } from '../../domain/payment.ts';
-import type { TextCipher } from '../../domain/webhook.ts';
 import type { StatusReason } from '../../domain/settlement.ts';
+import type { TextCipher } from '../../domain/webhook.ts';
 import type { Database, Trx } from '../database.ts';
 import { type AttemptRow, insertAttempt, isSignedByAll, type NewAttempt } from '../settlements/attempts.ts';
 import { stopOf } from '../settlements/stops.ts';
@@ -47,12 +47,12 @@ export async function insertUnmatched(db: Database, input: UnmatchedPayment): Pr
 }
 
 /**
- * Result of opening a payment with its signed attempt. `known`: the payment is already stored. `stopped`: nothing is
- * stored, because a pause or a restore gap forbids a new attempt.
+ * Result of opening a payment with its signed attempt. `taken`: the payment is already stored, or another one has its
+ * request or its payment identifier. `stopped`: a pause or a restore gap forbids a new attempt. Both store nothing.
  */
 export type SignedOpening =
   | { readonly kind: 'opened'; readonly attempt: AttemptRow }
-  | { readonly kind: 'known' }
+  | { readonly kind: 'taken' }
   | { readonly kind: 'stopped'; readonly reason: StatusReason };
 
 /**
@@ -68,7 +68,7 @@ export async function openSignedPayment(
   if (!isSignedByAll(attempt)) throw new Error(`the attempt of ${input.id} is not signed by all its signers`);
   const reason = await stopOf(trx, X402, attempt);
   if (reason !== null) return { kind: 'stopped', reason };
-  if ((await openPayment(trx, cipher, input, 'sending')) === undefined) return { kind: 'known' };
+  if ((await openPayment(trx, cipher, input, 'sending')) === undefined) return { kind: 'taken' };
   return { kind: 'opened', attempt: await insertAttempt(trx, X402, attempt) };
 }
 

@@ -57,10 +57,20 @@ export class Payments extends Repository {
   /**
    * Stores a payment, its settlement and its first attempt, which this process has signed, in one transaction. No node
    * may get the attempt unless this returns `opened`. A pause that begins meanwhile waits for the end of the
-   * transaction. Throws a unique violation if another payment has the request or the payment identifier.
+   * transaction.
    */
   async openSigned(input: NewPayment, attempt: NewAttempt): Promise<SignedOpening> {
-    return this.db.transaction().execute((trx) => openSignedPayment(trx, this.#cipher, input, attempt));
+    try {
+      return await this.db
+        .transaction()
+        .execute((trx) => openSignedPayment(trx, this.#cipher, input, attempt));
+    } catch (error) {
+      const isTaken = ['payment_identifier_once', 'payment_one_open'].some((name) =>
+        isUniqueViolation(error, name),
+      );
+      if (isTaken) return { kind: 'taken' };
+      throw error;
+    }
   }
 
   /**

@@ -4,6 +4,7 @@ import type { TokenPolicy } from '../../domain/token-rules.ts';
 import type { ApiKeys } from '../../ledger/operations/api-keys.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
+import { openPayment } from '../direct/open-payment.ts';
 import {
   type Admission,
   admit,
@@ -129,7 +130,11 @@ export class Facilitator {
     // No caller has the lease before the payment is confirmed, so that the next call can claim the success even if
     // this process stopped.
     const lease = { holder: randomUUID(), ms: 0 };
-    const opened = await payments.open({ ...row, request: null, answer: null, lease });
+    const newPayment = { ...row, request: null, answer: null, lease };
+    const opened = await openPayment(this.#deps, newPayment, order.payment.signature === null);
+    const { payer } = order.payment;
+    if (opened.kind === 'stopped')
+      return { kind: 'refused', reason: UNAVAILABLE, message: 'payments are paused: settle later', payer };
     if (opened.kind === 'identifier-taken')
       throw new Error('payments.open returned identifier-taken for a payment without an identifier');
     return opened.payment;

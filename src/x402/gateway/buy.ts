@@ -3,8 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDomainError } from '../../domain/errors.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { getSignatureStatuses } from '../../solana/rpc/methods.ts';
+import { openPayment } from '../direct/open-payment.ts';
 import { upstreamRequest } from '../obligation.ts';
 import { type Admission, admit, paymentRow, type Reached, signatureOf, simulate } from '../purchase.ts';
+import type { PricedRoute } from '../routes/route.ts';
 import { storableAnswer } from '../upstream.ts';
 import { isSameCaller } from './callers.ts';
 import type { Flaw } from './check-proof.ts';
@@ -31,10 +33,13 @@ export async function buy(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
   const holder = randomUUID();
   const newPayment = paymentRow(order, admission.slot, saleRow(order));
   const lease = { holder, ms: FIRST_LEASE_MS };
-  const opened = await deps.ledger.payments.open({ ...newPayment, request, answer: route.answer, lease });
+  const input = { ...newPayment, request, answer: route.answer, lease };
+  const opened = await openPayment(deps, input, settlesDirectly(order));
   switch (opened.kind) {
     case 'opened':
-      return buyFirst(deps, order, opened.payment, holder);
+      return buyFirst(deps, order, opened.payment, holder, opened.paidBy);
+    case 'stopped':
+      return { kind: 'unavailable', reason: 'payments are paused: send the same payment again later' };
     case 'known':
       return serveKnownPayment(deps, order, opened.payment);
     case 'busy':
@@ -47,6 +52,16 @@ export async function buy(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
         message: 'this payment identifier has been used for another payment: use a new one',
       };
   }
+}
+
+/** True if the fee payer has yet to sign, and if the buyer is served as soon as the payment is confirmed. */
+function settlesDirectly({ route, landedSlot, payment, terms }: Order): boolean {
+  const isUnsigned = landedSlot === null && payment.signature === null;
+  return isUnsigned && route.flow === 'settle-first' && !needsFinality(route, terms.amount);
+}
+
+function needsFinality({ finalizedAbove }: PricedRoute, amount: bigint): boolean {
+  return finalizedAbove !== null && amount > finalizedAbove;
 }
 
 /**
@@ -102,14 +117,18 @@ export async function serveKnownPayment(deps: SaleDeps, sale: Sale, known: Payme
   return settle(deps, sale, known, randomUUID());
 }
 
+/** `paidBy`: the signature of the payment, if it is confirmed already. */
 async function buyFirst(
   deps: SaleDeps,
   order: Order,
   payment: PaymentRow,
   holder: string,
+  paidBy: string | null,
 ): Promise<SaleOutcome> {
   const cancelled = order.route.flow === 'serve-first' ? await callUpstream(deps, order, payment.id) : null;
-  const outcome = cancelled ?? (await settle(deps, order, payment, holder));
+  const serve = () =>
+    paidBy === null ? settle(deps, order, payment, holder) : deliver(deps, order, payment, paidBy, holder);
+  const outcome = cancelled ?? (await serve());
   // Without the lease, the next request with this payment can serve it without delay.
   if (outcome.kind === 'settling' || outcome.kind === 'owed')
     await deps.ledger.obligations.release(payment.id, holder);
@@ -162,8 +181,8 @@ async function isUpstreamDone({ ledger, answerWithinMs }: SaleDeps, known: Payme
 async function settle(deps: SaleDeps, sale: Sale, opened: PaymentRow, holder: string): Promise<SaleOutcome> {
   const { ledger, runs, answerWithinMs, warn } = deps;
   const { id } = opened;
-  const { finalizedAbove, flow } = sale.route;
-  const isLarge = finalizedAbove !== null && BigInt(opened.terms.amount) > finalizedAbove;
+  const { flow } = sale.route;
+  const isLarge = needsFinality(sale.route, BigInt(opened.terms.amount));
   if (opened.state === 'settling' || (isLarge && opened.state === 'owed')) {
     const { status, signature } = await runs
       .reach(id, isLarge ? 'finalized' : 'confirmed', answerWithinMs)

@@ -168,6 +168,7 @@ export class Shop {
       SLUICE_X402_PORT: String(await freePort()),
       SLUICE_X402_QUOTE_SECRET: 'a secret of at least 32 characters',
       SLUICE_X402_FACILITATOR_OPEN: 'true',
+      SLUICE_X402_SOCKET: join(dir, 'x402.sock'),
       ...env,
     };
     const connection = await NativeConnection.connect({ address: place.address });

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Keypair } from '@solana/web3.js';
+import type { Client } from '@temporalio/client';
 import { NativeConnection, type Worker } from '@temporalio/worker';
 import { expect, vi } from 'vitest';
 import { type Localnet, type LocalnetOptions, startLocalnet } from '../../../devkit/localnet/localnet.ts';
@@ -55,6 +56,7 @@ export class Shop {
   readonly url: string;
   readonly localnet: Localnet;
   readonly ledger: Ledger;
+  readonly temporal: Client;
   /** The wallet of the seller. */
   readonly seller: string;
   readonly feePayer: string;
@@ -69,7 +71,7 @@ export class Shop {
   #gateway: Closers;
 
   private constructor(
-    parts: Pick<Shop, 'url' | 'localnet' | 'ledger' | 'feePayer' | 'seller'>,
+    parts: Pick<Shop, 'url' | 'localnet' | 'ledger' | 'temporal' | 'feePayer' | 'seller'>,
     closers: Closers,
     serve: Serve,
     gateway: Closers,
@@ -78,6 +80,7 @@ export class Shop {
     this.url = parts.url;
     this.localnet = parts.localnet;
     this.ledger = parts.ledger;
+    this.temporal = parts.temporal;
     this.feePayer = parts.feePayer;
     this.#closers = closers;
     this.#serve = serve;
@@ -179,13 +182,14 @@ export class Shop {
     const hot = { SLUICE_SIGNER_KEY: JSON.stringify([...Keypair.generate().secretKey]) };
     if (keysAt === 'signer')
       run(await signerWorker(readConfig({ ...settings, ...keys, ...hot }, 'signer'), connection), closers);
+    const temporal = temporalClient(place);
     const pool = await openNodePool(localnet.rpcUrls);
     closers.add('nodes', () => pool.close());
     const config = readConfig(settings, 'api');
     const logger = createLogger({ level: 'silent', name: 'gateway' });
     const serve: Serve = (sold, payTo, own) => {
       writeFileSync(routesFile, JSON.stringify({ payTo, routes: sold(upstream.url) }));
-      const [temporal, chain] = [temporalClient(place), new Chain(pool)];
+      const chain = new Chain(pool);
       const parts = {
         ledger: withEndingOffers(ledger, own),
         temporal,
@@ -198,7 +202,7 @@ export class Shop {
     };
     const gateway = new Closers();
     const url = await serve(routes, seller, gateway);
-    const parts = { url, localnet, ledger, seller, feePayer: feePayer.publicKey.toBase58() };
+    const parts = { url, localnet, ledger, temporal, seller, feePayer: feePayer.publicKey.toBase58() };
     later.shop = new Shop(parts, closers, serve, gateway);
     return later.shop;
   }

@@ -16,7 +16,9 @@ let shop: Shop;
 let customer: Customer;
 
 beforeAll(async () => {
-  shop = await Shop.open((upstream) => [{ path: '/item', price: '0.001', upstream }]);
+  const routes = (upstream: string) => [{ path: '/item', price: '0.001', upstream }];
+  // No workflow begins unless a caller waits for it.
+  shop = await Shop.open(routes, {}, undefined, 'x402', { runDelay: '1 day' });
   await shop.opened('/item');
   customer = new Customer((await shop.buyer()).secretKey);
 });
@@ -28,7 +30,7 @@ async function newPayment(url = shop.url) {
   const message = readSigned(base64.decode(transaction))?.message ?? new Uint8Array();
   const id = paymentId(NETWORKS.localnet.caip2, messageHashOf(message));
   const buy = () => fetch(`${url}/item`, { headers: customer.shows(accepted, transaction) });
-  return { id, message: base64.encode(message), buy };
+  return { id, message: base64.encode(message), accepted, transaction, buy };
 }
 
 describe('a payment that the x402 worker settles directly', () => {
@@ -64,6 +66,24 @@ describe('a payment that the x402 worker settles directly', () => {
     expect(await shop.ledger.payments.find(id)).toBeUndefined();
     await resume(shop.ledger);
     expect((await buy()).status).toBe(200);
+  });
+
+  it('is settled for the facilitator, too, but not while payments are paused', async () => {
+    const { id, accepted, transaction } = await newPayment();
+    const paymentPayload = { x402Version: 2, accepted, payload: { transaction } };
+    const settle = async () => {
+      const body = JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements: accepted });
+      const headers = { 'content-type': 'application/json' };
+      const response = await fetch(`${shop.url}/facilitator/settle`, { method: 'POST', headers, body });
+      return (await response.json()) as { success: boolean; errorReason?: string };
+    };
+    await shop.ledger.pauses.begin({ ...NOTE, scope: `wallet/${shop.feePayer}` });
+    expect(await settle()).toMatchObject({ success: false, errorReason: 'unexpected_settle_error' });
+    expect(await shop.ledger.payments.find(id)).toBeUndefined();
+    await resume(shop.ledger);
+    const [{ success }, run] = [await settle(), shop.temporal.workflow.getHandle(id)];
+    expect(success).toBe(true);
+    expect((await run.describe()).historyLength).toBe(1);
   });
 
   it('waits for an operator if the database has lost it, and is never composed again', async () => {

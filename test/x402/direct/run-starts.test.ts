@@ -50,6 +50,18 @@ describe('the starts of workflow runs', () => {
     await starts.close();
   });
 
+  it('are left to the schedule while too many are pending', async () => {
+    const warnings: string[] = [];
+    const { begun, start, endNext } = heldStarts();
+    const starts = new RunStarts(start, (_error, message) => warnings.push(message), { maxPending: 2 });
+    for (const run of ['a', 'b', 'c']) starts.add(run);
+    await turn();
+    expect([begun, warnings.length]).toEqual([['a', 'b'], 1]);
+    endNext();
+    endNext();
+    await starts.close();
+  });
+
   it('are all tried once more when the process stops', async () => {
     const { begun, start, endNext } = heldStarts();
     const starts = new RunStarts(start, unexpected, { concurrency: 1 });

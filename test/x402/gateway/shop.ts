@@ -12,7 +12,7 @@ import { type Ledger, openLedger } from '../../../src/ledger/ledger.ts';
 import { readConfig } from '../../../src/platform/config.ts';
 import { createLogger } from '../../../src/platform/logging.ts';
 import { signerWorker } from '../../../src/platform/roles/signer.ts';
-import { x402Worker } from '../../../src/platform/roles/x402.ts';
+import { type X402WorkerDeps, x402Worker } from '../../../src/platform/roles/x402.ts';
 import { type GatewayParts, serveGateway } from '../../../src/platform/roles/x402-gateway.ts';
 import { Closers } from '../../../src/platform/shutdown.ts';
 import { Chain } from '../../../src/solana/chain.ts';
@@ -128,7 +128,7 @@ export class Shop {
     env: Readonly<Record<string, string>> = {},
     chain: LocalnetOptions = QUICK_CHAIN,
     keysAt: 'x402' | 'signer' = 'x402',
-    waits: Pick<GatewayParts, 'answerWithinMs'> = {},
+    waits: Pick<GatewayParts, 'answerWithinMs'> & { readonly runDelay?: '1 day' } = {},
   ): Promise<Shop> {
     const closers = new Closers();
     const dir = mkdtempSync(join(tmpdir(), 'shop-'));
@@ -178,7 +178,12 @@ export class Shop {
     closers.add('connection', () => connection.close());
     const keys = { SLUICE_FEE_PAYER_KEY_FILES: keyFile };
     const own = keysAt === 'x402' ? keys : {};
-    run(await x402Worker(readConfig({ ...settings, ...own }, 'x402'), connection, closers), closers);
+    const { runDelay, ...gatewayWaits } = waits;
+    const decorate = (deps: X402WorkerDeps) => ({ ...deps, temporal: withDelay(deps.temporal, runDelay) });
+    run(
+      await x402Worker(readConfig({ ...settings, ...own }, 'x402'), connection, closers, decorate),
+      closers,
+    );
     const hot = { SLUICE_SIGNER_KEY: JSON.stringify([...Keypair.generate().secretKey]) };
     if (keysAt === 'signer')
       run(await signerWorker(readConfig({ ...settings, ...keys, ...hot }, 'signer'), connection), closers);
@@ -196,7 +201,7 @@ export class Shop {
         chain,
         logger,
         closers: own,
-        ...waits,
+        ...gatewayWaits,
       };
       return serveGateway({ ...config, x402Routes: routesFile }, parts);
     };
@@ -206,6 +211,15 @@ export class Shop {
     later.shop = new Shop(parts, closers, serve, gateway);
     return later.shop;
   }
+}
+
+/** The client, whose started workflows have this delay in place of their own. */
+function withDelay(client: Client, startDelay: '1 day' | undefined): Client {
+  if (startDelay === undefined) return client;
+  const start: Client['workflow']['start'] = (type, options) =>
+    client.workflow.start(type, { ...options, startDelay });
+  const workflow = Object.create(client.workflow, { start: { value: start } });
+  return Object.create(client, { workflow: { value: workflow } });
 }
 
 /** A check of the terms that runs while its gateway ends would mark them as still offered, after the test made them old. */

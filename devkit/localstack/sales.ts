@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TOKEN_PROGRAM_ID } from '../../src/shims/spl-token.ts';
@@ -36,6 +35,8 @@ const FEE_PAYER_LAMPORTS = 10_000_000_000;
 const BUYER_LAMPORTS = 1_000_000_000;
 const BUYER_UNITS = 1_000_000_000n;
 const POLL_MS = 100;
+/** Limit of the setting. */
+const MAX_SOCKET_PATH_BYTES = 91;
 
 /** Creates the wallets of a seller, a buyer and a fee payer, funds them on the chain, and writes the routes file. */
 export async function prepareSales(
@@ -65,10 +66,18 @@ export async function prepareSales(
       SLUICE_X402_PORT: String(gatewayPort),
       SLUICE_X402_QUOTE_SECRET: readOrCreateFile(join(dir, 'keys', 'quote-secret'), newSecret).trim(),
       SLUICE_FEE_PAYERS: feePayer.address,
-      SLUICE_X402_SOCKET: join(mkdtempSync(join(tmpdir(), 'sluice-')), 'x402.sock'),
+      ...socketIn(dir),
     },
     keys: { SLUICE_FEE_PAYER_KEY_FILES: feePayer.path },
   };
+}
+
+/** Without a socket, workflows settle all payments. A path of a socket must be short, and on Windows there is none. */
+function socketIn(dir: string): NodeJS.ProcessEnv {
+  const socket = join(dir, 'x402.sock');
+  return socket.startsWith('/') && Buffer.byteLength(socket) <= MAX_SOCKET_PATH_BYTES
+    ? { SLUICE_X402_SOCKET: socket }
+    : {};
 }
 
 function newSecret(): string {

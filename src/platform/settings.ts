@@ -44,10 +44,13 @@ const urlPath = z
   .string()
   .regex(/^\/[A-Za-z0-9._~-]*(\/[A-Za-z0-9._~-]+)*$/, 'must be a path such as /facilitator, or /');
 
-/** Unix limits the path of a socket to about 104 bytes, and the worker first binds a slightly longer one. */
+/** Operating systems limit the path of a socket to about 104 bytes, and the worker first binds a longer one. */
 const socketPath = z
   .string()
-  .regex(/^\/[\x21-\x7e]{1,90}$/, 'must be an absolute path of at most 91 characters');
+  .refine(
+    (path) => path.startsWith('/') && Buffer.byteLength(path) <= 91,
+    'must be an absolute path of at most 91 bytes',
+  );
 
 const commaSeparated = z.string().transform((text) => text.split(',').map((part) => part.trim()));
 const nonEmptyStrings = commaSeparated

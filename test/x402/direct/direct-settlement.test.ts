@@ -2,7 +2,6 @@ import { base64 } from '@scure/base';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { paymentId } from '../../../src/domain/payment.ts';
 import { PaymentRuns } from '../../../src/platform/temporal/settle-payment.ts';
-import { startSignedPayment } from '../../../src/platform/temporal/starts.ts';
 import { messageHashOf } from '../../../src/solana/tx/message.ts';
 import { readSigned } from '../../../src/solana/tx/signed-transaction.ts';
 import { NETWORKS } from '../../../src/x402/terms.ts';
@@ -33,13 +32,16 @@ async function newPayment(url = shop.url) {
   return { id, message: base64.encode(message), accepted, transaction, buy };
 }
 
+async function isFinal(id: string): Promise<void> {
+  const status = async () => (await shop.ledger.settlements.get(id)).status;
+  await vi.waitFor(async () => expect(await status()).toBe('finalized'), 20_000);
+}
+
 describe('a payment that the x402 worker settles directly', () => {
   it('is served and final without a task of its workflow, which ends when it begins', async () => {
     const { id, message, buy } = await newPayment();
     expect((await buy()).status).toBe(200);
-    await vi.waitFor(async () => {
-      expect((await shop.ledger.settlements.get(id)).status).toBe('finalized');
-    }, 20_000);
+    await isFinal(id);
     const run = shop.temporal.workflow.getHandle(id);
     const [attempt] = await shop.ledger.attempts.of(id);
     const { typedSearchAttributes, historyLength } = await run.describe();
@@ -86,17 +88,25 @@ describe('a payment that the x402 worker settles directly', () => {
     expect((await run.describe()).historyLength).toBe(1);
   });
 
-  it('waits for an operator if the database has lost it, and is never composed again', async () => {
-    const { id, message } = await newPayment();
-    await startSignedPayment(shop.temporal, id, { n: 1, message, signature: 'a signature' });
+  it('waits for an operator if a failover has lost the commit, and is never composed again', async () => {
+    const { id, buy } = await newPayment();
+    expect((await buy()).status).toBe(200);
+    await isFinal(id);
+    const [lost] = await shop.ledger.attempts.of(id);
+    const { db } = shop.ledger;
+    await db.deleteFrom('attempt').where('settlementId', '=', id).execute();
+    await db.deleteFrom('payment').where('id', '=', id).execute();
+    await db.deleteFrom('settlement').where('id', '=', id).execute();
     const wait = new PaymentRuns(shop.temporal).reach(id, 'confirmed', 60_000).catch(() => undefined);
     await vi.waitFor(async () => {
       const { rows } = await shop.ledger.alerts.list({ open: true, limit: 10 });
-      expect(rows).toMatchObject([
-        { kind: 'attempt_lost', subject: id, details: { n: 1, signature: 'a signature' } },
-      ]);
+      const details = { n: 1, signature: lost?.signature };
+      expect(rows).toMatchObject([{ kind: 'attempt_lost', subject: id, details }]);
     }, 20_000);
     expect(await shop.ledger.pauses.listOpen()).toMatchObject([{ scope: 'all' }]);
+    expect(await shop.ledger.attempts.of(id)).toEqual([]);
+    // The buyer's repeat changes nothing: its transaction is on chain, and payments are paused.
+    expect((await buy()).status).not.toBe(200);
     expect(await shop.ledger.attempts.of(id)).toEqual([]);
     await shop.temporal.workflow.getHandle(id).terminate();
     await wait;

@@ -6,6 +6,7 @@ import Cursor from 'pg-cursor';
 import { DomainError } from '../domain/errors.ts';
 import type { Database, Tables } from './database.ts';
 import { SessionlessDialect } from './dialect.ts';
+import { isPlanOutdated, PreparedStatements } from './prepared-statements.ts';
 
 const INT8_OID = 20;
 const NUMERIC_OID = 1700;
@@ -19,24 +20,29 @@ const SILENCE_MARGIN_MS = 1_000;
 /** These settings are set after connecting, because poolers such as PgBouncer refuse them in the start-up packet. */
 const TIMEOUT_SETTINGS = ['statement_timeout', 'idle_in_transaction_session_timeout'] as const;
 
-function timeoutOptions(statementTimeoutMs: number): pg.PoolConfig {
+function sessionOptions(statementTimeoutMs: number): pg.PoolConfig {
   const maxSilenceMs = statementTimeoutMs + SILENCE_MARGIN_MS;
+  const statements = new PreparedStatements();
   return {
     // Shorter than the socket timeout, so that the pool closes an idle connection before its socket times out.
     idleTimeoutMillis: maxSilenceMs / 2,
     stream: () => socketWithSilenceLimit(maxSilenceMs),
-    verify: (client, done) => callbackify(setSessionTimeouts)(client, statementTimeoutMs, done),
+    verify: (client, done) =>
+      callbackify(async () => {
+        if (await setSessionTimeouts(client, statementTimeoutMs)) statements.apply(client);
+      })(done),
   };
 }
 
 /**
  * Sets the timeouts of the session. Behind a pooler, clients share sessions and the process ids differ, so that nothing
- * is set and the settings of the role apply.
+ * is set and the settings of the role apply. Returns whether the session is this client's own.
  */
-async function setSessionTimeouts(client: pg.PoolClient, timeoutMs: number): Promise<void> {
+async function setSessionTimeouts(client: pg.PoolClient, timeoutMs: number): Promise<boolean> {
   const processId = 'processID' in client ? client.processID : null;
   const settings = TIMEOUT_SETTINGS.map((name) => `set_config('${name}', '${timeoutMs}', false)`).join();
-  await client.query(`select ${settings} where pg_backend_pid() = $1`, [processId]);
+  const { rows } = await client.query(`select ${settings} where pg_backend_pid() = $1`, [processId]);
+  return rows.length > 0;
 }
 
 /** SQL that sets the timeouts of the current transaction; 0 removes the timeouts of the server, database or role. */
@@ -68,7 +74,7 @@ export function connect(databaseUrl: string, { unlimited = false } = {}): Databa
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
-    ...(unlimited ? {} : timeoutOptions(statementTimeoutMs)),
+    ...(unlimited ? {} : sessionOptions(statementTimeoutMs)),
     types: {
       getTypeParser: (oid, format) =>
         oid === INT8_OID || oid === NUMERIC_OID ? BigInt : pg.types.getTypeParser(oid, format),
@@ -107,14 +113,16 @@ function socketWithSilenceLimit(maxSilenceMs: number): Socket {
 
 /**
  * True for temporary errors. SQLSTATE classes: 08 connection, 57P server starting or stopping, 53 no
- * disk, memory or connections. Single codes: timeout, read-only server, serialization failure, deadlock. The failed
- * statement can still have been executed, because the answer to a successful commit can be lost.
+ * disk, memory or connections. Single codes: timeout, read-only server, serialization failure, deadlock. A migration
+ * can outdate a prepared plan. The failed statement can still have been executed, because the answer to a successful
+ * commit can be lost.
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? String(error.code) : '';
   return (
     /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|08...|57P..|53...|57014|25006|40001|40P01)$/.test(code) ||
+    isPlanOutdated(error) ||
     /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect)/.test(
       error.message,
     )

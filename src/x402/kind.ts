@@ -1,6 +1,6 @@
 import { base64 } from '@scure/base';
 import { isDomainError } from '../domain/errors.ts';
-import { X402 } from '../domain/payment.ts';
+import { X402 } from '../domain/settlement-kinds.ts';
 import type { SigningTask } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NewAttempt } from '../ledger/settlements/attempts.ts';
@@ -34,10 +34,10 @@ export function x402Kind({ ledger, chain, lifetimes, feePayers }: X402KindDeps):
     return payment;
   };
   return {
-    compose: async (settlement, place): Promise<Composition> => {
+    compose: async (settlement, position): Promise<Composition> => {
       const payment = await paymentOf(settlement);
       try {
-        const attempt = await adoptPayment({ pool: chain.pool, lifetimes, feePayers }, payment, place);
+        const attempt = await adoptPayment({ pool: chain.pool, lifetimes, feePayers }, payment, position);
         return { kind: 'composed', attempt, reservations: [] };
       } catch (error) {
         if (!isDomainError(error, 'InvalidRequest')) throw error;
@@ -74,10 +74,11 @@ export interface AdoptPaymentDeps extends AdoptDeps {
 export function adoptPayment(
   { feePayers, ...deps }: AdoptPaymentDeps,
   payment: AdoptablePayment,
-  place: AttemptPosition,
+  position: AttemptPosition,
 ): Promise<NewAttempt> {
   const transaction = { wire: base64.decode(payment.wire), slot: payment.acceptedSlot };
-  return adopt(deps, payment.id, place, transaction, feePayers, costOf(payment));
+  const adoption = { settlementId: payment.id, position, transaction, ours: feePayers };
+  return adopt(deps, { ...adoption, cost: costOf(payment) });
 }
 
 /** The fee payer's signing task, with the terms that the signing policy compares with the message. */

@@ -135,12 +135,15 @@ export async function signatureOf(
   return signature ?? (await attempts.of(id)).at(-1)?.signature ?? null;
 }
 
-/** Why a payment moved no money: `reason` is a code of x402 version 2, `message` a sentence. */
+/**
+ * Why a payment moved no money: `status` is that of its settlement, `reason` a code of x402 version 2, `message` a
+ * sentence.
+ */
 export async function voidReason(
   { settlements }: Pick<Ledger, 'settlements'>,
   id: string,
-): Promise<{ readonly reason: string; readonly message: string }> {
+): Promise<{ readonly status: SettlementStatus; readonly reason: string; readonly message: string }> {
   const { status, reason } = await settlements.get(id);
   const code = status === 'dead' ? 'payment_expired' : 'invalid_exact_svm_transaction_failed';
-  return { reason: code, message: reason?.message ?? `the payment is ${status}` };
+  return { status, reason: code, message: reason?.message ?? `the payment is ${status}` };
 }

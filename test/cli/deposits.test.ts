@@ -180,7 +180,7 @@ test('an audit finds a credit that is missing in the database, and restores it o
   const missing = await audit(...around(deposit));
   expect(missing.code).toBe(6);
   expect(missing.stdout).toMatch(
-    new RegExp(`^${signature} .*${wallet}  SOL    2000000   -         remains$`, 'm'),
+    new RegExp(`^${signature} .*${wallet}  SOL    2000000   -       remains$`, 'm'),
   );
   expect(await depositsOf(wallet)).toEqual([]);
 

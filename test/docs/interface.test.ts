@@ -1,7 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { exportedNames, testTitles } from './declarations.ts';
+import { sources, textOf } from './pages.ts';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const PAGE = join(ROOT, 'docs/interface.md');
@@ -18,7 +20,7 @@ interface Reference {
   readonly names: readonly string[];
 }
 
-interface Row {
+interface RuleRow {
   readonly rule: string;
   readonly where: string;
   readonly proof: string;
@@ -44,19 +46,67 @@ test('each file that the interface page links exists, has the linked name, and c
     }
 });
 
-test('each symbol and each test title of the interface page occurs in its file', () => {
+test('each symbol of the interface page is exported by its file, and each test title is a title in its file', () => {
   for (const { rule, where, proof } of rows) {
     for (const { file, names } of referencesIn(where))
-      for (const name of names) expect(hasSymbol(file, name), `${rule}: ${name} in ${file}`).toBe(true);
+      for (const name of names) expect(exportsOf(file), `${rule}: ${file}`).toContain(name);
     for (const { file, names } of referencesIn(proof))
-      for (const name of names) expect(hasTitle(file, name), `${rule}: ${name} in ${file}`).toBe(true);
+      for (const name of names) expect(titlesIn(file), `${rule}: ${file}`).toContain(name);
   }
+});
+
+test('exported names include members, and no private or used name; titles include no other text', () => {
+  const source = [
+    "import { used } from './used.ts';",
+    'function hidden() {',
+    '  used(1);',
+    '}',
+    'export async function shown(',
+    '  parameter: string,',
+    ') {',
+    '  hidden();',
+    '}',
+    'export class Shown {',
+    '  readonly #secret = 1;',
+    '  field = 1;',
+    '  async method(argument: string) {',
+    '    inner();',
+    '  }',
+    '}',
+    'export const settings = {',
+    "  setting: entry('name'),",
+    '} as const;',
+    'const hiddenSettings = {',
+    '  hiddenSetting: 1,',
+    '};',
+  ];
+  expect([...exportedNames(source.join('\n'))]).toEqual([
+    'shown',
+    'Shown',
+    'field',
+    'method',
+    'settings',
+    'setting',
+  ]);
+  const tests = [
+    "describe('group', () => {",
+    "  it.each(['case'])('table %s', () => call('text', 1));",
+    "  it('it\\'s', () => undefined);",
+    '  test(',
+    '    "own line",',
+    '    () => undefined,',
+    '  );',
+    '});',
+  ];
+  expect([...testTitles(tests.join('\n'))]).toEqual(['group', 'table %s', "it's", 'own line']);
 });
 
 test('a comment cites existing sections of the interface page, and no text outside of the repository', () => {
   const sections = [...page.matchAll(/^#+ (.+)$/gm)].map(([, title]) => title);
   const cited: (string | undefined)[] = [];
-  for (const [file, text] of sources()) {
+  // This file contains the names that it looks for.
+  for (const file of sources().filter((name) => name !== 'test/docs/interface.test.ts')) {
+    const text = textOf(file);
     expect(OUTSIDE.exec(text)?.[0], file).toBeUndefined();
     for (const [, section] of text.matchAll(CITATION)) {
       cited.push(section);
@@ -66,15 +116,8 @@ test('a comment cites existing sections of the interface page, and no text outsi
   expect(cited.length).toBeGreaterThan(20);
 });
 
-function sources(): readonly (readonly [file: string, text: string])[] {
-  const source = join(ROOT, 'src');
-  return readdirSync(source, { recursive: true, encoding: 'utf8' })
-    .filter((file) => /\.m?ts$/.test(file))
-    .map((file) => [file, readFileSync(join(source, file), 'utf8')]);
-}
-
 /** A row of a table, without its head. */
-function rowOf(line: string): Row[] {
+function rowOf(line: string): RuleRow[] {
   const [, rule, , where, proof] = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
   if (rule === undefined || where === undefined || proof === undefined) return [];
   return rule === 'rule' || rule.startsWith('--') ? [] : [{ rule, where, proof }];
@@ -90,14 +133,10 @@ function referencesIn(cell: string): readonly Reference[] {
   return references;
 }
 
-function hasSymbol(file: string, name: string): boolean {
-  return readFileSync(file, 'utf8')
-    .split(/[^\w$]+/)
-    .includes(name);
+function exportsOf(file: string): readonly string[] {
+  return [...exportedNames(readFileSync(file, 'utf8'))];
 }
 
-/** A title is a complete string literal. */
-function hasTitle(file: string, title: string): boolean {
-  const text = readFileSync(file, 'utf8');
-  return ["'", '"', '`'].some((quote) => text.includes(`${quote}${title}${quote}`));
+function titlesIn(file: string): readonly string[] {
+  return [...testTitles(readFileSync(file, 'utf8'))];
 }

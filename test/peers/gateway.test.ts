@@ -31,9 +31,9 @@ describe('the gateway sells to', () => {
   });
 
   it.each([
-    ['a client of the interface', buyAsExample],
-    ['a client of the interface that submits its transaction itself', buyAsSubmitter],
-  ] as const)('%s', async (_what, buyAs) => {
+    ['lets the server submit its transaction', buyAsExample],
+    ['submits its transaction itself', buyAsSubmitter],
+  ] as const)('a client of the interface that %s', async (_what, buyAs) => {
     const buyer = await shop.buyer();
     const before = shop.asked.length;
     const { response, quote } = await buyAs(`${shop.url}/weather`, buyer);

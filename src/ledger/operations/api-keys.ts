@@ -7,14 +7,23 @@ export function newApiKey(): string {
 
 /** API keys by name. Only their SHA-256 is stored. */
 export class ApiKeys extends Repository {
-  /** Stores the hash of `key` under `name` and replaces an earlier key of that name. */
-  async add(name: string, key: string): Promise<void> {
+  /**
+   * Stores the hash of `key` under `name`, and replaces an earlier key of that name. With `replace: false` it keeps the earlier key.
+   *
+   * @returns whether `key` is stored
+   */
+  async add(name: string, key: string, { replace = true } = {}): Promise<boolean> {
     const hash = sha256(key).toString('hex');
-    await this.db
+    const stored = await this.db
       .insertInto('apiKey')
       .values({ name, hash })
-      .onConflict((conflict) => conflict.column('name').doUpdateSet({ hash }))
+      .onConflict((conflict) => {
+        const sameName = conflict.column('name');
+        return replace ? sameName.doUpdateSet({ hash }) : sameName.doNothing();
+      })
+      .returning('name')
       .execute();
+    return stored.length > 0;
   }
 
   /** The name under which `key` is stored, or null. Compares with every stored hash in constant time. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { X402 } from '../../domain/payment.ts';
 import type { StatusReason } from '../../domain/settlement.ts';
+import { X402 } from '../../domain/settlement-kinds.ts';
 import type { TextCipher } from '../../domain/webhook.ts';
 import type { Database, Trx } from '../database.ts';
 import { type AttemptRow, insertAttempt, isSignedByAll, type NewAttempt } from '../settlements/attempts.ts';

@@ -5,7 +5,7 @@ import { createSettlementActivities } from '../../activities/settlements.ts';
 import { createSignerActivities } from '../../activities/signing.ts';
 import { createX402Activities } from '../../activities/x402.ts';
 import { QUICK_TASK_QUEUE } from '../../domain/ids.ts';
-import { X402 } from '../../domain/payment.ts';
+import { X402 } from '../../domain/settlement-kinds.ts';
 import { openLedger } from '../../ledger/ledger.ts';
 import type { AttemptPosition } from '../../settlement/kind.ts';
 import type { JudgeDeps } from '../../settlement/record-verdict.ts';
@@ -14,6 +14,7 @@ import { loadKeypair, type Signer } from '../../signing/signer.ts';
 import { Chain } from '../../solana/chain.ts';
 import { AdoptedLifetimes } from '../../solana/proof/adopted.ts';
 import { LandingWatcher } from '../../solana/proof/landing.ts';
+import { SlotNotifications } from '../../solana/rpc/slot-notifications.ts';
 import { RunStarts } from '../../x402/direct/run-starts.ts';
 import { serveDirect } from '../../x402/direct/server.ts';
 import { type DirectSettlementDeps, DirectSettlements } from '../../x402/direct/settle.ts';
@@ -64,10 +65,12 @@ export async function x402Worker(
       : [...config.feePayers, ...config.retiredFeePayers];
   // Registered before the first signature, so that no unknown spend by one of these wallets is missed.
   if (addresses.length > 0) await ledger.walletHistory.addFeePayers(addresses);
+  const slots = new SlotNotifications(config.rpcUrls);
+  closers.add('slot notifications of x402', () => slots.close());
   const { temporalNamespace: namespace } = config;
   const temporal = new Client({ connection, namespace, dataConverter: dataConverter(config.payloadKeys) });
   const deps = decorate({ ledger, chain: new Chain(pool, { accountWindowMs: 0 }), temporal });
-  const parts = settlementParts(config, deps, signers, addresses);
+  const parts = settlementParts(config, deps, slots, signers, addresses);
   await serveDirectly(config, deps, parts, closers);
   return Worker.create({
     ...workerOptions(config, connection, QUICK_TASK_QUEUE),
@@ -91,6 +94,7 @@ interface SettlementParts {
 function settlementParts(
   config: Config<'x402'>,
   { ledger, chain }: ChainWorkerDeps,
+  slots: SlotNotifications,
   signers: readonly Signer[],
   feePayers: readonly string[],
 ): SettlementParts {
@@ -102,7 +106,7 @@ function settlementParts(
     rules: { [X402]: SIGNING_RULES[X402] },
   };
   return {
-    judging: { ledger, chain, kinds, watcher: new LandingWatcher(chain) },
+    judging: { ledger, chain, kinds, watcher: new LandingWatcher(chain, { slots }) },
     adopting: { pool: chain.pool, lifetimes, feePayers },
     signing: signers.length === 0 ? null : signing,
   };

@@ -1,16 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { NodeAnswer, StatusObservation } from '../../domain/attempt.ts';
 import { chunksOf } from '../../domain/chunks.ts';
 import { messageOf } from '../../domain/errors.ts';
-import { type BlockHeight, isAbove } from '../../domain/units.ts';
 import type { Chain } from '../chain.ts';
+import { isNodeError, nullIfNodesFail } from '../rpc/errors.ts';
 import { outcomeEvidence, secondOutcome, unconfirmedReason } from './confirm-outcome.ts';
 import { examine, type Finding, findDue, findOutcome } from './examine.ts';
 import { Finality } from './heights.ts';
-import { claimedLastHeight } from './judge.ts';
+import { isPastLastHeight } from './judge.ts';
 import { blockCache } from './linked-blocks.ts';
 import { type AskOutcome, askBlockOutcome, askOutcome } from './outcomes.ts';
+import { PollSchedule, type PollScheduleOptions } from './poll-schedule.ts';
 import { UNKNOWN_SPENDING } from './spending.ts';
 import { STATUSES_PER_CALL } from './statuses.ts';
 import {
@@ -38,9 +38,11 @@ export interface LandingOptions {
   readonly minOutcomesForBlock?: number;
   /** Time without a new finalized height after which attempts are held. */
   readonly stallMs?: number;
+  /** See {@link PollScheduleOptions.slots}. */
+  readonly slots?: PollScheduleOptions['slots'];
 }
 
-const DEFAULTS: Required<LandingOptions> = {
+const DEFAULTS: Required<Omit<LandingOptions, 'slots'>> = {
   pollMs: 400,
   awaitedPollMs: 150,
   resendMs: 2_000,
@@ -56,11 +58,6 @@ interface FinalizedAttempt {
   readonly report: NodeAnswer<StatusObservation>;
 }
 
-const SLOT_MS = 400;
-/** Factor on the poll interval of a confirmed attempt that is too young to be final. */
-const YOUNG_INTERVAL_FACTOR = 5;
-/** An attempt is too young to be final for this share of the time that the previous attempt took. */
-const YOUNG_TIME_SHARE = 0.8;
 const MAX_CONCURRENT_POLLS = 16;
 
 const SENDING: AttemptProgress = { status: 'sending', reason: null };
@@ -72,23 +69,22 @@ const SENDING: AttemptProgress = { status: 'sending', reason: null };
  */
 export class LandingWatcher {
   readonly #chain: Chain;
-  readonly #options: Required<LandingOptions>;
+  readonly #options: Required<Omit<LandingOptions, 'slots'>>;
+  readonly #schedule: PollSchedule;
   readonly #watches = new Set<Watch>();
   readonly #blocks = blockCache();
   readonly #finality: Finality;
   #isRunning = false;
   #isExamining = false;
   #examinedAt = 0;
-  #polledAt = 0;
   #resendsLeft = 0;
   #resentAt = 0;
-  /** Time from the start of a watch to the poll that reported the attempt as finalized, for the newest such attempt. */
-  #finalAfterMs = 0;
-  #waitAbort = new AbortController();
 
   constructor(chain: Chain, options: LandingOptions = {}) {
     this.#chain = chain;
-    this.#options = { ...DEFAULTS, ...options };
+    const { slots, ...intervals } = options;
+    this.#options = { ...DEFAULTS, ...intervals };
+    this.#schedule = new PollSchedule({ ...this.#options, slots });
     this.#finality = new Finality(chain.pool, this.#options.stallMs);
   }
 
@@ -105,7 +101,7 @@ export class LandingWatcher {
     const watch = new Watch(attempt, hooks, start);
     this.#watches.add(watch);
     if (!watch.isIncluded) this.#send(watch);
-    this.#waitAbort.abort();
+    this.#schedule.wake();
     void this.#run();
     return watch.outcome.finally(() => this.#watches.delete(watch));
   }
@@ -113,38 +109,25 @@ export class LandingWatcher {
   async #run(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
+    try {
+      await this.#schedule.during(() => this.#pollAll());
+    } catch (error) {
+      this.#isRunning = false;
+      // Only a defect ends the loop. No watch can settle without the loop, so each one rejects with the error.
+      for (const watch of this.#watches) watch.fail(error);
+    }
+  }
+
+  async #pollAll(): Promise<void> {
     const polls = pLimit(MAX_CONCURRENT_POLLS);
-    this.#polledAt = performance.now();
     while (this.#watches.size > 0) {
       this.#resend();
-      await this.#waitUntilDue();
-      this.#polledAt = performance.now();
+      await this.#schedule.untilDue(this.#watches);
       await polls.map(chunksOf([...this.#watches], STATUSES_PER_CALL), (watches) => this.#poll(watches));
       void this.#examineDue();
     }
+    // In the same tick as the last check of `#watches`: a watch that is added later starts the next run.
     this.#isRunning = false;
-  }
-
-  async #waitUntilDue(): Promise<void> {
-    for (;;) {
-      if (this.#watches.size === 0) return;
-      let dueAt = Number.POSITIVE_INFINITY;
-      for (const watch of this.#watches) dueAt = Math.min(dueAt, this.#dueAt(watch));
-      const waitMs = dueAt - performance.now();
-      if (waitMs <= 0) return;
-      this.#waitAbort = new AbortController();
-      await sleep(waitMs, undefined, { signal: this.#waitAbort.signal }).catch(() => undefined);
-    }
-  }
-
-  /** Time of the next poll that can report a change, on the clock of `performance.now()`. */
-  #dueAt(watch: Watch): number {
-    const { pollMs, awaitedPollMs } = this.#options;
-    const soonestAt = watch.startedAt + Math.min(pollMs, SLOT_MS);
-    if (watch.isAwaited) return Math.max(this.#polledAt + Math.min(pollMs, awaitedPollMs), soonestAt);
-    const isYoung =
-      watch.isIncluded && performance.now() - watch.startedAt < YOUNG_TIME_SHARE * this.#finalAfterMs;
-    return this.#polledAt + (isYoung ? YOUNG_INTERVAL_FACTOR * pollMs : pollMs);
   }
 
   /** Within the rate limit, resends the attempts that were sent the longest time ago, so that each gets its turn. */
@@ -175,7 +158,7 @@ export class LandingWatcher {
 
   async #poll(watches: readonly Watch[]): Promise<void> {
     const signatures = watches.map((watch) => watch.attempt.signature);
-    const answer = await this.#chain.recentStatuses(signatures).catch(() => null);
+    const answer = await this.#chain.recentStatuses(signatures).catch(nullIfNodesFail);
     if (answer === null) return;
     const finalized = new Map<bigint, FinalizedAttempt[]>();
     watches.forEach((watch, index) => {
@@ -190,21 +173,22 @@ export class LandingWatcher {
     });
     for (const [slot, attempts] of finalized) this.#confirmOutcomes(slot, attempts);
     const last = [...finalized.values()].at(-1)?.at(-1);
-    if (last !== undefined) this.#finalAfterMs = performance.now() - last.watch.startedAt;
+    if (last !== undefined) this.#schedule.recordFinal(last.watch);
   }
 
   #confirmOutcomes(slot: bigint, attempts: readonly FinalizedAttempt[]): void {
     const signatures = attempts.map(({ watch }) => watch.attempt.signature);
     const ask =
       attempts.length < this.#options.minOutcomesForBlock ? askOutcome : askBlockOutcome(slot, signatures);
-    for (const { watch, report } of attempts) void this.#confirmOutcome(watch, report, ask);
+    for (const { watch, report } of attempts)
+      this.#confirmOutcome(watch, report, ask).catch((error: unknown) => watch.fail(error));
   }
 
   /**
-   * Asks a second node for the finalized outcome, one request at a time for each attempt. A missing or failed answer
-   * has no effect: the next poll asks again. After `maxUnconfirmedTries` unsuccessful requests, the attempt is held.
-   * If other nodes have answered, the reporting node is also distrusted and its report discarded, so that the bytes
-   * are sent again and another node is polled.
+   * Asks a second node for the finalized outcome, one request at a time for each attempt. If no node answers, the next
+   * poll asks again. After `maxUnconfirmedTries` unsuccessful requests, the attempt is held. If other nodes have
+   * answered, the reporting node is also distrusted and its report discarded, so that the bytes are sent again and
+   * another node is polled.
    */
   async #confirmOutcome(watch: Watch, report: NodeAnswer<StatusObservation>, ask: AskOutcome): Promise<void> {
     watch.isConfirming = true;
@@ -216,7 +200,7 @@ export class LandingWatcher {
       othersAnswered ||= node.name !== report.node;
       return outcome;
     };
-    const outcome = await secondOutcome(this.#chain, report, signature, askOther).catch(() => null);
+    const outcome = await secondOutcome(this.#chain, report, signature, askOther).catch(nullIfNodesFail);
     watch.isConfirming = false;
     const evidence = outcomeEvidence(this.#chain.pool.quorum, report, outcome);
     const finding = findOutcome(watch.attempt, evidence, askedAt, outcome?.spending ?? UNKNOWN_SPENDING);
@@ -258,7 +242,7 @@ export class LandingWatcher {
       const found = await findDue(this.#chain, candidates);
       due = waiting.filter((watch) => watch.isOpen && found.attempts.includes(watch.attempt));
       for (const watch of waiting)
-        watch.hasExpired = isPast(watch.attempt, found.heights, this.#chain.pool.quorum);
+        watch.hasExpired = isPastLastHeight(watch.attempt, found.heights, this.#chain.pool.quorum);
       const stall = this.#finality.observe(found.heights);
       for (const watch of waiting) if (!due.includes(watch)) watch.hold(watch.isExpiring ? stall : null);
       const attempts = due.map((watch) => watch.attempt);
@@ -268,7 +252,9 @@ export class LandingWatcher {
         if (watch !== undefined) watch.hold(this.#settle(watch, finding));
       }
     } catch (error) {
-      for (const watch of due) watch.hold(messageOf(error));
+      // A defect before the due attempts are known concerns every attempt, since none can be proved dead.
+      const concerned = isNodeError(error) || due.length > 0 ? due : waiting;
+      for (const watch of concerned) watch.hold(messageOf(error));
     }
     this.#isExamining = false;
   }
@@ -281,15 +267,4 @@ export class LandingWatcher {
     if (watch.isOpen) watch.finish({ verdict, evidence, times, spending });
     return null;
   }
-}
-
-/** True if a quorum's finalized heights are above the attempt's claimed last height. */
-function isPast(
-  attempt: WatchedAttempt,
-  heights: readonly NodeAnswer<BlockHeight>[],
-  quorum: number,
-): boolean {
-  if (!('lastValidBlockHeight' in attempt)) return false;
-  const last = claimedLastHeight(attempt);
-  return heights.filter(({ answer }) => isAbove(answer, last)).length >= quorum;
 }

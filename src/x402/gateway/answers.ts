@@ -145,11 +145,11 @@ function answerUnmatched(outcome: OutcomeOf<'unmatched'>, presented: PresentedPr
 }
 
 async function answerVoid(
-  { reason, message, signature, payer }: OutcomeOf<'void'>,
+  { status, reason, message, signature, payer }: OutcomeOf<'void'>,
   presented: PresentedProof,
 ): Promise<GatewayAnswer> {
-  const exampleText =
-    reason === 'payment_expired' ? 'Payment verification failed' : 'Transaction failed on-chain';
+  // Source: docs/interface.md, Errors: transaction fails on-chain.
+  const exampleText = status === 'failed' ? 'Transaction failed on-chain' : 'Payment verification failed';
   const error = isExample(presented) ? exampleText : reasonIn(presented, reason);
   const answer = await presented.askToPay(error, { details: message });
   const result = { success: false, errorReason: reason, errorMessage: message, payer };

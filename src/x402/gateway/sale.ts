@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { SettlementStatus } from '../../domain/settlement.ts';
 import type { BoughtRequest, Caller, PaymentRow } from '../../ledger/x402/payments.ts';
 import type { CheckedPayment, PurchaseDeps } from '../purchase.ts';
 import type { PricedRoute } from '../routes/route.ts';
@@ -59,6 +60,7 @@ export type SaleOutcome =
   /** The payment has moved no money and never will, so the buyer may pay again. */
   | {
       readonly kind: 'void';
+      readonly status: SettlementStatus;
       readonly reason: string;
       readonly message: string;
       readonly signature: string | null;

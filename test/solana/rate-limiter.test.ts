@@ -7,10 +7,10 @@ afterEach(() => void vi.useRealTimers());
 const patience = new AbortController().signal;
 
 it('the rate limiter starts no more requests in any second than allowed, in the order of arrival', async () => {
-  const gate = new RateLimiter({ concurrency: 100, perSecond: 4 });
+  const limiter = new RateLimiter({ concurrency: 100, perSecond: 4 });
   const started: number[] = [];
   const all = Promise.all(
-    Array.from({ length: 10 }, (_, index) => gate.pass(patience, async () => started.push(index))),
+    Array.from({ length: 10 }, (_, index) => limiter.pass(patience, async () => started.push(index))),
   );
   await vi.advanceTimersByTimeAsync(999);
   expect(started).toEqual([0, 1, 2, 3]);
@@ -22,33 +22,33 @@ it('the rate limiter starts no more requests in any second than allowed, in the 
 });
 
 it('the rate limiter delays no request when the clock is set back', async () => {
-  const gate = new RateLimiter({ concurrency: 4, perSecond: 1 });
-  await gate.pass(patience, async () => 'first');
+  const limiter = new RateLimiter({ concurrency: 4, perSecond: 1 });
+  await limiter.pass(patience, async () => 'first');
   vi.setSystemTime(Date.now() - 3_600_000);
-  const next = gate.pass(patience, async () => 'next');
+  const next = limiter.pass(patience, async () => 'next');
   await vi.advanceTimersByTimeAsync(1_000);
   expect(await Promise.race([next, Promise.resolve('still waiting')])).toBe('next');
 });
 
 it('the rate limiter drops a request that waited too long, and never runs it', async () => {
-  const gate = new RateLimiter({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
+  const limiter = new RateLimiter({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
   let release = (): void => {};
-  const first = gate.pass(patience, () => new Promise<void>((resolve) => (release = resolve)));
+  const first = limiter.pass(patience, () => new Promise<void>((resolve) => (release = resolve)));
   const deadline = new AbortController();
   const late = vi.fn(async () => 'late');
-  const waiting = gate.pass(deadline.signal, late);
+  const waiting = limiter.pass(deadline.signal, late);
   deadline.abort(new Error('too late'));
   await expect(waiting).rejects.toThrow(RateLimitTimeout);
   release();
   await first;
-  expect(await gate.pass(patience, async () => 'next')).toBe('next');
+  expect(await limiter.pass(patience, async () => 'next')).toBe('next');
   expect(late).not.toHaveBeenCalled();
 });
 
 it('the rate limiter continues after a failed request', async () => {
-  const gate = new RateLimiter({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
-  await expect(gate.pass(patience, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
-  expect(await gate.pass(patience, async () => 'next')).toBe('next');
+  const limiter = new RateLimiter({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
+  await expect(limiter.pass(patience, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+  expect(await limiter.pass(patience, async () => 'next')).toBe('next');
 });
 
 /** Aborts within a second, on the clock of the test. */
@@ -59,10 +59,10 @@ function impatience(): AbortSignal {
 }
 
 it('the rate limiter spends no slot on a dropped request: after a burst, later requests start', async () => {
-  const gate = new RateLimiter({ concurrency: 16, perSecond: 10 });
+  const limiter = new RateLimiter({ concurrency: 16, perSecond: 10 });
   const ends: string[] = [];
   const ask = (name: string) =>
-    void gate
+    void limiter
       .pass(impatience(), async () => undefined)
       .then(
         () => ends.push(`${name} answered`),
@@ -81,19 +81,19 @@ it('the rate limiter spends no slot on a dropped request: after a burst, later r
 });
 
 it('the rate limiter starts no request whose signal is already aborted', async () => {
-  const gate = new RateLimiter({ concurrency: 1, perSecond: 1 });
+  const limiter = new RateLimiter({ concurrency: 1, perSecond: 1 });
   const request = vi.fn(async () => 'asked');
-  await expect(gate.pass(AbortSignal.abort(new Error('too late')), request)).rejects.toThrow('too late');
+  await expect(limiter.pass(AbortSignal.abort(new Error('too late')), request)).rejects.toThrow('too late');
   expect(request).not.toHaveBeenCalled();
-  expect(await gate.pass(patience, request)).toBe('asked');
+  expect(await limiter.pass(patience, request)).toBe('asked');
 });
 
 describe('sends', () => {
   it('take at most half of the connections, and reads pass waiting sends', async () => {
-    const gate = new RateLimiter({ concurrency: 4, perSecond: Number.POSITIVE_INFINITY });
+    const limiter = new RateLimiter({ concurrency: 4, perSecond: Number.POSITIVE_INFINITY });
     const started: string[] = [];
     const ask = (lane: 'read' | 'send') =>
-      void gate.pass(patience, () => new Promise(() => started.push(lane)), lane);
+      void limiter.pass(patience, () => new Promise(() => started.push(lane)), lane);
     for (let index = 0; index < 10; index += 1) ask('send');
     await vi.advanceTimersByTimeAsync(0);
     for (let index = 0; index < 10; index += 1) ask('read');
@@ -102,9 +102,9 @@ describe('sends', () => {
   });
 
   it('take at most half of the starts in any second', async () => {
-    const gate = new RateLimiter({ concurrency: 100, perSecond: 4 });
+    const limiter = new RateLimiter({ concurrency: 100, perSecond: 4 });
     const started: string[] = [];
-    const ask = (lane: 'read' | 'send') => gate.pass(patience, async () => started.push(lane), lane);
+    const ask = (lane: 'read' | 'send') => limiter.pass(patience, async () => started.push(lane), lane);
     const asked = [...Array(8).keys()].map(() => ask('send'));
     await vi.advanceTimersByTimeAsync(0);
     asked.push(...[...Array(4).keys()].map(() => ask('read')));
@@ -116,11 +116,11 @@ describe('sends', () => {
   });
 
   it('start before reads that came later', async () => {
-    const gate = new RateLimiter({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
+    const limiter = new RateLimiter({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
     const started: string[] = [];
     const asked: Promise<unknown>[] = [];
     for (const lane of ['read', 'send', 'read', 'send'] as const) {
-      asked.push(gate.pass(patience, async () => started.push(lane), lane));
+      asked.push(limiter.pass(patience, async () => started.push(lane), lane));
       await vi.advanceTimersByTimeAsync(0);
     }
     await Promise.all(asked);

@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SlotNotifications } from '../rpc/slot-notifications.ts';
+import type { Watch } from './watch.ts';
+
+export interface PollScheduleOptions {
+  readonly pollMs: number;
+  /** Poll interval while a caller waits for `confirmed` and no slot notifications arrive. */
+  readonly awaitedPollMs: number;
+  /** Default: attempts that callers wait for are polled at `awaitedPollMs`. */
+  readonly slots?: Pick<SlotNotifications, 'isLive' | 'listen'> | undefined;
+}
+
+const SLOT_MS = 400;
+/**
+ * A transaction is confirmed at the end of the slot after its own: one to two slots after it was sent. Notifications
+ * before `min` cannot report it. After `max`, the fixed interval applies, too.
+ */
+const NOTIFIED_AGES_MS = { min: 0.9 * SLOT_MS, max: 2.5 * SLOT_MS };
+/** Time that a node takes after a notification to report what the slot confirmed. */
+const NOTIFICATION_LAG_MS = 20;
+/** A false node can send any number of notifications. */
+const MIN_NOTIFIED_INTERVAL_MS = 100;
+/** Factor on the poll interval of a confirmed attempt that is too young to be final. */
+const YOUNG_INTERVAL_FACTOR = 5;
+/** An attempt is too young to be final for this share of the time that the previous attempt took. */
+const YOUNG_TIME_SHARE = 0.8;
+
+/** Decides when the statuses of watched attempts are polled. Times are on the clock of `performance.now()`. */
+export class PollSchedule {
+  readonly #options: PollScheduleOptions;
+  #polledAt = 0;
+  #notifiedAt = 0;
+  /** Time from the start of a watch to the poll that reported the attempt as finalized, for the newest such attempt. */
+  #finalAfterMs = 0;
+  #waitAbort = new AbortController();
+
+  constructor(options: PollScheduleOptions) {
+    this.#options = options;
+  }
+
+  /** Runs `polls` while slot notifications wake {@link untilDue}. */
+  async during(polls: () => Promise<void>): Promise<void> {
+    this.#polledAt = performance.now();
+    const stopListening = this.#options.slots?.listen(() => {
+      this.#notifiedAt = performance.now();
+      this.wake();
+    });
+    await polls().finally(() => stopListening?.());
+  }
+
+  /** Recalculates the end of a running {@link untilDue}, for example after a watch was added. */
+  wake(): void {
+    this.#waitAbort.abort();
+  }
+
+  recordFinal(watch: Watch): void {
+    this.#finalAfterMs = performance.now() - watch.startedAt;
+  }
+
+  /** Resolves when a poll can report a change of one of `watches`, or when there are none. */
+  async untilDue(watches: ReadonlySet<Watch>): Promise<void> {
+    while (watches.size > 0) {
+      let dueAt = Number.POSITIVE_INFINITY;
+      for (const watch of watches) dueAt = Math.min(dueAt, this.#dueAt(watch));
+      const waitMs = dueAt - performance.now();
+      if (waitMs <= 0) break;
+      this.#waitAbort = new AbortController();
+      await sleep(waitMs, undefined, { signal: this.#waitAbort.signal }).catch(() => undefined);
+    }
+    this.#polledAt = performance.now();
+  }
+
+  #dueAt(watch: Watch): number {
+    const { pollMs } = this.#options;
+    if (watch.isAwaited) return this.#awaitedDueAt(watch);
+    const isYoung =
+      watch.isIncluded && performance.now() - watch.startedAt < YOUNG_TIME_SHARE * this.#finalAfterMs;
+    return this.#polledAt + (isYoung ? YOUNG_INTERVAL_FACTOR * pollMs : pollMs);
+  }
+
+  /**
+   * One poll for each slot serves all attempts that the slot can have confirmed. While notifications arrive, polls at
+   * the fixed interval begin only for attempts that they have missed.
+   */
+  #awaitedDueAt({ startedAt }: Watch): number {
+    const { pollMs, awaitedPollMs, slots } = this.#options;
+    const latestAt = startedAt + NOTIFIED_AGES_MS.max;
+    const isFirstPollNotified = slots?.isLive === true && performance.now() < latestAt;
+    const fixedAt = isFirstPollNotified
+      ? latestAt
+      : Math.max(this.#polledAt + Math.min(pollMs, awaitedPollMs), startedAt + Math.min(pollMs, SLOT_MS));
+    const reportedAt = this.#notifiedAt + NOTIFICATION_LAG_MS;
+    const isNotified = reportedAt > this.#polledAt && this.#notifiedAt > startedAt + NOTIFIED_AGES_MS.min;
+    return isNotified
+      ? Math.min(fixedAt, Math.max(reportedAt, this.#polledAt + MIN_NOTIFIED_INTERVAL_MS))
+      : fixedAt;
+  }
+}

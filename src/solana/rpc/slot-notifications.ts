@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WebSocket } from '../../shims/undici.ts';
+
+/** Time without a notification after which the connection counts as broken: five slots. */
+const SILENCE_MS = 2_000;
+/** Time that a connection stays open without listeners, so that a busy shop keeps one connection. */
+const IDLE_MS = 30_000;
+const MAX_RECONNECT_MS = 30_000;
+const SUBSCRIBE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'slotSubscribe' });
+
+/**
+ * Notifications of new slots, from `slotSubscribe` of one node at a time. Connects while there are listeners. A
+ * notification only causes a poll, so that it needs no second node: a false one costs a request, and without them
+ * polls return to their fixed interval.
+ */
+export class SlotNotifications {
+  readonly #urls: readonly string[];
+  readonly #listeners = new Set<() => void>();
+  #notifiedAt = Number.NEGATIVE_INFINITY;
+  /** Time of the last call of a listener's end, or now while there are listeners. */
+  #neededAt = 0;
+  #isRunning = false;
+  #socket: WebSocket | null = null;
+  #isClosed = false;
+
+  /** `rpcUrls`: HTTP URLs of the nodes. */
+  constructor(rpcUrls: readonly string[]) {
+    this.#urls = rpcUrls.flatMap(webSocketUrls);
+  }
+
+  /** True while notifications arrive. */
+  get isLive(): boolean {
+    return performance.now() - this.#notifiedAt < SILENCE_MS;
+  }
+
+  /** Calls `listener` for each new slot until the returned function is called. */
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    void this.#run();
+    return () => {
+      this.#neededAt = performance.now();
+      this.#listeners.delete(listener);
+    };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#socket?.close();
+  }
+
+  get #isNeeded(): boolean {
+    return !this.#isClosed && (this.#listeners.size > 0 || performance.now() - this.#neededAt < IDLE_MS);
+  }
+
+  async #run(): Promise<void> {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    for (let failures = 0; this.#isNeeded; ) {
+      const url = this.#urls[failures % this.#urls.length];
+      if (url === undefined) break;
+      const wasLive = await this.#connection(url);
+      failures = wasLive ? 0 : failures + 1;
+      // Each URL is tried once before the first wait.
+      const rounds = Math.floor(failures / this.#urls.length);
+      if (rounds > 0) await sleep(Math.min(MAX_RECONNECT_MS, 1_000 * 2 ** rounds), undefined, { ref: false });
+    }
+    this.#isRunning = false;
+  }
+
+  /** One connection until it breaks, or is not needed. Returns whether a notification arrived. */
+  async #connection(url: string): Promise<boolean> {
+    const socket = new WebSocket(url);
+    this.#socket = socket;
+    const openedAt = performance.now();
+    let wasLive = false;
+    socket.addEventListener('open', () => socket.send(SUBSCRIBE));
+    socket.addEventListener('message', ({ data }) => {
+      if (typeof data !== 'string' || !data.includes('"slotNotification"')) return;
+      wasLive = true;
+      this.#notifiedAt = performance.now();
+      for (const listener of this.#listeners) listener();
+    });
+    const watchdog = setInterval(() => {
+      const lastAt = Math.max(openedAt, this.#notifiedAt);
+      if (!this.#isNeeded || performance.now() - lastAt > SILENCE_MS) socket.close();
+    }, SILENCE_MS / 2).unref();
+    await new Promise<void>((resolve) => {
+      socket.addEventListener('close', () => resolve());
+      socket.addEventListener('error', () => resolve());
+    });
+    clearInterval(watchdog);
+    this.#socket = null;
+    return wasLive;
+  }
+}
+
+/**
+ * The WebSocket URLs to try for a node. `solana-test-validator` and Agave listen on the port after the RPC port;
+ * providers, on the same URL.
+ */
+function webSocketUrls(rpcUrl: string): readonly string[] {
+  const url = new URL(rpcUrl);
+  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+  if (url.port === '') return [url.href];
+  const next = new URL(url);
+  next.port = String(Number(url.port) + 1);
+  return [next.href, url.href];
+}

@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { LandingWatcher } from '../../src/solana/proof/landing.ts';
+import { SlotNotifications } from '../../src/solana/rpc/slot-notifications.ts';
+import { until } from '../support/until.ts';
+import { recordProgress, useLandingFixture } from './landing-fixture.ts';
+
+const HOUR_MS = 3_600_000;
+const fixture = useLandingFixture();
+const closers: (() => void)[] = [];
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  for (const close of closers.splice(0)) close();
+});
+
+/** Notifications from these nodes, and their number so far. */
+function listenTo(rpcUrls: readonly string[]) {
+  const slots = new SlotNotifications(rpcUrls);
+  const received = { count: 0 };
+  const stop = slots.listen(() => {
+    received.count += 1;
+  });
+  closers.push(() => slots.close());
+  return { slots, received, stop };
+}
+
+/** Makes blocks until there is a notification, because the subscription begins at some later time. */
+async function untilNotified({ count }: { readonly count: number }, received: { readonly count: number }) {
+  await until(() => {
+    fixture.localnet.controls.produceSlot();
+    return received.count > count;
+  });
+}
+
+describe('slot notifications', () => {
+  it('arrive for each slot, and again after the connection is lost', async () => {
+    const { slots, received } = listenTo(fixture.localnet.rpcUrls.slice(0, 1));
+    expect(slots.isLive).toBe(false);
+    await untilNotified({ ...received }, received);
+    expect(slots.isLive).toBe(true);
+    fixture.localnet.controls.setFault(0, 'slotNotification', { kind: 'drop' }, 1);
+    fixture.localnet.controls.produceSlot();
+    await untilNotified({ ...received }, received);
+  });
+
+  it('come from another node if one has no WebSocket, or refuses the subscription', async () => {
+    const [first = '', second = ''] = fixture.localnet.rpcUrls;
+    fixture.localnet.controls.setFault(0, 'slotSubscribe', { kind: 'drop' }, 2);
+    const { received } = listenTo(['http://127.0.0.1:9', first, second]);
+    await untilNotified({ ...received }, received);
+  });
+});
+
+describe('a caller that waits for confirmed, with slot notifications', () => {
+  it('shares one poll for each slot with all others, and none is made for the slots before', async () => {
+    const listeners = new Set<() => void>();
+    const listen = (listener: () => void) => {
+      listeners.add(listener);
+      return () => undefined;
+    };
+    const watcher = new LandingWatcher(fixture.chain, {
+      pollMs: HOUR_MS,
+      resendMs: HOUR_MS,
+      slots: { isLive: true, listen },
+    });
+    const sizes: number[] = [];
+    const statuses = fixture.chain.recentStatuses.bind(fixture.chain);
+    vi.spyOn(fixture.chain, 'recentStatuses').mockImplementation((signatures) => {
+      sizes.push(signatures.length);
+      return statuses(signatures);
+    });
+    const waits = await Promise.all(
+      Array.from({ length: 8 }, async () => ({
+        ...recordProgress(),
+        attempt: await fixture.attempt(newAddress(), 5_000_000n),
+      })),
+    );
+    const landings = waits.map(({ attempt, hooks }) =>
+      watcher.watch(attempt, { ...hooks, answersAt: 'confirmed' }),
+    );
+    const notify = () => {
+      for (const listener of listeners) listener();
+    };
+    // In the same tick as the sends, so that the notification belongs to a slot before theirs at any load.
+    notify();
+    await sleep(100);
+    expect(sizes).toEqual([]);
+    await sleep(400);
+    fixture.localnet.controls.produceSlots(2);
+    notify();
+    await until(() => waits.every(({ progress }) => progress.includes('confirmed')));
+    expect(new Set(sizes)).toEqual(new Set([8]));
+    for (const { abort } of waits) abort.abort();
+    await Promise.allSettled(landings);
+  });
+});

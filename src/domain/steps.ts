@@ -52,7 +52,7 @@ export interface SignedStep {
 }
 
 /** A signed attempt, as the input of a workflow that begins after the attempt was stored. */
-export type SignedAttempt = Pick<PreparedAttempt, 'n' | 'message'> & { readonly signature: string };
+export type SignedMessage = Pick<PreparedAttempt, 'n' | 'message'> & { readonly signature: string };
 
 /** How an attempt ended. `slot` is a decimal string. */
 export type Landing =

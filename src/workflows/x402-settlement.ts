@@ -6,7 +6,7 @@ import {
   setWorkflowOptions,
 } from '@temporalio/workflow';
 import { isTerminal } from '../domain/settlement.ts';
-import type { SettlementEnd, SignedAttempt } from '../domain/steps.ts';
+import type { SettlementEnd, SignedMessage } from '../domain/steps.ts';
 import * as act from './activity-proxies.ts';
 import { settlementReached } from './messages.ts';
 import { settle } from './settle.ts';
@@ -19,7 +19,7 @@ interface X402SettlementInput {
    * The signed attempt of a payment that the x402 worker settles itself. If the database has lost it, the run waits and
    * never makes another one.
    */
-  readonly attempt?: SignedAttempt;
+  readonly attempt?: SignedMessage;
 }
 
 /**
@@ -58,8 +58,8 @@ export async function x402Settlement({ id, attempt }: X402SettlementInput): Prom
     },
     tasksOf: ({ tasks = [] }) => tasks,
     hold: (reason) => act.holdSettlement({ id, reason }),
-    land: async (attempt) => {
-      const { landing, isOwed } = await act.landPayment(attempt);
+    land: async (step) => {
+      const { landing, isOwed } = await act.landPayment(step);
       owes = isOwed;
       return landing;
     },

@@ -14,7 +14,7 @@ import {
 } from '../../domain/ids.ts';
 import { type AwaitedCommitment } from '../../domain/settlement.ts';
 import { settlementId } from '../../domain/settlement-kinds.ts';
-import type { SettlementEnd, SignedAttempt } from '../../domain/steps.ts';
+import type { SettlementEnd, SignedMessage } from '../../domain/steps.ts';
 import { TIMEOUTS } from '../../domain/timeouts.ts';
 import type { DeliveryLine, Patience } from '../../domain/webhook.ts';
 import type { WithdrawalTerms } from '../../domain/withdrawal.ts';
@@ -86,7 +86,7 @@ export function startSettlement(
  * Starts the workflow of a payment that is signed and that its own process sends. The first task comes after the delay,
  * or as soon as a caller waits for the workflow.
  */
-export async function startSignedPayment(client: Client, id: string, attempt: SignedAttempt): Promise<void> {
+export async function startSignedPayment(client: Client, id: string, attempt: SignedMessage): Promise<void> {
   await withStartDeadline(client, () =>
     client.workflow.start('x402Settlement', {
       ...RUN_DEFAULTS,

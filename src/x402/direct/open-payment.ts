@@ -2,7 +2,7 @@ import type { NewPayment, OpenResult } from '../../ledger/x402/payments.ts';
 import type { PurchaseDeps } from '../purchase.ts';
 
 /** `paidBy`: the signature of a payment that the x402 worker has settled until it was confirmed; else null. */
-export type Opening =
+export type PaymentOpening =
   | ({ readonly paidBy: string | null } & OpenResult)
   /** Nothing is stored, because payments are paused. */
   | { readonly kind: 'stopped' };
@@ -15,7 +15,7 @@ export async function openPayment(
   { ledger, direct }: Pick<PurchaseDeps, 'ledger' | 'direct'>,
   payment: NewPayment,
   isDirect: boolean,
-): Promise<Opening> {
+): Promise<PaymentOpening> {
   const outcome = isDirect ? await direct?.settle(payment) : undefined;
   if (outcome?.kind === 'stopped') return { kind: 'stopped' };
   if (outcome?.kind === 'settled') {

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError, isDomainError } from '../../domain/errors.ts';
-import type { SignedAttempt } from '../../domain/steps.ts';
+import type { SignedMessage } from '../../domain/steps.ts';
 import type { AttemptRow, NewAttempt } from '../../ledger/settlements/attempts.ts';
 import type { NewPayment } from '../../ledger/x402/payments.ts';
 import { createJudge, type JudgeDeps, settle } from '../../settlement/record-verdict.ts';
@@ -15,7 +15,7 @@ export interface DirectSettlementDeps extends JudgeDeps {
   readonly adopt: (payment: NewPayment) => Promise<NewAttempt>;
   readonly sign: SignHere;
   /** Starts the payment's workflow with a delay. Returns at once, and never throws. */
-  readonly startRun: (id: string, attempt: SignedAttempt) => void;
+  readonly startRun: (id: string, attempt: SignedMessage) => void;
   readonly warn: (error: unknown, message: string) => void;
 }
 

@@ -44,6 +44,14 @@ const urlPath = z
   .string()
   .regex(/^\/[A-Za-z0-9._~-]*(\/[A-Za-z0-9._~-]+)*$/, 'must be a path such as /facilitator, or /');
 
+/** Operating systems limit the path of a socket to about 104 bytes, and the worker first binds a longer one. */
+const socketPath = z
+  .string()
+  .refine(
+    (path) => path.startsWith('/') && Buffer.byteLength(path) <= 91,
+    'must be an absolute path of at most 91 bytes',
+  );
+
 const commaSeparated = z.string().transform((text) => text.split(',').map((part) => part.trim()));
 const nonEmptyStrings = commaSeparated
   .pipe(z.array(z.string().min(1, 'must be a list, separated by commas')))
@@ -131,6 +139,8 @@ export const SETTINGS = {
   x402QuoteSecret: setting('SLUICE_X402_QUOTE_SECRET', quoteSecrets.optional()),
   x402FacilitatorOpen: setting('SLUICE_X402_FACILITATOR_OPEN', flag.default(false)),
   x402TrustedProxies: setting('SLUICE_X402_TRUSTED_PROXIES', nonEmptyStrings.default([])),
+  /** Path of the Unix socket on which the x402 worker settles payments for the gateway and the facilitator. */
+  x402Socket: setting('SLUICE_X402_SOCKET', socketPath.optional()),
   x402MaxFeeLamports: setting('SLUICE_X402_MAX_FEE_LAMPORTS', lamports.default(15_000n)),
   /**
    * `x402AssetLamports`: value of a whole token. `x402MaxFeePercent`: maximum priority fee in percent of a payment's

@@ -6,6 +6,7 @@ import type { PaymentRow, UnmatchedPayment } from '../ledger/x402/payments.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { RecentBlockhashes } from '../solana/tx/recent-blockhashes.ts';
 import type { Budgets } from './budgets.ts';
+import type { DirectSettlement } from './direct/client.ts';
 import type { ExactPayment, Limits, Network, Proof, Refused, Terms } from './terms.ts';
 
 /** Dependencies of the gateway and the facilitator for settling a payment. */
@@ -15,6 +16,8 @@ export interface PurchaseDeps {
   readonly network: Network;
   readonly blockhashes: Pick<RecentBlockhashes, 'blocksLeft'>;
   readonly runs: SettlementRuns;
+  /** The x402 worker, which settles most payments without waiting for Temporal. Null: workflows settle all payments. */
+  readonly direct: DirectSettlement | null;
   readonly budgets: Pick<Budgets, 'refusal'>;
   /** Addresses of all fee payer keys, including those that new quotes no longer name. */
   readonly managed: readonly string[];

@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
+import type { StatusReason } from '../../domain/settlement.ts';
 import { X402 } from '../../domain/settlement-kinds.ts';
 import type { TextCipher } from '../../domain/webhook.ts';
-import type { Database } from '../database.ts';
+import type { Database, Trx } from '../database.ts';
+import { type AttemptRow, insertAttempt, isSignedByAll, type NewAttempt } from '../settlements/attempts.ts';
+import { stopOf } from '../settlements/stops.ts';
 import { type BoughtRequest, isFree, type Lease, type StoredAnswer, timeAfterMs } from './obligations.ts';
 import type { StoredPayment } from './payment-row.ts';
 
@@ -87,6 +90,32 @@ export async function insertReplaced(
 }
 
 /**
+ * Result of opening a payment with its signed attempt. `taken`: the payment is already stored, or another one has its
+ * request or its payment identifier. `stopped`: a pause or a restore gap forbids a new attempt. Both store nothing.
+ */
+export type SignedOpening =
+  | { readonly kind: 'opened'; readonly attempt: AttemptRow }
+  | { readonly kind: 'taken' }
+  | { readonly kind: 'stopped'; readonly reason: StatusReason };
+
+/**
+ * Inserts payment, settlement and signed attempt, unless the payment is stored. The lock of preparations is taken before
+ * the first insert: a transaction that waited for a row while a pause waits for that lock could wait for ever.
+ */
+export async function openSignedPayment(
+  trx: Trx,
+  cipher: TextCipher,
+  input: NewPayment,
+  attempt: NewAttempt,
+): Promise<SignedOpening> {
+  if (!isSignedByAll(attempt)) throw new Error(`the attempt of ${input.id} is not signed by all its signers`);
+  const reason = await stopOf(trx, X402, attempt);
+  if (reason !== null) return { kind: 'stopped', reason };
+  if ((await openPayment(trx, cipher, input, 'sending')) === undefined) return { kind: 'taken' };
+  return { kind: 'opened', attempt: await insertAttempt(trx, X402, attempt) };
+}
+
+/**
  * Inserts payment and settlement in one statement. A stored unmatched payment without a settlement is replaced if its
  * buyer submits it. Returns undefined if the payment is already stored otherwise.
  */
@@ -94,6 +123,7 @@ export async function openPayment(
   db: Database,
   cipher: TextCipher,
   input: NewPayment,
+  status: 'requested' | 'sending' = 'requested',
 ): Promise<StoredPayment | undefined> {
   const values = valuesOf(cipher, input);
   // A submitted payment names a token that only its buyer has. The stored one can come from any client, which can have
@@ -122,7 +152,7 @@ export async function openPayment(
               'id',
               row.val(X402).as('kind'),
               row.val(values.id.slice(X402.length + 1)).as('subjectId'),
-              sql<'requested'>`'requested'`.as('status'),
+              row.val(status).as('status'),
             ]),
         )
         .onConflict((conflict) => conflict.column('id').doNothing()),

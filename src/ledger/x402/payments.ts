@@ -4,19 +4,22 @@ import type { TextCipher } from '../../domain/webhook.ts';
 import { isUniqueViolation } from '../connection.ts';
 import { type Database, Repository, type Tables } from '../database.ts';
 import { mapPage, negationOf, type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
+import type { NewAttempt } from '../settlements/attempts.ts';
 import type { Lease } from './obligations.ts';
 import {
   insertReplaced,
   insertUnmatched,
   type NewPayment,
   openPayment,
+  openSignedPayment,
   type ReplacedPayment,
+  type SignedOpening,
   type UnmatchedPayment,
 } from './payment-opening.ts';
 import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-row.ts';
 
 export type { BoughtRequest, StoredAnswer } from './obligations.ts';
-export type { NewPayment, ReplacedPayment, UnmatchedPayment } from './payment-opening.ts';
+export type { NewPayment, ReplacedPayment, SignedOpening, UnmatchedPayment } from './payment-opening.ts';
 export type { Caller, PaymentRow, PaymentTerms } from './payment-row.ts';
 
 /** `known`: the payment was already stored. `identifier-taken`: the payer has used the payment identifier before. */
@@ -75,6 +78,22 @@ export class Payments extends Repository {
       return await insertReplaced(this.db, input, owedId, lease);
     } catch (error) {
       if (isUniqueViolation(error, 'payment_identifier_once')) return 'identifier-taken';
+      throw error;
+    }
+  }
+
+  /**
+   * Stores a payment, its settlement and its first attempt, which this process has signed, in one transaction. No node
+   * may get the attempt unless this returns `opened`. A pause that begins meanwhile waits for the end of the
+   * transaction.
+   */
+  async openSigned(input: NewPayment, attempt: NewAttempt): Promise<SignedOpening> {
+    try {
+      return await this.db
+        .transaction()
+        .execute((trx) => openSignedPayment(trx, this.#cipher, input, attempt));
+    } catch (error) {
+      if (isUniqueViolation(error, 'payment_identifier_once')) return { kind: 'taken' };
       throw error;
     }
   }

@@ -6,6 +6,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { Chain } from '../../solana/chain.ts';
 import { RecentBlockhashes } from '../../solana/tx/recent-blockhashes.ts';
 import { Budgets } from '../../x402/budgets.ts';
+import { DirectClient } from '../../x402/direct/client.ts';
 import type { FacilitatorDeps } from '../../x402/facilitator/facilitator.ts';
 import { facilitatorRoutes } from '../../x402/facilitator/routes.ts';
 import { feePayerWatch } from '../../x402/fee-payer-watch.ts';
@@ -98,8 +99,9 @@ function endUnfetched({ ledger, logger }: GatewayParts): () => Promise<void> {
 
 function purchaseDeps(
   config: Config<'api'>,
-  { ledger, chain, temporal, logger }: GatewayParts,
+  { ledger, chain, temporal, logger, closers }: GatewayParts,
 ): PurchaseDeps & Pick<FacilitatorDeps, 'budgets'> {
+  const warn: PurchaseDeps['warn'] = (err, message) => logger.warn({ err }, message);
   const budgets = {
     feePayer: config.x402FeePayerBudget,
     buyer: config.x402BuyerBudget,
@@ -111,6 +113,7 @@ function purchaseDeps(
     network: NETWORKS[config.cluster],
     blockhashes: new RecentBlockhashes(chain.pool),
     runs: new PaymentRuns(temporal),
+    direct: directOf(config.x402Socket, closers, warn),
     budgets: new Budgets({ ledger, budgets }),
     managed: [...config.feePayers, ...config.retiredFeePayers],
     limits: {
@@ -121,8 +124,19 @@ function purchaseDeps(
       maxFeePercent: config.x402MaxFeePercent,
       maxSigners: MAX_SIGNERS,
     },
-    warn: (err, message) => logger.warn({ err }, message),
+    warn,
   };
+}
+
+function directOf(
+  socketPath: string | undefined,
+  closers: Closers,
+  warn: PurchaseDeps['warn'],
+): DirectClient | null {
+  if (socketPath === undefined) return null;
+  const client = new DirectClient(socketPath, warn);
+  closers.add('socket of the x402 worker', () => client.close());
+  return client;
 }
 
 function gatewayDeps(

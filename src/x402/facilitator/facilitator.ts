@@ -6,6 +6,7 @@ import { FETCH_WITHIN_MS } from '../../ledger/x402/obligations.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import type { Budgets } from '../budgets.ts';
+import { openPayment } from '../direct/open-payment.ts';
 import {
   type Admission,
   admit,
@@ -148,7 +149,11 @@ export class Facilitator {
     // No caller has the lease before the payment is confirmed, so that the next call can claim the success even if
     // this process stopped.
     const lease = { holder: randomUUID(), ms: 0 };
-    const opened = await payments.open({ ...row, request: null, answer: null, lease, claim: key });
+    const newPayment = { ...row, request: null, answer: null, lease, claim: key };
+    const opened = await openPayment(this.#deps, newPayment, order.payment.signature === null);
+    const { payer } = order.payment;
+    if (opened.kind === 'stopped')
+      return { kind: 'refused', reason: UNAVAILABLE, message: 'payments are paused: settle later', payer };
     if (opened.kind === 'identifier-taken')
       throw new Error('payments.open returned identifier-taken for a payment without an identifier');
     return opened.payment;

@@ -3,8 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDomainError } from '../../domain/errors.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { presenceOf } from '../../solana/proof/presence.ts';
+import { openPayment } from '../direct/open-payment.ts';
 import { upstreamRequest } from '../obligation.ts';
 import { type Admission, admit, paymentRow, type Reached, signatureOf, simulate } from '../purchase.ts';
+import type { PricedRoute } from '../routes/route.ts';
 import { storableAnswer } from '../upstream.ts';
 import { isSameCaller } from './callers.ts';
 import { type Flaw, failedOutcome } from './check-proof.ts';
@@ -56,16 +58,13 @@ async function settleNew(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
   const newPayment = paymentRow(order, admission.slot, saleRow(order));
   const lease = { holder, ms: FIRST_LEASE_MS };
   const isAsked = isAskedFirst(order, dialect);
-  const opened = await deps.ledger.payments.open({
-    ...newPayment,
-    request,
-    answer: route.answer,
-    isAsked,
-    lease,
-  });
+  const input = { ...newPayment, request, answer: route.answer, isAsked, lease };
+  const opened = await openPayment(deps, input, settlesDirectly(order));
   switch (opened.kind) {
     case 'opened':
-      return buyFirst(deps, order, opened.payment, holder);
+      return buyFirst(deps, order, opened.payment, holder, opened.paidBy);
+    case 'stopped':
+      return { kind: 'unavailable', reason: 'payments are paused: send the same payment again later' };
     case 'known':
       return serveKnownPayment(deps, order, opened.payment);
     case 'identifier-taken':
@@ -73,6 +72,17 @@ async function settleNew(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
         return recordUnmatched(deps, order, 'another transaction has already paid its quote');
       return IDENTIFIER_TAKEN;
   }
+}
+
+/** True if the fee payer has yet to sign, and if the buyer is served as soon as the payment is confirmed. */
+function settlesDirectly(order: Order): boolean {
+  const { route, landedSlot, payment, terms, dialect } = order;
+  const isUnsigned = landedSlot === null && payment.signature === null;
+  return isUnsigned && !isAskedFirst(order, dialect) && !needsFinality(route, terms.amount);
+}
+
+function needsFinality({ finalizedAbove }: PricedRoute, amount: bigint): boolean {
+  return finalizedAbove !== null && amount > finalizedAbove;
 }
 
 /**
@@ -152,25 +162,31 @@ export async function serveKnownPayment(
 const NOT_REPEATABLE =
   'the gateway stopped while the upstream was called, and the route does not allow a repetition (retryUnsafe)';
 
+/** `paidBy`: the signature of the payment, if it is confirmed already. */
 async function buyFirst(
   deps: SaleDeps,
   order: Order,
   payment: PaymentRow,
   holder: string,
+  paidBy: string | null,
 ): Promise<SaleOutcome> {
   const isFirst = isAskedFirst(order, order.dialect);
   const cancelled = isFirst ? await callUpstream(deps, order, payment.id) : null;
-  return cancelled ?? settleAndRelease(deps, order, payment, holder);
+  return cancelled ?? settleAndRelease(deps, order, payment, holder, paidBy);
 }
 
-/** Settles and serves a payment whose lease `holder` has. Releases the lease if the payment is not served. */
+/** Settles and serves a payment whose lease `holder` has. `paidBy`: its signature, if it is confirmed. Releases the lease if the payment is not served. */
 async function settleAndRelease(
   deps: SaleDeps,
   sale: Sale,
   payment: PaymentRow,
   holder: string,
+  paidBy: string | null = null,
 ): Promise<SaleOutcome> {
-  const outcome = await settle(deps, sale, payment, holder);
+  const outcome =
+    paidBy === null
+      ? await settle(deps, sale, payment, holder)
+      : await deliver(deps, sale, payment, paidBy, holder);
   // Without the lease, the next request with this payment can serve it without delay.
   if (outcome.kind === 'settling' || outcome.kind === 'owed')
     await deps.ledger.obligations.release(payment.id, holder);
@@ -235,8 +251,8 @@ async function afterUpstream(
 async function settle(deps: SaleDeps, sale: Sale, opened: PaymentRow, holder: string): Promise<SaleOutcome> {
   const { ledger, runs, answerWithinMs, warn } = deps;
   const { id } = opened;
-  const { finalizedAbove, flow } = sale.route;
-  const isLarge = finalizedAbove !== null && BigInt(opened.terms.amount) > finalizedAbove;
+  const { flow } = sale.route;
+  const isLarge = needsFinality(sale.route, BigInt(opened.terms.amount));
   if (opened.state === 'settling' || (isLarge && opened.state === 'owed')) {
     const { status, signature } = await runs
       .reach(id, isLarge ? 'finalized' : 'confirmed', answerWithinMs)

@@ -69,18 +69,8 @@ async function checkSent(
   proof: Submitted,
 ): Promise<CheckedProof | SaleOutcome> {
   const { signature, quoteToken } = proof;
-  const now = Date.now();
-  const quote = readQuoteToken(quoteSecrets, quoteToken, now - LATE_WINDOW_MS);
-  if (quote === null)
-    return refused('invalid_payment', 'the quoteToken was not issued by this server, or it has expired');
-  if (quote.route !== sale.route.id || quote.request !== sale.requestHash)
-    return refused('invalid_payment', 'the quoteToken was issued for another request');
-  const termsIn = (all: readonly Terms[]) =>
-    all.find((terms) => isFor(proof, terms) && terms.asset === quote.asset && terms.payTo === quote.payTo);
-  const current = termsIn(valid);
-  const quotedTerms = current ?? termsIn(await offers.past(sale.route.id));
-  if (quotedTerms === undefined)
-    return refused('invalid_payment_requirements', 'the terms of the quote are no longer valid');
+  const quoted = await quotedTermsOf({ quoteSecrets, offers }, sale, valid, proof);
+  if (!('terms' in quoted)) return quoted;
   const sent = await sentTransaction(chain.pool, signature).catch((error: unknown) => {
     warn(error, `no node can return the transaction ${signature}, which a buyer presented as a payment`);
     return undefined;
@@ -90,13 +80,12 @@ async function checkSent(
   if (sent.isFailed)
     return (await failedOutcome(chain.pool, signature)) ?? { kind: 'settling', signature, payer: null };
   const { wire, slot: landedSlot } = sent;
-  const terms = { ...quotedTerms, amount: BigInt(quote.amount) };
+  const { terms, isLate } = quoted;
   const caller = { ...sale.caller, identifier: identifierOf(quoteToken) };
   const order = { ...sale, caller, dialect: proof.dialect, wire, terms, landedSlot };
   const memo = memoOf(quoteToken);
   const found = checkAny([terms], () => checkSubmitted(wire, terms, memo));
   if (found.kind === 'found') {
-    const isLate = current === undefined || quote.expiresAt < now;
     const { payment } = found;
     return { kind: 'checked', order: { ...order, payment }, flaw: isLate ? { kind: 'late' } : null };
   }
@@ -108,6 +97,29 @@ async function checkSent(
   if (received <= 0n) return found;
   const flaw = { kind: 'broken' as const, received, refusal: found };
   return { kind: 'checked', order: { ...order, payment }, flaw };
+}
+
+/** The terms that the quote of a payment promised. `isLate`: they are replaced, or the quote has expired. */
+async function quotedTermsOf(
+  { quoteSecrets, offers }: Pick<SaleDeps, 'quoteSecrets' | 'offers'>,
+  sale: Sale,
+  valid: readonly Terms[],
+  proof: Submitted,
+): Promise<{ readonly terms: Terms; readonly isLate: boolean } | SaleOutcome> {
+  const now = Date.now();
+  const quote = readQuoteToken(quoteSecrets, proof.quoteToken, now - LATE_WINDOW_MS);
+  if (quote === null)
+    return refused('invalid_payment', 'the quoteToken was not issued by this server, or it has expired');
+  if (quote.route !== sale.route.id || quote.request !== sale.requestHash)
+    return refused('invalid_payment', 'the quoteToken was issued for another request');
+  const termsIn = (all: readonly Terms[]) =>
+    all.find((terms) => isFor(proof, terms) && terms.asset === quote.asset && terms.payTo === quote.payTo);
+  const current = termsIn(valid);
+  const terms = current ?? termsIn(await offers.past(sale.route.id));
+  if (terms === undefined)
+    return refused('invalid_payment_requirements', 'the terms of the quote are no longer valid');
+  const isLate = current === undefined || quote.expiresAt < now;
+  return { terms: { ...terms, amount: BigInt(quote.amount) }, isLate };
 }
 
 /**

@@ -15,7 +15,11 @@ async function guarded<T>(
   work: (app: FastifyInstance) => Promise<T>,
 ): Promise<T> {
   const app = await facilitatorServer(use.selling.deps({ apiKeys: use.ledger.apiKeys, ...deps }));
-  return work(app).finally(() => app.close());
+  try {
+    return await work(app);
+  } finally {
+    await app.close();
+  }
 }
 
 /** Adds a key of the facilitator, and returns the header of its callers. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { gatewayApp } from '../../../src/x402/gateway/app.ts';
 
-it('an unexpected failure of a route of the gateway itself does not tell its cause', async () => {
+it('an unexpected failure of a route of the gateway itself hides its cause', async () => {
   const app = await gatewayApp(
     async () => ({ status: 404, headers: {}, body: '' }),
     async (server) => {

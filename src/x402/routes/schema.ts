@@ -117,7 +117,10 @@ export const RouteEntry = z
       .describe(
         'The gateway may send a POST or PATCH to the upstream more than once, with the same Idempotency-Key',
       ),
-    paymentIdentifier: z.enum(['off', 'optional', 'required']).default('optional'),
+    paymentIdentifier: z
+      .enum(['off', 'optional', 'required'])
+      .default('optional')
+      .describe('required: buyers of x402 version 2 must send one. The other forms of payment have none'),
     maxTimeoutSeconds: z.int().min(5).max(600).default(60),
     memo: z
       .string()

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { buyAsExample, buyAsSubmitter } from '../../peers/example-client.ts';
+import { Customer, requirementsOf, settlementOf } from './customer.ts';
+import { Shop } from './shop.ts';
+
+let shop: Shop;
+let serial = 0;
+beforeAll(async () => {
+  shop = await Shop.open((upstream) => [
+    { path: '/named', price: '0.001', paymentIdentifier: 'required', upstream },
+  ]);
+  await shop.opened('/named');
+});
+afterAll(() => shop?.close());
+beforeEach(() => {
+  serial += 1;
+  shop.asked.length = 0;
+  shop.upstream = (_asked, count) => ({ status: 200, body: `answer ${count}` });
+});
+
+async function customer(): Promise<Customer> {
+  return new Customer((await shop.buyer()).secretKey);
+}
+
+/** Buys by version 1, with a payment that the test builds. */
+async function buyAsVersion1(url: string): Promise<Response> {
+  const transaction = (await customer()).transaction(requirementsOf(await fetch(url)));
+  const payment = { x402Version: 1, scheme: 'exact', network: 'solana-devnet', payload: { transaction } };
+  const header = Buffer.from(JSON.stringify(payment)).toString('base64');
+  return fetch(url, { headers: { 'x-payment': header } });
+}
+
+const FORMS = [
+  ['the interface', async (url: string) => (await buyAsExample(url, await shop.buyer())).response],
+  [
+    'the interface, which submits its transaction itself',
+    async (url: string) => (await buyAsSubmitter(url, await shop.buyer())).response,
+  ],
+] as const;
+
+describe('a route that requires a payment identifier', () => {
+  it.each([['version 1', buyAsVersion1] as const, ...FORMS])(
+    'sells to a client of %s, which cannot send one',
+    async (_form, buy) => {
+      const response = await buy(`${shop.url}/named?n=${serial}`);
+      expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('answer 1')]);
+      expect(settlementOf(response)).toMatchObject({ success: true });
+    },
+  );
+
+  it('demands it of a client of version 2, before the payment is settled', async () => {
+    const url = `${shop.url}/named?n=${serial}`;
+    const response = await fetch(url, { headers: await (await customer()).pays(url) });
+    expect([response.status, shop.asked.length]).toEqual([400, 0]);
+  });
+});

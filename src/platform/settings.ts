@@ -131,6 +131,8 @@ export const SETTINGS = {
   x402QuoteSecret: setting('SLUICE_X402_QUOTE_SECRET', quoteSecrets.optional()),
   x402FacilitatorOpen: setting('SLUICE_X402_FACILITATOR_OPEN', flag.default(false)),
   x402TrustedProxies: setting('SLUICE_X402_TRUSTED_PROXIES', nonEmptyStrings.default([])),
+  /** Whether clients connect without a proxy, so that an address that is not public identifies one of them. */
+  x402DirectClients: setting('SLUICE_X402_DIRECT_CLIENTS', flag.default(false)),
   x402MaxFeeLamports: setting('SLUICE_X402_MAX_FEE_LAMPORTS', lamports.default(15_000n)),
   /**
    * `x402AssetLamports`: value of a whole token. `x402MaxFeePercent`: maximum priority fee in percent of a payment's

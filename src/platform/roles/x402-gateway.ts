@@ -130,7 +130,10 @@ function gatewayDeps(
     upstream: askUpstream,
     quoteSecrets: [secret, ...olderSecrets],
     publicUrl: publicUrl.replace(/\/$/, ''),
-    trustedProxies: readProxies(config.x402TrustedProxies),
+    clientNetwork: {
+      trustedProxies: readProxies(config.x402TrustedProxies),
+      directClients: config.x402DirectClients || cluster === 'localnet',
+    },
     explorerUrl: (signature) => explorerLink(signature, { explorerUrl, cluster, rpcUrls }),
   };
 }

@@ -84,6 +84,12 @@ export const RouteEntry = z
       .literal(true)
       .optional()
       .describe('The route costs nothing. Required for a route without a price'),
+    widerThanPriced: z
+      .literal(true)
+      .optional()
+      .describe(
+        'Confirms that the upstream of this free route serves no sold resource under another path or method that the route matches',
+      ),
     price: amount.optional(),
     asset: asset.optional(),
     decimals: z

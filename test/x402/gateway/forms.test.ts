@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buyAsExample, buyAsSubmitter } from '../../peers/example-client.ts';
 import { Customer, requirementsOf, settlementOf } from './customer.ts';
@@ -7,9 +8,10 @@ let shop: Shop;
 let serial = 0;
 beforeAll(async () => {
   shop = await Shop.open((upstream) => [
+    { path: '/weather', price: '0.001', upstream },
     { path: '/named', price: '0.001', paymentIdentifier: 'required', upstream },
   ]);
-  await shop.opened('/named');
+  await shop.opened('/weather');
 });
 afterAll(() => shop?.close());
 beforeEach(() => {
@@ -52,5 +54,26 @@ describe('a route that requires a payment identifier', () => {
     const url = `${shop.url}/named?n=${serial}`;
     const response = await fetch(url, { headers: await (await customer()).pays(url) });
     expect([response.status, shop.asked.length]).toEqual([400, 0]);
+  });
+});
+
+describe('an answer that is no text', () => {
+  const PICTURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0xff, 0xfe, 0x00);
+
+  it.each(FORMS)('reaches a client of %s byte for byte, with its status and headers', async (_form, buy) => {
+    const headers = { 'content-type': 'image/png', 'set-cookie': 'seen=1' };
+    shop.upstream = () => ({ status: 201, body: PICTURE, headers });
+    const response = await buy(`${shop.url}/weather?n=${serial}`);
+    expect([response.status, new Uint8Array(await response.arrayBuffer())]).toEqual([201, PICTURE]);
+    expect(Object.fromEntries(response.headers)).toMatchObject(headers);
+    expect(settlementOf(response)).toMatchObject({ success: true });
+  });
+
+  it.each(FORMS)('because it is compressed reaches a client of %s unchanged', async (_form, buy) => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
+    shop.upstream = () => ({ status: 200, body: gzipSync('{"degrees":7}'), headers });
+    const response = await buy(`${shop.url}/weather?n=${serial}`);
+    expect([response.status, await response.json()]).toEqual([200, { degrees: 7 }]);
+    expect(settlementOf(response)).toMatchObject({ success: true });
   });
 });

@@ -1,16 +1,33 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { buyAsExample, buyAsSubmitter } from '../../peers/example-client.ts';
+import { issueQuoteToken } from '../../../src/x402/formats/quote-token.ts';
+import { requestHashOf } from '../../../src/x402/routes/target.ts';
+import {
+  buyAsExample,
+  buyAsSubmitter,
+  type ExampleQuote,
+  fetchQuote,
+  showPayment,
+  signTransfer,
+  submitTransfer,
+} from '../../peers/example-client.ts';
 import { Customer, requirementsOf, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';
+
+const MEMO = 'invoice 7';
+const SECRET = 'a secret of at least 32 characters';
 
 let shop: Shop;
 let serial = 0;
 beforeAll(async () => {
-  shop = await Shop.open((upstream) => [
-    { path: '/weather', price: '0.001', upstream },
-    { path: '/named', price: '0.001', paymentIdentifier: 'required', upstream },
-  ]);
+  shop = await Shop.open(
+    (upstream) => [
+      { path: '/weather', price: '0.001', upstream },
+      { path: '/named', price: '0.001', paymentIdentifier: 'required', upstream },
+      { path: '/invoice', price: '0.001', memo: MEMO, upstream },
+    ],
+    { SLUICE_X402_QUOTE_SECRET: SECRET },
+  );
   await shop.opened('/weather');
 });
 afterAll(() => shop?.close());
@@ -75,5 +92,50 @@ describe('an answer that is no text', () => {
     const response = await buy(`${shop.url}/weather?n=${serial}`);
     expect([response.status, await response.json()]).toEqual([200, { degrees: 7 }]);
     expect(settlementOf(response)).toMatchObject({ success: true });
+  });
+});
+
+describe('a route with a memo', () => {
+  it('sells to a client of the interface whose transaction has the memo of the quote', async () => {
+    const url = `${shop.url}/invoice?n=${serial}`;
+    const buyer = await shop.buyer();
+    const quote: ExampleQuote & { readonly memo?: string } = await fetchQuote(url, buyer);
+    expect(quote.memo).toBe(MEMO);
+    for (const memo of [undefined, 'invoice 8']) {
+      const wire = await signTransfer(quote, buyer, memo === undefined ? {} : { memo });
+      const serializedTransaction = Buffer.from(wire).toString('base64');
+      const refused = await showPayment(url, buyer, quote, { serializedTransaction });
+      expect([refused.status, await refused.json()]).toMatchObject([
+        402,
+        { error: 'Payment verification failed', details: expect.stringContaining('memo') },
+      ]);
+    }
+    const wire = await signTransfer(quote, buyer, { memo: MEMO });
+    const serializedTransaction = Buffer.from(wire).toString('base64');
+    const response = await showPayment(url, buyer, quote, { serializedTransaction });
+    expect([response.status, shop.asked.length]).toEqual([200, 1]);
+  });
+
+  it('offers no quote token, whose memo the transaction would need in place of this one', async () => {
+    const url = `${shop.url}/invoice?n=${serial}`;
+    const buyer = await shop.buyer();
+    const quote = await fetchQuote(url, buyer);
+    expect(quote.quoteToken).toBeUndefined();
+    const quoteToken = issueQuoteToken(SECRET, {
+      route: 'GET /invoice',
+      request: requestHashOf(
+        { id: 'GET /invoice' },
+        'GET',
+        { path: '/invoice', query: `?n=${serial}` },
+        new Uint8Array(),
+      ),
+      amount: String(quote.amount),
+      asset: quote.mint,
+      payTo: quote.recipientWallet,
+      expiresAt: Date.now() + 60_000,
+    });
+    const payload = await submitTransfer({ ...quote, quoteToken }, buyer);
+    const refused = await showPayment(url, buyer, quote, payload);
+    expect([refused.status, shop.asked.length]).toEqual([402, 0]);
   });
 });

@@ -53,6 +53,9 @@ export async function gatewayApp(
     frameworkErrors: (_error, request, reply) =>
       void answerBy(handle, request, reply).catch(() => reply.raw.destroy()),
   });
+  app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) =>
+    send(reply, answerError(error, request.log, reply.raw.destroyed)),
+  );
   await app.register(replyFrom, { disableRequestLogging: true });
   await app.register(async (server) => {
     server.addHook('onRequest', async ({ raw }) => destroyIfLate(raw));
@@ -61,9 +64,6 @@ export async function gatewayApp(
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, unreadBody(payload)));
-    scope.setErrorHandler((error: Error & { statusCode?: number }, request, reply) =>
-      send(reply, answerError(error, request.log, reply.raw.destroyed)),
-    );
     scope.setNotFoundHandler((request, reply) => answerBy(handle, request, reply));
     scope.all('/*', (request, reply) => answerBy(handle, request, reply));
   });

@@ -1,5 +1,7 @@
 import { gzipSync } from 'node:zlib';
+import { PublicKey } from '@solana/web3.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { NATIVE_MINT } from '../../../src/shims/spl-token.ts';
 import { issueQuoteToken } from '../../../src/x402/formats/quote-token.ts';
 import { requestHashOf } from '../../../src/x402/routes/target.ts';
 import {
@@ -16,6 +18,9 @@ import { Shop } from './shop.ts';
 
 const MEMO = 'invoice 7';
 const SECRET = 'a secret of at least 32 characters';
+const MULTISIG_PROGRAM = new PublicKey('SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf');
+/** An address of a program, as vaults of multisigs have. */
+const VAULT = PublicKey.findProgramAddressSync([Buffer.from('vault')], MULTISIG_PROGRAM)[0].toBase58();
 
 let shop: Shop;
 let serial = 0;
@@ -25,9 +30,12 @@ beforeAll(async () => {
       { path: '/weather', price: '0.001', upstream },
       { path: '/named', price: '0.001', paymentIdentifier: 'required', upstream },
       { path: '/invoice', price: '0.001', memo: MEMO, upstream },
+      { path: '/vault', price: '0.001', payTo: VAULT, upstream },
+      { path: '/mistake', price: '0.001', payTo: NATIVE_MINT.toBase58(), upstream },
     ],
     { SLUICE_X402_QUOTE_SECRET: SECRET },
   );
+  await shop.localnet.mintTo(shop.localnet.plantedMint.address, VAULT, 1n);
   await shop.opened('/weather');
 });
 afterAll(() => shop?.close());
@@ -137,5 +145,36 @@ describe('a route with a memo', () => {
     const payload = await submitTransfer({ ...quote, quoteToken }, buyer);
     const refused = await showPayment(url, buyer, quote, payload);
     expect([refused.status, shop.asked.length]).toEqual([402, 0]);
+  });
+});
+
+describe('a seller whose wallet is the vault of a multisig', () => {
+  it('sells to clients of version 2 and of the interface', async () => {
+    await shop.opened('/vault');
+    const url = `${shop.url}/vault?n=${serial}`;
+    const response = await fetch(url, { headers: await (await customer()).pays(url) });
+    expect([response.status, await response.text()]).toEqual([200, 'answer 1']);
+    expect((await buyAsExample(url, await shop.buyer())).response.status).toBe(200);
+  });
+
+  it('must not be a token account or a mint: the route is not sold then', async () => {
+    const response = await fetch(`${shop.url}/mistake`);
+    expect([response.status, await response.json()]).toMatchObject([
+      503,
+      { error: expect.stringContaining('is a token account or a mint') },
+    ]);
+  });
+
+  it('is paid through the facilitator', async () => {
+    await shop.opened('/vault');
+    const paymentRequirements = requirementsOf(await fetch(`${shop.url}/vault`));
+    const transaction = (await customer()).transaction(paymentRequirements);
+    const paymentPayload = { x402Version: 2, accepted: paymentRequirements, payload: { transaction } };
+    const response = await fetch(`${shop.url}/facilitator/settle`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements }),
+    });
+    expect(await response.json()).toMatchObject({ success: true });
   });
 });

@@ -10,7 +10,7 @@ import { FIRST_LEASE_MS, type Order, type SaleDeps, saleRow } from './sale.ts';
  * Owed payment that is served in place of settling a new one. `held`: `holder` has its lease, and the new payment is
  * stored as replaced. `known`: another request has stored the new payment.
  */
-export type Claim =
+export type OwedClaim =
   | { readonly kind: 'held' | 'known'; readonly payment: PaymentRow; readonly holder: string }
   | { readonly kind: 'identifier-taken' };
 
@@ -38,7 +38,7 @@ export function servableInstead(
  * Claims an owed payment of the payer for the same request. Null if there is none: the new payment must be settled.
  * Sends the new payment to no node, so that it never lands if an owed one is claimed.
  */
-export async function claimOwed(deps: SaleDeps, order: Order): Promise<Claim | null> {
+export async function claimOwed(deps: SaleDeps, order: Order): Promise<OwedClaim | null> {
   const { payments } = deps.ledger;
   const { payer } = order.payment;
   const isRepeatable = order.request?.isRepeatable ?? true;

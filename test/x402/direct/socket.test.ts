@@ -134,6 +134,11 @@ describe('the socket of the x402 worker', () => {
     expect(await earlier.settle(newPayment())).toEqual(SETTLED);
   });
 
+  it('names its setting if the directory does not exist', async () => {
+    path = join(dir, 'missing', 'x402.sock');
+    await expect(serve()).rejects.toThrow('the directory of SLUICE_X402_SOCKET');
+  });
+
   it('does not replace a file that is no socket', async () => {
     writeFileSync(path, 'a file');
     await expect(serve()).rejects.toThrow('is not a socket');

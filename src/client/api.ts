@@ -498,7 +498,7 @@ export interface Payment {
   readonly id: string;
   /** State of the sale: whether the payment has settled and the resource was served */
   readonly state: "settling" | "owed" | "served" | "refundable" | "unmatched" | "void";
-  /** Why the payment became `refundable` or `unmatched`; null if it became neither */
+  /** Why the payment is `refundable` or `unmatched`, or which owed payment was served in place of this one; otherwise null */
   readonly reason: string | null;
   /** Transaction signature in base58; null until the transaction is signed */
   readonly signature: string | null;
@@ -518,7 +518,7 @@ export interface Payment {
   readonly received: string | null;
   /** Address of the wallet of the seller */
   readonly payTo: string;
-  /** Id of the route, such as `GET /reports/:id`; `facilitator/<payTo>` for a payment that the facilitator settled */
+  /** Id of the route, such as `GET /reports/:id`; `facilitator/<key>/<payTo>/<mint>` for a payment that the facilitator settled */
   readonly route: string;
   /** HTTP status of the upstream response; null until there is a response */
   readonly answerStatus: number | null;

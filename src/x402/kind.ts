@@ -45,6 +45,12 @@ export function x402Kind({ ledger, chain, lifetimes, feePayers }: X402KindDeps):
       }
     },
     tasks: async (settlement, { message }) => signingTasksOf(await paymentOf(settlement), message),
+    onMissingRun: async ({ id }) => {
+      const { leaseUntil, state, askedAt } = await ledger.payments.get(id);
+      if (leaseUntil !== null && leaseUntil.getTime() > Date.now()) return 'leave';
+      // The upstream was called before settlement, and no request waits for the answer any more.
+      return state === 'settling' && askedAt !== null ? 'cancel' : 'start';
+    },
     landedAmounts: async ({ settlementId }, spending) => ({
       movedLamports: 0n,
       amountReceived: receivedBy(await ledger.payments.get(settlementId), spending),

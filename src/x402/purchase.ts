@@ -1,5 +1,4 @@
 import { base64 } from '@scure/base';
-import { messageOf } from '../domain/errors.ts';
 import { paymentId } from '../domain/payment.ts';
 import type { AwaitedCommitment, SettlementStatus } from '../domain/settlement.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -77,7 +76,7 @@ export async function admit<Payment extends CheckedPayment>(
  * long enough for the settlement. If no node returns the remaining blocks, the simulation alone decides.
  */
 export async function simulate(
-  { chain, blockhashes }: Pick<PurchaseDeps, 'chain' | 'blockhashes'>,
+  { chain, blockhashes, warn }: Pick<PurchaseDeps, 'chain' | 'blockhashes' | 'warn'>,
   { wire, payment: { blockhash, payer } }: CheckedPayment,
 ): Promise<Admission> {
   const expired = (message: string): Admission => ({
@@ -103,7 +102,8 @@ export async function simulate(
       `expires after ${blocksLeft} blocks; ${MIN_BLOCKS_LEFT} are required: sign with a newer one`,
     );
   } catch (error) {
-    return { kind: 'untried', reason: messageOf(error) };
+    warn(error, `no node can simulate a payment of ${payer} now`);
+    return { kind: 'untried', reason: 'no node can simulate the payment now' };
   }
 }
 

@@ -17,7 +17,9 @@ const PaymentBody = z
     state: z
       .enum(PAYMENT_STATES)
       .describe('State of the sale: whether the payment has settled and the resource was served'),
-    reason: textOrNull('Why the payment became `refundable` or `unmatched`; null if it became neither'),
+    reason: textOrNull(
+      'Why the payment is `refundable` or `unmatched`, or which owed payment was served in place of this one; otherwise null',
+    ),
     signature: textOrNull('Transaction signature in base58; null until the transaction is signed'),
     seller: z.enum(['gateway', 'facilitator']).describe('Part of Sluice that received the payment'),
     dialect: z
@@ -34,7 +36,7 @@ const PaymentBody = z
       .describe('Base units that the landed transaction transferred; null until it has landed'),
     payTo: text('Address of the wallet of the seller'),
     route: text(
-      'Id of the route, such as `GET /reports/:id`; `facilitator/<payTo>` for a payment that the facilitator settled',
+      'Id of the route, such as `GET /reports/:id`; `facilitator/<key>/<payTo>/<mint>` for a payment that the facilitator settled',
     ),
     answerStatus: z
       .number()

@@ -10,6 +10,7 @@ import { DirectClient } from '../../x402/direct/client.ts';
 import type { FacilitatorDeps } from '../../x402/facilitator/facilitator.ts';
 import { facilitatorRoutes } from '../../x402/facilitator/routes.ts';
 import { feePayerWatch } from '../../x402/fee-payer-watch.ts';
+import { quoteKeyOf } from '../../x402/formats/quote-token.ts';
 import { gatewayApp } from '../../x402/gateway/app.ts';
 import { type GatewayDeps, gateway, paymentStateRoute } from '../../x402/gateway/gateway.ts';
 import { RouteOffers } from '../../x402/gateway/offers.ts';
@@ -39,6 +40,7 @@ const OFFERS_INTERVAL_MS = 30_000;
 /** Short, because at the start wallets and nodes can become ready a moment after the gateway. */
 const CLOSED_ROUTES_INTERVAL_MS = 1_000;
 const FEE_PAYERS_INTERVAL_MS = 60_000;
+const UNFETCHED_INTERVAL_MS = 60_000;
 const QUOTE_VALIDITY_MS = 3_600_000;
 const ANSWER_WITHIN_MS = 20_000;
 
@@ -60,6 +62,9 @@ export async function serveGateway(
   const lowLamports = config.x402FeePayerLow;
   const checkFeePayers = feePayerWatch({ ledger, chain, addresses: feePayers, lowLamports });
   runPeriodically('the balances of fee payers', FEE_PAYERS_INTERVAL_MS, checkFeePayers);
+  closers.runPeriodically('unfetched successes', UNFETCHED_INTERVAL_MS, endUnfetched(parts), (err) =>
+    logger.warn({ err }, 'payments whose success was not fetched cannot be ended now'),
+  );
   await offers
     .refresh()
     .catch((err: unknown) => logger.warn({ err }, 'the terms of routes cannot be read now'));
@@ -83,12 +88,25 @@ export async function serveGateway(
   return url;
 }
 
+/** Ends payments of the facilitator whose success no caller has fetched, and logs how many. */
+function endUnfetched({ ledger, logger }: GatewayParts): () => Promise<void> {
+  return async () => {
+    const payments = await ledger.obligations.endUnfetched();
+    if (payments > 0n)
+      logger.warn({ payments }, 'the success of payments was not fetched from the facilitator');
+  };
+}
+
 function purchaseDeps(
   config: Config<'api'>,
   { ledger, chain, temporal, logger, closers }: GatewayParts,
-): PurchaseDeps {
+): PurchaseDeps & Pick<FacilitatorDeps, 'budgets'> {
   const warn: PurchaseDeps['warn'] = (err, message) => logger.warn({ err }, message);
-  const budgets = { feePayer: config.x402FeePayerBudget, buyer: config.x402BuyerBudget };
+  const budgets = {
+    feePayer: config.x402FeePayerBudget,
+    buyer: config.x402BuyerBudget,
+    facilitatorCaller: config.x402FacilitatorBudget,
+  };
   return {
     ledger,
     chain,
@@ -135,21 +153,29 @@ function gatewayDeps(
       'SLUICE_X402_QUOTE_SECRET must be set if SLUICE_X402_ROUTES is set',
     );
   const { cluster, rpcUrls = [], explorerUrl } = config;
-  const publicUrl = config.x402PublicUrl ?? `http://${config.x402Host}:${config.x402Port}`;
+  const { x402PublicUrl = `http://${config.x402Host}:${config.x402Port}` } = config;
+  const publicUrl = x402PublicUrl.replace(/\/$/, '');
   return {
     ...purchases,
     routes,
     offers,
     answerWithinMs,
     upstream: askUpstream,
-    quoteSecrets: [secret, ...olderSecrets],
-    publicUrl: publicUrl.replace(/\/$/, ''),
+    quoteSecrets: [
+      quoteKeyOf(secret, publicUrl),
+      ...olderSecrets.map((older) => quoteKeyOf(older, publicUrl)),
+    ],
+    publicUrl,
     trustedProxies: readProxies(config.x402TrustedProxies),
     explorerUrl: (signature) => explorerLink(signature, { explorerUrl, cluster, rpcUrls }),
   };
 }
 
-function facilitatorDeps(config: Config<'api'>, purchases: PurchaseDeps, ledger: Ledger): FacilitatorDeps {
+function facilitatorDeps(
+  config: Config<'api'>,
+  purchases: ReturnType<typeof purchaseDeps>,
+  ledger: Ledger,
+): FacilitatorDeps {
   const { feePayers, tokenPolicy, x402FacilitatorOpen, x402FacilitatorRate: perSecond } = config;
   const rateLimit = perSecond === undefined ? null : { perSecond, burst: 2 * perSecond };
   return {
@@ -158,6 +184,7 @@ function facilitatorDeps(config: Config<'api'>, purchases: PurchaseDeps, ledger:
     tokenPolicy,
     apiKeys: x402FacilitatorOpen ? null : ledger.apiKeys,
     rateLimit,
+    trustedProxies: readProxies(config.x402TrustedProxies),
   };
 }
 

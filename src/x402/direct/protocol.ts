@@ -80,6 +80,9 @@ const payment = z.strictObject({
   caller,
   request: request.nullable(),
   answer: answer.nullable(),
+  facilitatorKey: z.string().exactOptional(),
+  isAsked: z.boolean().exactOptional(),
+  claim: textOrNull.exactOptional(),
   lease: z.strictObject({ holder: z.string(), ms: z.int() }),
 });
 

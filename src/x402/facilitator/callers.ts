@@ -1,14 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FacilitatorKey } from '../../ledger/operations/api-keys.ts';
+import { clientAddress, subscriberOf } from '../routes/client-address.ts';
 import type { FacilitatorDeps } from './facilitator.ts';
 import { MalformedRequest } from './request.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Name of the caller's API key; empty if the facilitator requires no key. */
-    facilitatorCaller: string;
+    /** The caller's key. If the facilitator requires no key, all callers have {@link NO_KEY}. */
+    facilitatorKey: FacilitatorKey;
   }
 }
+
+/** All callers without a key together: they share one budget. */
+const NO_KEY: FacilitatorKey = { name: '', mints: null, payTos: null, lamportsPerHour: null };
 
 /** Settings of each caller's token bucket: its size is `burst`, and it gets `perSecond` tokens a second. */
 export interface RateLimit {
@@ -19,20 +24,31 @@ export interface RateLimit {
 const BEARER = /^Bearer +([\x21-\x7e]{1,256})$/i;
 const MAX_KEY_CHARACTERS = 255;
 const MAX_CALLERS = 10_000;
+/** All callers without a key together have this many times the rate of one, however many addresses they use. */
+const KEYLESS_FACTOR = 20;
+const UNAUTHORIZED =
+  'send a key of this facilitator as "Authorization: Bearer <key>"; a key of the exchange API is not one';
 
-/** Requires an API key, if keys are configured, and limits the rate of each caller. */
-export function guardRoutes(app: FastifyInstance, { apiKeys, rateLimit }: FacilitatorDeps): void {
-  const takeToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit);
-  app.decorateRequest('facilitatorCaller', '');
+/** Requires a facilitator key, if keys are configured, and limits the rate of each caller. */
+export function guardRoutes(
+  app: FastifyInstance,
+  { apiKeys, rateLimit, trustedProxies }: FacilitatorDeps,
+): void {
+  const takeToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit, 1);
+  const takeSharedToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit, KEYLESS_FACTOR);
+  app.decorateRequest('facilitatorKey');
   app.addHook('onRequest', async (request, reply) => {
+    request.facilitatorKey = NO_KEY;
+    const address = clientAddress(request.socket.remoteAddress ?? '', request.headers, trustedProxies);
+    const keyless = `address ${address === null ? 'unknown' : subscriberOf(address)}`;
     if (apiKeys !== null) {
       const key = BEARER.exec(request.headers.authorization ?? '')?.[1];
-      const holder = key === undefined ? null : await apiKeys.nameOf(key);
-      if (holder === null) return unauthorized(reply);
-      request.facilitatorCaller = holder;
+      const known = key === undefined ? null : await apiKeys.facilitatorKey(key);
+      if (known === null) return unauthorized(reply);
+      request.facilitatorKey = known;
     }
-    const { facilitatorCaller: name, ip } = request;
-    const seconds = takeToken(name === '' ? `address ${ip}` : `key ${name}`);
+    const { name } = request.facilitatorKey;
+    const seconds = name === '' ? takeToken(keyless) || takeSharedToken('') : takeToken(`key ${name}`);
     if (seconds === 0) return;
     reply.header('retry-after', String(seconds));
     return reply.code(429).send({ error: `too many requests: retry in ${seconds} s` });
@@ -41,14 +57,15 @@ export function guardRoutes(app: FastifyInstance, { apiKeys, rateLimit }: Facili
 
 function unauthorized(reply: FastifyReply): FastifyReply {
   reply.header('www-authenticate', 'Bearer');
-  return reply.code(401).send({ error: 'send a known API key as "Authorization: Bearer <key>"' });
+  return reply.code(401).send({ error: UNAUTHORIZED });
 }
 
 /**
  * Token buckets, one for each caller. The returned function takes one of the caller's tokens and returns 0. If the
  * bucket is empty, it returns the seconds until the next token.
  */
-function rateLimiter({ perSecond, burst }: RateLimit): (caller: string) => number {
+function rateLimiter(limit: RateLimit, factor: number): (caller: string) => number {
+  const [perSecond, burst] = [limit.perSecond * factor, limit.burst * factor];
   /** Ordered by last use: the first one is evicted at the limit. */
   const buckets = new Map<string, { readonly tokens: number; readonly at: number }>();
   return (caller) => {
@@ -65,9 +82,9 @@ function rateLimiter({ perSecond, burst }: RateLimit): (caller: string) => numbe
 }
 
 /**
- * Hash of the request's Idempotency-Key and the caller's API key; null without that header. @throws MalformedRequest
+ * Hash of the request's Idempotency-Key and the caller's facilitator key; null without that header. @throws MalformedRequest
  */
-export function idempotencyKeyOf({ headers, facilitatorCaller }: FastifyRequest): string | null {
+export function idempotencyKeyOf({ headers, facilitatorKey }: FastifyRequest): string | null {
   const key = headers['idempotency-key'];
   if (key === undefined || key === '') return null;
   if (Array.isArray(key) || key.length > MAX_KEY_CHARACTERS)
@@ -75,6 +92,6 @@ export function idempotencyKeyOf({ headers, facilitatorCaller }: FastifyRequest)
       `Idempotency-Key must be sent at most once, with at most ${MAX_KEY_CHARACTERS} characters`,
     );
   return createHash('sha256')
-    .update(JSON.stringify([facilitatorCaller, key]))
+    .update(JSON.stringify([facilitatorKey.name, key]))
     .digest('hex');
 }

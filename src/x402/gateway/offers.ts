@@ -13,7 +13,8 @@ import type { Network, Terms } from '../terms.ts';
 /** The current terms of a route, and `valid` terms that are still accepted; or why the route cannot be sold now. */
 export type Offer =
   | { readonly kind: 'open'; readonly current: Terms; readonly valid: readonly Terms[] }
-  | { readonly kind: 'closed'; readonly reason: string };
+  /** `reason` is public; `details` also names nodes or errors, and is for the log. */
+  | { readonly kind: 'closed'; readonly reason: string; readonly details: string };
 
 export interface OffersDeps {
   readonly offers: OfferRows;
@@ -40,12 +41,8 @@ export class RouteOffers {
   }
 
   of(routeId: string): Offer {
-    return (
-      this.#offers.get(routeId) ?? {
-        kind: 'closed',
-        reason: 'the terms of this route have not been read yet',
-      }
-    );
+    const reason = 'the terms of this route have not been read yet';
+    return this.#offers.get(routeId) ?? { kind: 'closed', reason, details: reason };
   }
 
   /** Terms that were offered within the last 25 hours. Late payments of these are recorded but buy nothing. */
@@ -57,7 +54,7 @@ export class RouteOffers {
   closed(): readonly { readonly routeId: string; readonly reason: string }[] {
     return this.#routes.flatMap(({ id: routeId }) => {
       const offer = this.of(routeId);
-      return offer.kind === 'closed' ? [{ routeId, reason: offer.reason }] : [];
+      return offer.kind === 'closed' ? [{ routeId, reason: offer.details }] : [];
     });
   }
 
@@ -76,7 +73,7 @@ export class RouteOffers {
 
   async #lookAt(route: PricedRoute): Promise<Offer> {
     const { offers, network, validMs, tokenPolicy } = this.#deps;
-    const closed = (reason: string): Offer => ({ kind: 'closed', reason });
+    const closed = (reason: string, details = reason): Offer => ({ kind: 'closed', reason, details });
     const feePayer = this.#feePayerOf(route.id);
     if (feePayer === undefined) return closed('no fee payer is configured: set SLUICE_FEE_PAYERS');
     const { asset, amount, payTo, maxTimeoutSeconds, memo } = route;
@@ -97,8 +94,9 @@ export class RouteOffers {
     } catch (error) {
       // The last known terms stay open while the nodes or the database do not respond.
       const known = this.#offers.get(route.id);
-      if (known?.kind === 'open' && !isDomainError(error, 'AssetRejected')) return known;
-      return closed(messageOf(error));
+      if (isDomainError(error, 'AssetRejected')) return closed(error.message);
+      if (known?.kind === 'open') return known;
+      return closed('its terms cannot be read now', messageOf(error));
     }
   }
 

@@ -42,6 +42,12 @@ export function clientAddress(
   return null;
 }
 
+/** The part of an address that one subscriber has: an IPv4 address, or the first 64 bits of an IPv6 address. */
+export function subscriberOf(address: string): string {
+  if (!ipaddr.IPv6.isValid(address)) return address;
+  return `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/64`).toString()}/64`;
+}
+
 /** True if forwarding headers come from an address that is not a trusted proxy. */
 export function isUntrustedForwarding(
   peer: string,

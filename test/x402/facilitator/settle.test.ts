@@ -46,6 +46,17 @@ describe('a settled payment', () => {
     expect(body).toMatchObject({ success: true, payer: payer(), network: 'solana-devnet' });
   });
 
+  it('of version 1 may have the name of the network in version 2, in the payload, the requirements or both', async () => {
+    for (const change of [{ network: NETWORK.caip2 }, {}])
+      for (const network of [NETWORK.caip2, NETWORK.v1]) {
+        const body = use.selling.version1(await use.selling.transaction(), change);
+        const named = { ...body, paymentPayload: { ...body.paymentPayload, network } };
+        expect((await post(use.app, 'verify', named)).body).toMatchObject({ isValid: true });
+        const { network: required } = named.paymentRequirements;
+        expect((await settle(named)).body).toMatchObject({ success: true, network: required });
+      }
+  });
+
   it('can name a retired fee payer', async () => {
     const feePayer = use.selling.feePayers[1]?.address ?? '';
     const body = use.selling.version2(await use.selling.transaction({ feePayer }), { extra: { feePayer } });
@@ -111,9 +122,9 @@ describe('the success of a payment', () => {
     expect([second, third]).toEqual([first, first]);
   });
 
-  it('is scoped by API key', async () => {
-    await use.ledger.apiKeys.add('one', 'secret-1');
-    await use.ledger.apiKeys.add('two', 'secret-2');
+  it('is scoped by facilitator key', async () => {
+    await use.ledger.apiKeys.addFacilitatorKey('one', 'secret-1');
+    await use.ledger.apiKeys.addFacilitatorKey('two', 'secret-2');
     const guarded = await facilitatorServer(use.selling.deps({ apiKeys: use.ledger.apiKeys }));
     const body = use.selling.version2(await use.selling.transaction());
     const as = (secret: string) => ({ authorization: `Bearer ${secret}`, 'idempotency-key': 'same' });
@@ -169,6 +180,37 @@ describe('the success of a payment', () => {
     const past = sql<Date>`now() - interval '1 second'`;
     await use.ledger.db.updateTable('payment').set({ leaseUntil: past }).where('id', '=', id).execute();
     expect(isSuccess(await settle(use.selling.version2(transaction)))).toBe(true);
+  });
+});
+
+describe('a success that no caller has fetched for ten minutes', () => {
+  it('is a duplicate with the signature at once, in both steps, and a success for the key of its first call', async () => {
+    const body = use.selling.version2(await use.selling.transaction());
+    const mine = { 'idempotency-key': 'order-10' };
+    // Each claim fails as if its caller had gone, so that the payment stays owed.
+    const claim = vi.spyOn(use.ledger.obligations, 'claim').mockResolvedValue(false);
+    const brief = await facilitatorServer(use.selling.deps({ settleWithinMs: 1_500 }));
+    expect((await post(brief, 'settle', body, mine)).body['errorReason']).toBe('settlement_pending');
+    claim.mockRestore();
+    await brief.close();
+    const transaction = String(body.paymentPayload.payload.transaction);
+    await expect.poll(() => stateOf(transaction)).toBe('owed');
+    const id = idOf(transaction);
+    const paidAt = sql<Date>`now() - interval '11 minutes'`;
+    await use.ledger.db.updateTable('payment').set({ paidAt }).where('id', '=', id).execute();
+    const reach = () => Promise.reject(new Error('no caller waits'));
+    const other = await facilitatorServer(use.selling.deps({ runs: { reach }, settleWithinMs: 3_600_000 }));
+    const late = await post(other, 'settle', body);
+    expect(late.body).toMatchObject({
+      errorReason: 'duplicate_settlement',
+      transaction: expect.stringMatching(SIGNATURE),
+    });
+    expect((await post(other, 'verify', body)).body).toMatchObject({ invalidReason: 'duplicate_settlement' });
+    expect((await post(other, 'settle', body, mine)).body).toMatchObject({
+      success: true,
+      transaction: late.body['transaction'],
+    });
+    await other.close();
   });
 });
 

@@ -68,6 +68,9 @@ const payments: fc.Arbitrary<NewPayment> = fc
         body: text,
       }),
     ),
+    isAsked: fc.constant(false),
+    facilitatorKey: text,
+    claim: orNull(text),
     lease: fc.record({ holder: text, ms: fc.nat() }),
   })
   .map((change) => newPayment(change));
@@ -85,6 +88,7 @@ describe('a payment that is sent over the socket', () => {
   it.each([
     ['an unknown field', { extra: true }],
     ['a signature of its fee payer', { signature: 'a signature' }],
+    ['an upstream that is called first', { isAsked: true }],
     ['the dialect of a buyer who signs everything', { dialect: 'example' }],
   ])('is refused with %s', (_, change) => {
     const sent: unknown = JSON.parse(writeSettleRequest({ payment: newPayment(), withinMs: 1 }));

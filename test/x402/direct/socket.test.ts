@@ -43,7 +43,9 @@ function client(warnings: string[] = []) {
 const text = fc.string();
 const u64 = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
 const orNull = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: null });
-const headers = fc.dictionary(text, text, { noNullPrototype: true });
+/** The server refuses a body with the key `__proto__`: the gateway then settles by the workflow. */
+const headerName = text.filter((name) => name !== '__proto__');
+const headers = fc.dictionary(headerName, text, { noNullPrototype: true });
 
 const payments: fc.Arbitrary<NewPayment> = fc
   .record({
@@ -64,7 +66,7 @@ const payments: fc.Arbitrary<NewPayment> = fc
     answer: orNull(
       fc.record({
         status: fc.nat(),
-        headers: fc.dictionary(text, fc.oneof(text, fc.array(text)), { noNullPrototype: true }),
+        headers: fc.dictionary(headerName, fc.oneof(text, fc.array(text)), { noNullPrototype: true }),
         body: text,
       }),
     ),

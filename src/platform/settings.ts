@@ -141,6 +141,8 @@ export const SETTINGS = {
   x402TrustedProxies: setting('SLUICE_X402_TRUSTED_PROXIES', nonEmptyStrings.default([])),
   /** Path of the Unix socket on which the x402 worker settles payments for the gateway and the facilitator. */
   x402Socket: setting('SLUICE_X402_SOCKET', socketPath.optional()),
+  /** Whether clients connect without a proxy, so that an address that is not public identifies one of them. */
+  x402DirectClients: setting('SLUICE_X402_DIRECT_CLIENTS', flag.default(false)),
   x402MaxFeeLamports: setting('SLUICE_X402_MAX_FEE_LAMPORTS', lamports.default(15_000n)),
   /**
    * `x402AssetLamports`: value of a whole token. `x402MaxFeePercent`: maximum priority fee in percent of a payment's

@@ -166,7 +166,10 @@ function gatewayDeps(
       ...olderSecrets.map((older) => quoteKeyOf(older, publicUrl)),
     ],
     publicUrl,
-    trustedProxies: readProxies(config.x402TrustedProxies),
+    clientNetwork: {
+      trustedProxies: readProxies(config.x402TrustedProxies),
+      directClients: config.x402DirectClients || cluster === 'localnet',
+    },
     explorerUrl: (signature) => explorerLink(signature, { explorerUrl, cluster, rpcUrls }),
   };
 }

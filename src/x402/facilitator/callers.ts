@@ -34,12 +34,14 @@ export function guardRoutes(
   app: FastifyInstance,
   { apiKeys, rateLimit, trustedProxies }: FacilitatorDeps,
 ): void {
+  // Clients that share an address that is not public share its rate, too.
+  const network = { trustedProxies, directClients: true };
   const takeToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit, 1);
   const takeSharedToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit, KEYLESS_FACTOR);
   app.decorateRequest('facilitatorKey');
   app.addHook('onRequest', async (request, reply) => {
     request.facilitatorKey = NO_KEY;
-    const address = clientAddress(request.socket.remoteAddress ?? '', request.headers, trustedProxies);
+    const address = clientAddress(request.socket.remoteAddress ?? '', request.headers, network);
     const keyless = `address ${address === null ? 'unknown' : subscriberOf(address)}`;
     if (apiKeys !== null) {
       const key = BEARER.exec(request.headers.authorization ?? '')?.[1];

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { paidResponse } from '../formats/example.ts';
 import { exactJson } from '../formats/json.ts';
@@ -117,15 +118,22 @@ function answerServed(
   presented: PresentedProof,
 ): GatewayAnswer {
   const headers = successHeaders(presented, payment, signature);
-  if (!isExample(presented) || answer.kind === 'large' || answer.status >= 300)
-    return forwardedAnswer(answer, headers);
-  const body = paidResponse(Buffer.from(answer.body, 'base64').toString('utf8'), {
+  const text = isExample(presented) ? plainTextOf(answer) : null;
+  if (text === null) return forwardedAnswer(answer, headers);
+  const body = paidResponse(text, {
     signature,
     amount: payment.received ?? BigInt(payment.terms.amount),
     tokenAccount: payment.terms.tokenAccount,
     explorerUrl: presented.explorerUrl(signature),
   });
   return jsonAnswer(200, body, { 'cache-control': 'private, no-store', ...headers });
+}
+
+/** The text of a response, which the interface's paid response can contain; null where the bytes must stay as they are. */
+function plainTextOf(answer: UpstreamResponse): string | null {
+  if (answer.kind === 'large' || answer.status >= 300) return null;
+  const bytes = Buffer.from(answer.body, 'base64');
+  return answer.headers['content-encoding'] === undefined && isUtf8(bytes) ? bytes.toString('utf8') : null;
 }
 
 function answerRefundable(outcome: OutcomeOf<'refundable'>, presented: PresentedProof): GatewayAnswer {

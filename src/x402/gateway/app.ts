@@ -55,16 +55,15 @@ export async function gatewayApp(
     frameworkErrors: (_error, request, reply) =>
       void answerBy(handle, request, reply).catch(() => reply.raw.destroy()),
   });
+  app.setErrorHandler(sendError);
   await app.register(replyFrom, { disableRequestLogging: true });
   await app.register(async (server) => {
     server.addHook('onRequest', async ({ raw }) => destroyIfLate(raw));
-    server.setErrorHandler(sendError);
     await routes(server);
   });
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, unreadBody(payload)));
-    scope.setErrorHandler(sendError);
     scope.setNotFoundHandler((request, reply) => answerBy(handle, request, reply));
     scope.all('/*', (request, reply) => answerBy(handle, request, reply));
   });

@@ -112,8 +112,10 @@ async function quotedTermsOf(
     return refused('invalid_payment', 'the quoteToken was not issued by this server, or it has expired');
   if (quote.route !== sale.route.id || quote.request !== sale.requestHash)
     return refused('invalid_payment', 'the quoteToken was issued for another request');
-  const termsIn = (all: readonly Terms[]) =>
-    all.find((terms) => isFor(proof, terms) && terms.asset === quote.asset && terms.payTo === quote.payTo);
+  // The only memo of the transaction is the quote's, so terms with a memo of their own do not match.
+  const isQuoted = ({ asset, payTo, memo }: Terms) =>
+    asset === quote.asset && payTo === quote.payTo && memo === null;
+  const termsIn = (all: readonly Terms[]) => all.find((terms) => isFor(proof, terms) && isQuoted(terms));
   const current = termsIn(valid);
   const terms = current ?? termsIn(await offers.past(sale.route.id));
   if (terms === undefined)

@@ -7,7 +7,7 @@ import { deriveAta } from '../../solana/tokens/ata.ts';
 import { readMint } from '../../solana/tokens/mint.ts';
 import { readTokenAccount } from '../../solana/tokens/token-account.ts';
 import type { PricedRoute } from '../routes/route.ts';
-import { recipientRefusal } from '../rules/mint-policy.ts';
+import { recipientRefusal, walletRefusal } from '../rules/mint-policy.ts';
 import type { Network, Terms } from '../terms.ts';
 
 /** The current terms of a route, and `valid` terms that are still accepted; or why the route cannot be sold now. */
@@ -78,13 +78,15 @@ export class RouteOffers {
     if (feePayer === undefined) return closed('no fee payer is configured: set SLUICE_FEE_PAYERS');
     const { asset, amount, payTo, maxTimeoutSeconds, memo } = route;
     try {
-      const mint = readMint(asset, await this.#account(asset));
+      const mint = readMint(asset, (await this.#accounts([asset]))[0] ?? null);
       const { program: tokenProgram, decimals } = mint;
       if (route.decimals !== null && route.decimals !== decimals)
         return closed(`mint ${asset} has ${decimals} decimals; the routes file has ${route.decimals}`);
-      const tokenAccount = deriveAta(payTo, asset, tokenProgram);
-      const account = readTokenAccount(tokenAccount, await this.#account(tokenAccount));
-      const refusal = recipientRefusal(mint, account, payTo, tokenPolicy);
+      const tokenAccount = deriveAta(payTo, asset, tokenProgram, true);
+      const [wallet, recipient] = await this.#accounts([payTo, tokenAccount]);
+      const account = readTokenAccount(tokenAccount, recipient ?? null);
+      const refusal =
+        walletRefusal(payTo, wallet ?? null) ?? recipientRefusal(mint, account, payTo, tokenPolicy);
       if (refusal !== null) return closed(refusal.message);
       const routeTerms = { asset, amount, payTo, maxTimeoutSeconds, memo };
       const current: Terms = { network, ...routeTerms, tokenProgram, decimals, tokenAccount, feePayer };
@@ -106,9 +108,8 @@ export class RouteOffers {
     return feePayers[hash % Math.max(1, feePayers.length)];
   }
 
-  async #account(address: string) {
-    const { accounts } = await this.#deps.chain.accounts([address]);
-    return accounts[0] ?? null;
+  async #accounts(addresses: readonly string[]) {
+    return (await this.#deps.chain.accounts(addresses)).accounts;
   }
 }
 

@@ -87,9 +87,13 @@ function buyerIdentifier(
   return isOfSale ? identifierOf(proof.quoteToken) : null;
 }
 
-/** Error for a payment identifier that is malformed, or required but missing; null if there is none. */
+/**
+ * Error for a payment identifier that is malformed, or required but missing; null if there is none. Only version 2 has
+ * the extension: a buyer of another form cannot send one, and may have paid before the gateway sees the payment.
+ */
 function identifierFault({ route }: Sale, proof: Proof): string | null {
-  const id = proof.dialect === 'v2' ? proof.paymentIdentifier : null;
+  if (proof.dialect !== 'v2') return null;
+  const id = proof.paymentIdentifier;
   if (route.paymentIdentifier === 'required' && id === null)
     return 'this route requires a payment identifier: set extensions["payment-identifier"].info.id';
   if (id === null || isPaymentIdentifier(id)) return null;

@@ -22,8 +22,8 @@ const DEFAULT_COMPUTE_UNITS = 200_000;
 
 /**
  * Checks that wire bytes pay the terms in the dialect of the interface's example: all signers have signed, and one
- * transfer credits the terms' token account with at least the price. Other instructions are allowed, such as the
- * creation of the token account. `managed`: our fee payers, which the transaction must not name.
+ * transfer credits the terms' token account with at least the price. If the terms have a memo, it is the only memo.
+ * Other instructions are allowed, such as the creation of the token account. `managed`: our fee payers, which the transaction must not name.
  * Source: docs/interface.md, Payment-protected endpoint 1 and 2.
  */
 export function checkExample(
@@ -34,6 +34,7 @@ export function checkExample(
   return checkWire(wire, (transaction) => {
     checkNoFeePayer(transaction.message, managed);
     checkNoQuoteMemo(transaction.message);
+    if (terms.memo !== null) checkOnlyMemo(transaction.message.instructions, terms.memo);
     return checkBuyerTransaction(transaction, terms);
   });
 }

@@ -80,7 +80,7 @@ export class Customer {
   ): string {
     const [mint, owner] = [new PublicKey(asset), this.keypair.publicKey];
     const source = getAssociatedTokenAddressSync(mint, owner);
-    const destination = getAssociatedTokenAddressSync(mint, new PublicKey(payTo));
+    const destination = getAssociatedTokenAddressSync(mint, new PublicKey(payTo), true);
     const message = MessageV0.compile({
       payerKey: new PublicKey(extra.feePayer),
       recentBlockhash: extra.recentBlockhash ?? '',

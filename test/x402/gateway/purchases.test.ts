@@ -75,7 +75,7 @@ describe('a single payment', () => {
     await fetch(url, { headers });
     const stranger = await fetch(url, { headers: { ...headers, 'x-forwarded-for': '203.0.113.9' } });
     expect(settlementOf(stranger)).toMatchObject({ errorReason: 'duplicate_settlement' });
-    const cookie = { ...(await (await customer()).pays(url)), cookie: 'session=1' };
+    const cookie = { ...(await (await customer()).pays(url)), cookie: 'session=0123456789abcdef' };
     await fetch(url, { headers: cookie });
     const moved = await fetch(url, { headers: { ...cookie, 'x-forwarded-for': '203.0.113.9' } });
     expect(moved.status).toBe(200);

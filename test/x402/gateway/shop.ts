@@ -37,7 +37,7 @@ export type UpstreamHandler = (
   count: number,
 ) => {
   readonly status: number;
-  readonly body: string;
+  readonly body: string | Uint8Array;
   readonly headers?: Record<string, string>;
 };
 

@@ -86,7 +86,7 @@ describe('the restart of missing runs', () => {
     await use.ledger.settlements.cancel(payment.id, REASON);
   });
 
-  it('starts the run of a payment that was signed with its row, whoever has the lease', async () => {
+  it('starts the run of a payment that was signed with its row, during the lease of a request too', async () => {
     const payment = newPayment();
     const signed = attempt(payment.id, 1, { signers: [payment.feePayer], signatures: [newId('sig')] });
     await use.ledger.payments.openSigned(payment, signed);

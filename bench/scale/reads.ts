@@ -133,6 +133,7 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.lostNonces.get('nonce-1');
   await ledger.assets.get(TOKEN);
   await ledger.apiKeys.nameOf('a key');
+  await ledger.apiKeys.facilitatorKey('a key');
 }
 
 /** The periodic queries of workers and alerts. */
@@ -148,6 +149,7 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await payments.listOverdue(60_000, 100);
   await payments.spentSince(since, 'feePayer', FEE_PAYER);
   await payments.spentSince(since, 'payer', of.payer);
+  await payments.spentSince(since, 'facilitatorKey', 'shop');
   await walletHistory.wallets(HOT);
   await walletHistory.feePayers();
   await ledger.withdrawals.findUnpaid([of.address, TOKEN]);

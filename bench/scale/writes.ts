@@ -79,6 +79,7 @@ export async function writePayments(ledger: Ledger): Promise<void> {
   await obligations.take(id, { holder: 'me', ms: 1_000 });
   await obligations.release(id, 'me');
   await obligations.claim(id, null, { holder: 'me', ms: 1_000 });
+  await obligations.endUnfetched();
   await obligations.markServed(id, 200, null);
   await obligations.markRefused(id, 'a reason', null);
   await obligations.markShort(id, 1n, 'a reason');

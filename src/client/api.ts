@@ -518,7 +518,7 @@ export interface Payment {
   readonly received: string | null;
   /** Address of the wallet of the seller */
   readonly payTo: string;
-  /** Id of the route, such as `GET /reports/:id`; `facilitator/<payTo>` for a payment that the facilitator settled */
+  /** Id of the route, such as `GET /reports/:id`; `facilitator/<key>/<payTo>/<mint>` for a payment that the facilitator settled */
   readonly route: string;
   /** HTTP status of the upstream response; null until there is a response */
   readonly answerStatus: number | null;

@@ -10,7 +10,7 @@ export const X402 = 'x402';
  * | settling | not confirmed | not served | owed, served, refundable, unmatched, void |
  * | owed | moved | must be served by the gateway or the workflow | settling (fork), served, refundable, unmatched, void |
  * | served | moved | served once; the same caller can get the stored response again | |
- * | refundable | moved | the upstream refused, or may not be called again | void |
+ * | refundable | moved | the upstream refused, may not be called again, or no caller fetched the facilitator's success | void |
  * | unmatched | may have moved | none: it was on chain before it was presented, or too little arrived | void |
  * | void | did not move, and never will | not served | |
  */
@@ -38,6 +38,8 @@ export const PAYMENT_EVENTS = {
   served: { from: UNSERVED_STATES, to: 'served' },
   /** The upstream returned 4xx, or may not be called again. */
   refused: { from: UNSERVED_STATES, to: 'refundable' },
+  /** No caller of the facilitator has fetched the success in time. */
+  unfetched: { from: ['owed'], to: 'refundable' },
   /** The transaction is final, and the received amount is below the price. */
   short: { from: UNSERVED_STATES, to: 'unmatched' },
 } as const satisfies Readonly<Record<string, Transition>>;

@@ -24,7 +24,11 @@ export interface Tables {
   apiKey: {
     name: string;
     hash: string;
+    kind: Generated<'api' | 'facilitator'>;
     createdAt: Generated<Date>;
+    mints: readonly string[] | null;
+    payTos: readonly string[] | null;
+    lamportsPerHour: bigint | null;
   };
   asset: {
     asset: string;
@@ -230,6 +234,7 @@ export interface Tables {
     answer: string | null;
     answerStatus: number | null;
     caller: ColumnType<Caller, string, never>;
+    facilitatorKey: string | null;
     claim: string | null;
     leaseHolder: string | null;
     leaseUntil: Date | null;

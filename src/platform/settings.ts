@@ -151,6 +151,8 @@ export const SETTINGS = {
   x402FacilitatorPath: setting('SLUICE_X402_FACILITATOR_PATH', urlPath.default('/facilitator')),
   x402FacilitatorRate: setting('SLUICE_X402_FACILITATOR_REQUESTS_PER_SECOND', requestRate.optional()),
   /** Maximum fees per hour in lamports, for each fee payer key and for each buyer. */
+  /** Maximum fees per hour for each caller of the facilitator whose key has no budget of its own. */
+  x402FacilitatorBudget: setting('SLUICE_X402_FACILITATOR_LAMPORTS_PER_HOUR', lamports.default(100_000_000n)),
   x402FeePayerBudget: setting('SLUICE_X402_FEE_PAYER_LAMPORTS_PER_HOUR', lamports.default(1_000_000_000n)),
   x402BuyerBudget: setting('SLUICE_X402_BUYER_LAMPORTS_PER_HOUR', lamports.default(100_000_000n)),
   httpHost: setting('SLUICE_HTTP_HOST', z.string().default('127.0.0.1')),

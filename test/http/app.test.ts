@@ -26,6 +26,12 @@ test.each([undefined, 'Bearer', 'Basic a2V5', 'Bearer key-of-no-user', 'Bearer k
   },
 );
 
+test('the API refuses a key of the facilitator', async () => {
+  await service.ledger.apiKeys.addFacilitatorKey('shop', 'key-of-a-shop-at-the-facilitator');
+  const headers = { authorization: 'Bearer key-of-a-shop-at-the-facilitator' };
+  expect((await service.app.inject({ url: '/v1/withdrawals', headers })).statusCode).toBe(401);
+});
+
 test('the health route needs no key and reports each service', async () => {
   const health = async () => {
     const answer = await service.app.inject({ url: '/healthz' });

@@ -13,7 +13,7 @@ let client: HTTPFacilitatorClient;
 
 beforeAll(async () => {
   selling = await SellingFixture.open(use.ledger);
-  await use.ledger.apiKeys.add('shop', 'secret');
+  await use.ledger.apiKeys.addFacilitatorKey('shop', 'secret');
   app = await facilitatorServer(selling.deps({ apiKeys: use.ledger.apiKeys }));
   const address = await app.listen({ host: '127.0.0.1', port: 0 });
   const headers = { authorization: 'Bearer secret' };

@@ -8,7 +8,7 @@ import { useLedger } from '../ledger/support.ts';
 const use = useLedger();
 
 function budgets(feePayer = 1_000_000n, buyer = 1_000_000n): Budgets {
-  return new Budgets({ ledger: use.ledger, budgets: { feePayer, buyer } });
+  return new Budgets({ ledger: use.ledger, budgets: { feePayer, buyer, facilitatorCaller: 1_000_000n } });
 }
 
 function by(feePayer: string, payer: string): ExactPayment {

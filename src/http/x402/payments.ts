@@ -34,7 +34,7 @@ const PaymentBody = z
       .describe('Base units that the landed transaction transferred; null until it has landed'),
     payTo: text('Address of the wallet of the seller'),
     route: text(
-      'Id of the route, such as `GET /reports/:id`; `facilitator/<payTo>` for a payment that the facilitator settled',
+      'Id of the route, such as `GET /reports/:id`; `facilitator/<key>/<payTo>/<mint>` for a payment that the facilitator settled',
     ),
     answerStatus: z
       .number()

@@ -5,7 +5,12 @@ export const operations = migrationOf([
   sql`create table api_key (
     name text primary key,
     hash text not null unique check (hash ~ '^[0-9a-f]{64}$'),
-    created_at timestamptz not null default now()
+    kind text not null default 'api' check (kind in ('api', 'facilitator')),
+    created_at timestamptz not null default now(),
+    mints text[], -- null: any
+    pay_tos text[], -- null: any
+    lamports_per_hour numeric(20, 0), -- null: the configured budget of a caller
+    check (kind = 'facilitator' or (mints is null and pay_tos is null and lamports_per_hour is null))
   )`,
   sql`create table alert (
     position bigint generated always as identity primary key,

@@ -29,6 +29,7 @@ export const payments = migrationOf([
     answer text,
     answer_status integer,
     caller jsonb not null,
+    facilitator_key text, -- name of the facilitator's caller; empty if it needs no key
     claim text, -- hash of the Idempotency-Key of the newest claim of the facilitator's success
     lease_holder text,
     lease_until timestamptz,
@@ -44,6 +45,8 @@ export const payments = migrationOf([
   sql`create index payment_by_state on payment (state, (-position))`,
   sql`create index payment_by_fee_payer on payment (fee_payer, created_at)`,
   sql`create index payment_by_payer on payment (payer, created_at)`,
+  sql`create index payment_by_facilitator_key on payment (facilitator_key, created_at)
+    where facilitator_key is not null`,
   sql`create index payment_by_route on payment (route, created_at)`,
   sql`create unique index payment_identifier_once on payment (payer, route, (caller ->> 'identifier'))
     where caller ->> 'identifier' is not null and state <> 'void'`,

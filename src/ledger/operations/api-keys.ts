@@ -1,31 +1,99 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { Repository } from '../database.ts';
+import { createHash, randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import { DomainError } from '../../domain/errors.ts';
+import { Repository, type RowOf } from '../database.ts';
+
+/** What callers with a key of the facilitator may do. */
+export interface FacilitatorLimits {
+  /** Addresses of mints; null: any mint. */
+  readonly mints: readonly string[] | null;
+  /** Wallets that may be paid; null: any wallet. */
+  readonly payTos: readonly string[] | null;
+  /** Maximum fees per hour, in lamports; null: the configured budget of a caller. */
+  readonly lamportsPerHour: bigint | null;
+}
+
+export interface FacilitatorKey extends FacilitatorLimits {
+  readonly name: string;
+}
+
+const NO_LIMITS: FacilitatorLimits = { mints: null, payTos: null, lamportsPerHour: null };
+
+type ListedKey = Omit<RowOf<'apiKey'>, 'hash'>;
 
 export function newApiKey(): string {
   return `sluice_${randomBytes(32).toString('base64url')}`;
 }
 
-/** API keys by name. Only their SHA-256 is stored. */
+/**
+ * Keys by name, of two kinds: keys of the API, and keys of the facilitator. A key of one kind is unknown to the other
+ * service. Only the SHA-256 of a key is stored.
+ */
 export class ApiKeys extends Repository {
-  /** Stores the hash of `key` under `name` and replaces an earlier key of that name. */
-  async add(name: string, key: string): Promise<void> {
-    const hash = sha256(key).toString('hex');
-    await this.db
-      .insertInto('apiKey')
-      .values({ name, hash })
-      .onConflict((conflict) => conflict.column('name').doUpdateSet({ hash }))
-      .execute();
+  /** Stores a key of the API, and replaces an earlier one of that name. */
+  add(name: string, key: string): Promise<void> {
+    return this.#put({ name, hash: sha256(key), kind: 'api', ...NO_LIMITS });
   }
 
-  /** The name under which `key` is stored, or null. Compares with every stored hash in constant time. */
+  /** Stores a key of the facilitator, and replaces an earlier one of that name. */
+  addFacilitatorKey(name: string, key: string, limits: Partial<FacilitatorLimits> = {}): Promise<void> {
+    return this.#put({ name, hash: sha256(key), kind: 'facilitator', ...NO_LIMITS, ...limits });
+  }
+
+  /** The name of a key of the API; null if the API does not know the key. */
   async nameOf(key: string): Promise<string | null> {
-    const keyHash = sha256(key);
-    const rows = await this.db.selectFrom('apiKey').select(['name', 'hash']).execute();
-    const matches = rows.map(({ hash }) => timingSafeEqual(Buffer.from(hash, 'hex'), keyHash));
-    return rows[matches.indexOf(true)]?.name ?? null;
+    return (await this.#find(key, 'api'))?.name ?? null;
+  }
+
+  /** A key of the facilitator; null if the facilitator does not know the key. */
+  async facilitatorKey(key: string): Promise<FacilitatorKey | null> {
+    return (await this.#find(key, 'facilitator')) ?? null;
+  }
+
+  list(): Promise<readonly ListedKey[]> {
+    return this.db.selectFrom('apiKey').select(LISTED).orderBy('name').execute();
+  }
+
+  /** Deletes the key, which is unknown from then on. Throws NotFound. */
+  async revoke(name: string): Promise<void> {
+    const { numDeletedRows } = await this.db.deleteFrom('apiKey').where('name', '=', name).executeTakeFirst();
+    if (numDeletedRows === 0n) throw new DomainError('NotFound', `there is no key ${name}`, { name });
+  }
+
+  /** The unique hash of a key has 256 bits, so the time of this query does not help to guess a key. */
+  #find(key: string, kind: ListedKey['kind']): Promise<ListedKey | undefined> {
+    return this.db
+      .selectFrom('apiKey')
+      .select(LISTED)
+      .where('hash', '=', sha256(key))
+      .where('kind', '=', kind)
+      .executeTakeFirst();
+  }
+
+  /** A name keeps its kind, because replacing a key of the other kind would take a right from its holder. */
+  async #put(key: Omit<RowOf<'apiKey'>, 'createdAt'>): Promise<void> {
+    const { name, kind, ...replaced } = key;
+    const stored = await this.db
+      .insertInto('apiKey')
+      .values(key)
+      .onConflict((conflict) =>
+        conflict
+          .column('name')
+          .doUpdateSet({ ...replaced, createdAt: sql<Date>`now()` })
+          .where('apiKey.kind', '=', kind),
+      )
+      .returning('name')
+      .executeTakeFirst();
+    if (stored === undefined)
+      throw new DomainError(
+        'InvalidRequest',
+        `${name} is a key of the other kind: choose another name, or revoke it`,
+      );
   }
 }
 
-function sha256(key: string): Buffer {
-  return createHash('sha256').update(key, 'utf8').digest();
+const LISTED = ['name', 'kind', 'createdAt', 'mints', 'payTos', 'lamportsPerHour'] as const;
+
+function sha256(key: string): string {
+  return createHash('sha256').update(key, 'utf8').digest('hex');
 }

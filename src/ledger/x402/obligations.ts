@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
-import type { PaymentEvent } from '../../domain/payment.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { PAYMENT_EVENTS, type PaymentEvent } from '../../domain/payment.ts';
 import type { TextCipher } from '../../domain/webhook.ts';
 import { type Database, exists, Repository } from '../database.ts';
 import { enterPayment } from './payment-events.ts';
@@ -106,8 +106,7 @@ export class Obligations extends Repository {
   /**
    * Leases the success of a facilitator payment to one caller; returns true if the caller may receive it. `key`: hash
    * of the caller's Idempotency-Key. Callers with the key of the newest claim receive the success any number of times.
-   * Without a key, a claim must come within ten minutes of the payment: later callers can have copied the transaction
-   * from the chain.
+   * Claims end as {@link FETCH_WITHIN_MS} says: later callers can have copied the transaction from the chain.
    */
   async claim(id: string, key: string | null, { holder, ms }: Lease): Promise<boolean> {
     const claimedRow = await this.db
@@ -117,7 +116,7 @@ export class Obligations extends Repository {
       .where('seller', '=', 'facilitator')
       .where('state', '=', 'owed')
       .where((row) => row.or([isFree(holder), ...(key === null ? [] : [row('claim', '=', key)])]))
-      .$if(key === null, (claim) => claim.where(IS_RECENT))
+      .where(sql<boolean>`coalesce(not ${isUnfetched(sql`claim = ${key}`)}, true)`)
       .returning('id')
       .executeTakeFirst();
     if (claimedRow !== undefined || key === null) return claimedRow !== undefined;
@@ -130,6 +129,20 @@ export class Obligations extends Repository {
         .where('state', '=', 'served')
         .where('claim', '=', key),
     );
+  }
+
+  /** Ends the obligations whose success no caller can claim any more. Returns how many there were. */
+  async endUnfetched(): Promise<bigint> {
+    const { from, to } = PAYMENT_EVENTS.unfetched;
+    const { numUpdatedRows } = await this.db
+      .updateTable('payment')
+      .set({ ...NO_LEASE, state: to, reason: 'no caller of the facilitator has fetched the success in time' })
+      .where('state', 'in', from)
+      .where('seller', '=', 'facilitator')
+      .where(isFree(''))
+      .where(isUnfetched(sql`claim is not null`))
+      .executeTakeFirst();
+    return numUpdatedRows;
   }
 
   /** Stores the answer of an upstream that was called before settlement; the buyer receives it after the payment. */
@@ -174,7 +187,18 @@ function isFree(holder: string) {
   return sql<boolean>`(lease_holder is null or lease_holder = ${holder} or lease_until < now())`;
 }
 
-const IS_RECENT = sql<boolean>`coalesce(paid_at >= now() - interval '10 minutes', true)`;
+/**
+ * How long after the payment a caller of the facilitator can claim its success: with the Idempotency-Key of the newest
+ * claim, or of the call that opened the payment; and any other caller.
+ */
+export const FETCH_WITHIN_MS = { sameKey: 86_400_000, anyCaller: 600_000 } as const;
+
+/** SQL that is true if the success can no longer be claimed; null if the payment is not paid. */
+function isUnfetched(isSameKey: RawBuilder<unknown>) {
+  const { sameKey, anyCaller } = FETCH_WITHIN_MS;
+  return sql<boolean>`(paid_at < now() - (case when ${isSameKey} then ${sameKey} else ${anyCaller} end)::integer
+    * interval '1 millisecond')`;
+}
 
 /** SQL for the time `ms` milliseconds from now, by the clock of the database. */
 export function timeAfterMs(ms: number) {

@@ -26,13 +26,19 @@ export type NewPayment = Pick<
 > & {
   /** Null if no upstream is called, as for payments of the facilitator. */
   readonly request: BoughtRequest | null;
+  /** Name of the key of the facilitator's caller; empty if the facilitator requires no key. */
+  readonly facilitatorKey?: string;
   /** Answer of an upstream that was called before settlement, else null. */
   readonly answer: StoredAnswer | null;
   readonly lease: Lease;
+  /** Hash of the Idempotency-Key of the facilitator's caller. */
+  readonly claim?: string | null;
 };
 
 /** A payment that buys no request, with the reason. */
-export type UnmatchedPayment = Omit<NewPayment, 'request' | 'answer' | 'lease'> & { readonly reason: string };
+export type UnmatchedPayment = Omit<NewPayment, 'request' | 'answer' | 'lease' | 'claim'> & {
+  readonly reason: string;
+};
 
 /** Stores the payment unless it is already stored. */
 export async function insertUnmatched(db: Database, input: UnmatchedPayment): Promise<void> {

@@ -146,13 +146,17 @@ export class Payments extends Repository {
   }
 
   /** Maximum fees in lamports of the payments since `since`, whether or not they landed. */
-  async spentSince(since: Date, column: 'feePayer' | 'payer', address: string): Promise<bigint> {
+  async spentSince(
+    since: Date,
+    column: 'feePayer' | 'payer' | 'facilitatorKey',
+    value: string,
+  ): Promise<bigint> {
     const { spent } = await this.db
       .selectFrom('payment')
       .select(sql<bigint>`coalesce(sum(fee_lamports), 0)`.as('spent'))
       .where('createdAt', '>', since)
       .where('dialect', 'in', SPONSORED_DIALECTS)
-      .where(column, '=', address)
+      .where(column, '=', value)
       .executeTakeFirstOrThrow();
     return spent;
   }

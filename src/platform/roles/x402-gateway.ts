@@ -38,6 +38,7 @@ const OFFERS_INTERVAL_MS = 30_000;
 /** Short, because at the start wallets and nodes can become ready a moment after the gateway. */
 const CLOSED_ROUTES_INTERVAL_MS = 1_000;
 const FEE_PAYERS_INTERVAL_MS = 60_000;
+const UNFETCHED_INTERVAL_MS = 60_000;
 const QUOTE_VALIDITY_MS = 3_600_000;
 const ANSWER_WITHIN_MS = 20_000;
 
@@ -59,6 +60,9 @@ export async function serveGateway(
   const lowLamports = config.x402FeePayerLow;
   const checkFeePayers = feePayerWatch({ ledger, chain, addresses: feePayers, lowLamports });
   runPeriodically('the balances of fee payers', FEE_PAYERS_INTERVAL_MS, checkFeePayers);
+  closers.runPeriodically('unfetched successes', UNFETCHED_INTERVAL_MS, endUnfetched(parts), (err) =>
+    logger.warn({ err }, 'payments whose success was not fetched cannot be ended now'),
+  );
   await offers
     .refresh()
     .catch((err: unknown) => logger.warn({ err }, 'the terms of routes cannot be read now'));
@@ -82,11 +86,24 @@ export async function serveGateway(
   return url;
 }
 
+/** Ends payments of the facilitator whose success no caller has fetched, and logs how many. */
+function endUnfetched({ ledger, logger }: GatewayParts): () => Promise<void> {
+  return async () => {
+    const payments = await ledger.obligations.endUnfetched();
+    if (payments > 0n)
+      logger.warn({ payments }, 'the success of payments was not fetched from the facilitator');
+  };
+}
+
 function purchaseDeps(
   config: Config<'api'>,
   { ledger, chain, temporal, logger }: GatewayParts,
-): PurchaseDeps {
-  const budgets = { feePayer: config.x402FeePayerBudget, buyer: config.x402BuyerBudget };
+): PurchaseDeps & Pick<FacilitatorDeps, 'budgets'> {
+  const budgets = {
+    feePayer: config.x402FeePayerBudget,
+    buyer: config.x402BuyerBudget,
+    facilitatorCaller: config.x402FacilitatorBudget,
+  };
   return {
     ledger,
     chain,
@@ -135,7 +152,11 @@ function gatewayDeps(
   };
 }
 
-function facilitatorDeps(config: Config<'api'>, purchases: PurchaseDeps, ledger: Ledger): FacilitatorDeps {
+function facilitatorDeps(
+  config: Config<'api'>,
+  purchases: ReturnType<typeof purchaseDeps>,
+  ledger: Ledger,
+): FacilitatorDeps {
   const { feePayers, tokenPolicy, x402FacilitatorOpen, x402FacilitatorRate: perSecond } = config;
   const rateLimit = perSecond === undefined ? null : { perSecond, burst: 2 * perSecond };
   return {

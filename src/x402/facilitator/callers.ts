@@ -1,14 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FacilitatorKey } from '../../ledger/operations/api-keys.ts';
 import type { FacilitatorDeps } from './facilitator.ts';
 import { MalformedRequest } from './request.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Name of the caller's API key; empty if the facilitator requires no key. */
-    facilitatorCaller: string;
+    /** The caller's key. If the facilitator requires no key, all callers have {@link NO_KEY}. */
+    facilitatorKey: FacilitatorKey;
   }
 }
+
+/** All callers without a key together: they share one budget. */
+const NO_KEY: FacilitatorKey = { name: '', mints: null, payTos: null, lamportsPerHour: null };
 
 /** Settings of each caller's token bucket: its size is `burst`, and it gets `perSecond` tokens a second. */
 export interface RateLimit {
@@ -19,19 +23,23 @@ export interface RateLimit {
 const BEARER = /^Bearer +([\x21-\x7e]{1,256})$/i;
 const MAX_KEY_CHARACTERS = 255;
 const MAX_CALLERS = 10_000;
+const UNAUTHORIZED =
+  'send a key of this facilitator as "Authorization: Bearer <key>"; a key of the exchange API is not one';
 
-/** Requires an API key, if keys are configured, and limits the rate of each caller. */
+/** Requires a facilitator key, if keys are configured, and limits the rate of each caller. */
 export function guardRoutes(app: FastifyInstance, { apiKeys, rateLimit }: FacilitatorDeps): void {
   const takeToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit);
-  app.decorateRequest('facilitatorCaller', '');
+  app.decorateRequest('facilitatorKey');
   app.addHook('onRequest', async (request, reply) => {
+    request.facilitatorKey = NO_KEY;
     if (apiKeys !== null) {
       const key = BEARER.exec(request.headers.authorization ?? '')?.[1];
-      const holder = key === undefined ? null : await apiKeys.nameOf(key);
-      if (holder === null) return unauthorized(reply);
-      request.facilitatorCaller = holder;
+      const known = key === undefined ? null : await apiKeys.facilitatorKey(key);
+      if (known === null) return unauthorized(reply);
+      request.facilitatorKey = known;
     }
-    const { facilitatorCaller: name, ip } = request;
+    const { ip } = request;
+    const { name } = request.facilitatorKey;
     const seconds = takeToken(name === '' ? `address ${ip}` : `key ${name}`);
     if (seconds === 0) return;
     reply.header('retry-after', String(seconds));
@@ -41,7 +49,7 @@ export function guardRoutes(app: FastifyInstance, { apiKeys, rateLimit }: Facili
 
 function unauthorized(reply: FastifyReply): FastifyReply {
   reply.header('www-authenticate', 'Bearer');
-  return reply.code(401).send({ error: 'send a known API key as "Authorization: Bearer <key>"' });
+  return reply.code(401).send({ error: UNAUTHORIZED });
 }
 
 /**
@@ -65,9 +73,9 @@ function rateLimiter({ perSecond, burst }: RateLimit): (caller: string) => numbe
 }
 
 /**
- * Hash of the request's Idempotency-Key and the caller's API key; null without that header. @throws MalformedRequest
+ * Hash of the request's Idempotency-Key and the caller's facilitator key; null without that header. @throws MalformedRequest
  */
-export function idempotencyKeyOf({ headers, facilitatorCaller }: FastifyRequest): string | null {
+export function idempotencyKeyOf({ headers, facilitatorKey }: FastifyRequest): string | null {
   const key = headers['idempotency-key'];
   if (key === undefined || key === '') return null;
   if (Array.isArray(key) || key.length > MAX_KEY_CHARACTERS)
@@ -75,6 +83,6 @@ export function idempotencyKeyOf({ headers, facilitatorCaller }: FastifyRequest)
       `Idempotency-Key must be sent at most once, with at most ${MAX_KEY_CHARACTERS} characters`,
     );
   return createHash('sha256')
-    .update(JSON.stringify([facilitatorCaller, key]))
+    .update(JSON.stringify([facilitatorKey.name, key]))
     .digest('hex');
 }

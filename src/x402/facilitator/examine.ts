@@ -2,6 +2,7 @@ import { base64 } from '@scure/base';
 import { isAddress } from '../../domain/address.ts';
 import { parseAmount } from '../../domain/amount.ts';
 import { isDomainError, messageOf } from '../../domain/errors.ts';
+import type { FacilitatorKey } from '../../ledger/operations/api-keys.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import { type MintInfo, readMint } from '../../solana/tokens/mint.ts';
 import { TOKEN_PROGRAM } from '../../solana/tx/programs.ts';
@@ -46,11 +47,13 @@ export class Examiner {
 
   async examine(
     request: FacilitatorRequest,
+    caller: FacilitatorKey,
   ): Promise<{ readonly kind: 'checked'; readonly order: CheckedPayment } | RefusedPayment> {
     const { network, managed } = this.#deps;
     try {
       checkScheme(request, network);
       const requested = readTerms(request.requirements, network, managed);
+      checkPermitted(caller, requested);
       const wire = readTransaction(request.transaction);
       const { program, decimals } = await this.#mintOf(requested.asset, wire);
       const tokenAccount =
@@ -96,6 +99,17 @@ function checkScheme({ requirements, accepted, dialect }: FacilitatorRequest, ne
   for (const field of ['asset', 'amount', 'payTo'] as const)
     if (accepted[field] !== requirements[field])
       refuse(INVALID, `paymentPayload.accepted.${field} differs from paymentRequirements.${field}`);
+}
+
+/** The caller's key permits this mint and this seller. @throws BrokenRule */
+function checkPermitted(
+  { name, mints, payTos }: FacilitatorKey,
+  { asset, payTo }: Pick<Terms, 'asset' | 'payTo'>,
+): void {
+  if (mints !== null && !mints.includes(asset))
+    refuse(INVALID, `the key ${name} does not permit the mint ${asset}`);
+  if (payTos !== null && !payTos.includes(payTo))
+    refuse(INVALID, `the key ${name} does not permit payments to ${payTo}`);
 }
 
 /** The terms, without the fields that are read from the chain. @throws BrokenRule */

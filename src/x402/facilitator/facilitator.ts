@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TokenPolicy } from '../../domain/token-rules.ts';
-import type { ApiKeys } from '../../ledger/operations/api-keys.ts';
+import type { ApiKeys, FacilitatorKey } from '../../ledger/operations/api-keys.ts';
+import { FETCH_WITHIN_MS } from '../../ledger/x402/obligations.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import {
@@ -15,6 +16,7 @@ import {
   simulate,
   voidReason,
 } from '../purchase.ts';
+import type { Budgets } from '../budgets.ts';
 import type { Refused } from '../terms.ts';
 import type { RateLimit } from './callers.ts';
 import { Examiner, type RefusedPayment, UNAVAILABLE } from './examine.ts';
@@ -24,9 +26,10 @@ export interface FacilitatorDeps extends PurchaseDeps {
   /** Addresses of the fee payer keys for new payments. `/supported` returns the first. */
   readonly feePayers: readonly string[];
   readonly tokenPolicy: TokenPolicy;
-  /** Null: no API key is required. */
-  readonly apiKeys: Pick<ApiKeys, 'nameOf'> | null;
-  /** Limit of each API key, or of each client address if no key is required. Null: no limit. */
+  readonly budgets: Pick<Budgets, 'refusal' | 'refusalOfCaller'>;
+  /** Null: no key is required. */
+  readonly apiKeys: Pick<ApiKeys, 'facilitatorKey'> | null;
+  /** Limit of each key, or of each client address if no key is required. Null: no limit. */
   readonly rateLimit: RateLimit | null;
   /** Maximum wait of `/settle`, in ms. Default 20,000. */
   readonly settleWithinMs?: number;
@@ -46,9 +49,13 @@ export type SettleOutcome =
   | { readonly kind: 'settling'; readonly payer: string; readonly signature: string | null }
   | ({ readonly kind: 'failed'; readonly signature: string | null } & Refused);
 
-export interface SettleCaller {
+export interface FacilitatorCaller {
+  readonly facilitatorKey: FacilitatorKey;
   /** Hash of the request's Idempotency-Key; null without that header. */
   readonly key: string | null;
+}
+
+export interface SettleCaller extends FacilitatorCaller {
   /** True if the caller's connection is closed, so that it cannot receive a response. */
   readonly isGone: () => boolean;
 }
@@ -78,9 +85,12 @@ export class Facilitator {
    * Whether `settle` would succeed. Simulates only payments that are not recorded: a recorded one may be on chain
    * already, and a server that lost the first response verifies again before it settles again.
    */
-  async verify(request: FacilitatorRequest, key: string | null): Promise<VerifyOutcome> {
+  async verify(
+    request: FacilitatorRequest,
+    { key, facilitatorKey }: FacilitatorCaller,
+  ): Promise<VerifyOutcome> {
     const { ledger } = this.#deps;
-    const examined = await this.#examiner.examine(request);
+    const examined = await this.#examiner.examine(request, facilitatorKey);
     if (examined.kind === 'refused') return examined;
     const { order } = examined;
     const { payer } = order.payment;
@@ -90,7 +100,7 @@ export class Facilitator {
     };
     const known = await recorded();
     if (known !== null) return known;
-    const admission = await this.#admit(order);
+    const admission = await this.#admit(order, facilitatorKey);
     if (admission.kind === 'admitted') return { kind: 'valid', payer };
     if (admission.kind === 'refused') return admission;
     const message = 'the transaction was on chain before it was presented to this facilitator';
@@ -100,36 +110,42 @@ export class Facilitator {
   /** Settles a payment once, however often it is presented, and returns the success to one caller. */
   async settle(request: FacilitatorRequest, caller: SettleCaller): Promise<SettleOutcome> {
     const { ledger, settleWithinMs = DEFAULT_SETTLE_WITHIN_MS } = this.#deps;
-    const examined = await this.#examiner.examine(request);
+    const examined = await this.#examiner.examine(request, caller.facilitatorKey);
     if (examined.kind === 'refused') return { ...examined, kind: 'failed', signature: null };
     const { order } = examined;
     const end = performance.now() + Math.min(order.terms.maxTimeoutSeconds * 1_000, settleWithinMs);
-    const opened = (await ledger.payments.find(idOf(order))) ?? (await this.#open(order));
+    const opened = (await ledger.payments.find(idOf(order))) ?? (await this.#open(order, caller));
     if ('kind' in opened) return { ...opened, kind: 'failed', signature: null };
     const settled = await this.#follow(opened, caller, end);
     const { signature } = order.payment;
     return settled.kind === 'failed' ? { ...settled, signature: settled.signature ?? signature } : settled;
   }
 
-  async #open(order: CheckedPayment): Promise<PaymentRow | RefusedPayment> {
+  async #open(
+    order: CheckedPayment,
+    { key, facilitatorKey }: SettleCaller,
+  ): Promise<PaymentRow | RefusedPayment> {
     const { payments } = this.#deps.ledger;
-    const admission = await this.#admit(order);
+    const admission = await this.#admit(order, facilitatorKey);
     if (admission.kind === 'refused') return admission;
     const slot = admission.kind === 'admitted' ? admission.slot : 0n;
     // The request hash is the message hash, so that a payer may have any number of payments at once.
     const sale = {
-      route: routeOf(order.terms),
+      route: routeOf(facilitatorKey, order.terms),
       requestHash: order.payment.messageHash,
       caller: UNIDENTIFIED_CALLER,
     };
-    const row = paymentRow(order, slot, { seller: 'facilitator', ...sale });
+    const row = {
+      ...paymentRow(order, slot, { seller: 'facilitator', ...sale }),
+      facilitatorKey: facilitatorKey.name,
+    };
     // If no other call has recorded this payment, its bytes may be copied from the chain, so they earn no success.
     const reason = 'the transaction was on chain before it was presented to this facilitator';
     if (admission.kind === 'landed') return payments.storeUnmatched({ ...row, reason });
     // No caller has the lease before the payment is confirmed, so that the next call can claim the success even if
     // this process stopped.
     const lease = { holder: randomUUID(), ms: 0 };
-    const opened = await payments.open({ ...row, request: null, answer: null, lease });
+    const opened = await payments.open({ ...row, request: null, answer: null, lease, claim: key });
     if (opened.kind === 'identifier-taken')
       throw new Error('payments.open returned identifier-taken for a payment without an identifier');
     return opened.payment;
@@ -138,15 +154,18 @@ export class Facilitator {
   /** Checks the budgets and simulates. `landed`: the transaction is already on chain. */
   async #admit(
     order: CheckedPayment,
+    caller: FacilitatorKey,
   ): Promise<Extract<Admission, { kind: 'admitted' | 'landed' }> | RefusedPayment> {
-    const admission = await admit(this.#deps, order, routeOf(order.terms), (checked) =>
-      this.#simulate(checked),
-    );
+    const { payer } = order.payment;
+    const overBudget = await this.#deps.budgets.refusalOfCaller(caller);
+    if (overBudget !== null) return { kind: 'refused', reason: UNAVAILABLE, message: overBudget, payer };
+    const route = routeOf(caller, order.terms);
+    const admission = await admit(this.#deps, order, route, (checked) => this.#simulate(checked));
     const { kind } = admission;
     if (kind === 'admitted' || kind === 'landed' || kind === 'refused') return admission;
     const { reason } = admission;
     const message = kind === 'untried' ? `no node can simulate the payment now: ${reason}` : reason;
-    return { kind: 'refused', reason: UNAVAILABLE, message, payer: order.payment.payer };
+    return { kind: 'refused', reason: UNAVAILABLE, message, payer };
   }
 
   /** Concurrent calls share one simulation of a message. An accepted one is reused for two seconds. */
@@ -204,11 +223,11 @@ export class Facilitator {
   async #refusalOf(known: PaymentRow, key: string | null): Promise<RefusedPayment | null> {
     const { state, payer, received, seller, claim } = known;
     if (seller === 'facilitator') {
-      if (state === 'settling' || state === 'owed') return null;
+      if (state === 'settling' || (state === 'owed' && isClaimable(known, key))) return null;
       if (state === 'served' && key !== null && claim === key) return null;
       if (state === 'void')
         return { kind: 'refused', ...(await voidReason(this.#deps.ledger, known.id)), payer };
-      if (state !== 'served' && received !== null) {
+      if (state === 'unmatched' && received !== null) {
         const message = known.reason ?? 'the seller did not receive the amount';
         return { kind: 'refused', reason: 'post_settlement_transfer_not_confirmed', message, payer };
       }
@@ -218,7 +237,17 @@ export class Facilitator {
   }
 }
 
-/** Route id of a facilitator payment. The facilitator knows only the seller's `payTo`. */
-function routeOf({ payTo }: CheckedPayment['terms']): string {
-  return `facilitator/${payTo}`;
+/** False if the claim of the success comes too late. The database decides between claims; see `Obligations.claim`. */
+function isClaimable({ paidAt, claim }: PaymentRow, key: string | null): boolean {
+  const isSameKey = key !== null && claim === key;
+  const withinMs = isSameKey ? FETCH_WITHIN_MS.sameKey : FETCH_WITHIN_MS.anyCaller;
+  return paidAt === null || paidAt.getTime() + withinMs > Date.now();
+}
+
+/**
+ * Route id of a facilitator payment. It has the caller and the mint, so that failed payments of one caller, or of a
+ * worthless mint, do not stop the payments of others to the same seller.
+ */
+function routeOf({ name }: FacilitatorKey, { payTo, asset }: CheckedPayment['terms']): string {
+  return `facilitator/${name === '' ? '*' : name}/${payTo}/${asset}`;
 }

@@ -39,7 +39,8 @@ async function answerVerify(facilitator: Facilitator, request: FastifyRequest, r
   reply.header('cache-control', 'no-store');
   const read = readRequest(request.body);
   if (read.kind === 'version') return verifyBody(versionRefusal(read), 'v2');
-  const verified = await facilitator.verify(read.request, idempotencyKeyOf(request));
+  const { facilitatorKey } = request;
+  const verified = await facilitator.verify(read.request, { key: idempotencyKeyOf(request), facilitatorKey });
   return verifyBody(verified, read.request.dialect);
 }
 
@@ -55,7 +56,8 @@ async function answerSettle(
     return settleBody({ ...versionRefusal(read), kind: 'failed', signature: null }, 'v2', read);
   const key = idempotencyKeyOf(request);
   const isGone = () => reply.raw.destroyed || request.raw.socket.destroyed;
-  const settled = await facilitator.settle(read.request, { key, isGone });
+  const { facilitatorKey } = request;
+  const settled = await facilitator.settle(read.request, { key, facilitatorKey, isGone });
   if (settled.kind === 'success')
     deliveries.follow(reply.raw, { id: settled.payment.id, holder: settled.holder, key });
   return settleBody(settled, read.request.dialect, read.request.requirements);

@@ -210,22 +210,6 @@ describe('the list of withdrawals', () => {
   });
 });
 
-describe('API keys', () => {
-  it('are identified by their hash alone, and can be replaced by name', async () => {
-    const { apiKeys, db } = use.ledger;
-    await apiKeys.add('dev', 'first');
-    await apiKeys.add('ops', 'other');
-    await apiKeys.add('dev', 'second');
-    expect(await Promise.all(['first', 'second', 'other', ''].map((key) => apiKeys.nameOf(key)))).toEqual([
-      null,
-      'dev',
-      'ops',
-      null,
-    ]);
-    expect(JSON.stringify(await db.selectFrom('apiKey').selectAll().execute())).not.toContain('second');
-  });
-});
-
 it('a withdrawal has the position of its settlement, also where a process of an older release without that column recorded it', async () => {
   const [now, older] = [newId(), newId()];
   await use.ledger.withdrawals.reserve(terms(now));

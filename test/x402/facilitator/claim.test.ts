@@ -9,9 +9,9 @@ const use = useLedger();
 const MS = 60_000;
 
 /** The id of a confirmed payment of the facilitator. */
-async function owed(): Promise<string> {
+async function owed(claimKey: string | null = null): Promise<string> {
   const lease = { holder: 'opener', ms: 0 };
-  const { id, ...rest } = newPayment({ seller: 'facilitator', request: null, lease });
+  const { id, ...rest } = newPayment({ seller: 'facilitator', request: null, lease, claim: claimKey });
   await use.ledger.payments.open({ ...rest, id });
   for (const status of ['preparing', 'sending', 'confirmed'] as const)
     await use.ledger.db.transaction().execute((trx) => enterStatus(trx, EVENTS_BY_KIND, id, status));
@@ -70,6 +70,40 @@ describe('the claim of a successful payment', () => {
     await use.ledger.obligations.markServed(id, 200, null);
     expect(await claim(id, 'a', 'k1')).toBe(false);
     expect(await claim(id, 'b', 'k2')).toBe(true);
+  });
+
+  it.each([
+    ['keyless', null, '11 minutes', 'refundable'],
+    ['keyless', null, '9 minutes', 'owed'],
+    ['of a key', 'k1', '11 minutes', 'owed'],
+    ['of a key', 'k1', '25 hours', 'refundable'],
+  ])(
+    '%s ends a set time after the payment, and then its payment ends: %s, %s, %s',
+    async (_whose, key, age, state) => {
+      const id = await owed(key);
+      await endLease(id);
+      const paidAt = sql<Date>`now() - ${age}::interval`;
+      await use.ledger.db.updateTable('payment').set({ paidAt }).where('id', '=', id).execute();
+      await use.ledger.obligations.endUnfetched();
+      const stored = await use.ledger.payments.get(id);
+      expect(stored).toMatchObject({
+        state,
+        ...(state === 'owed' ? {} : { reason: expect.stringMatching(/fetched/) }),
+      });
+      expect(await claim(id, 'a', 'k2')).toBe(age === '9 minutes');
+      expect(await claim(id, 'b', 'k1')).toBe(state === 'owed' && key === 'k1');
+      expect(await claim(id, 'c')).toBe(false);
+    },
+  );
+
+  it('does not end while the success is being delivered', async () => {
+    const id = await owed();
+    await claim(id, 'a');
+    const paidAt = sql<Date>`now() - interval '11 minutes'`;
+    await use.ledger.db.updateTable('payment').set({ paidAt }).where('id', '=', id).execute();
+    await use.ledger.obligations.endUnfetched();
+    await use.ledger.obligations.markServed(id, 200, null);
+    expect((await use.ledger.payments.get(id)).state).toBe('served');
   });
 
   it('needs a paid payment of the facilitator', async () => {

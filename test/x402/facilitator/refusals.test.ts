@@ -288,6 +288,14 @@ describe('the public routes of the facilitator', () => {
     await guarded.close();
   });
 
+  it('refuse a key of the exchange API', async () => {
+    await use.ledger.apiKeys.add('exchange', 'key-of-the-api');
+    const guarded = await facilitatorServer(use.selling.deps({ apiKeys: use.ledger.apiKeys }));
+    for (const step of ['verify', 'settle'] as const)
+      expect((await post(guarded, step, {}, { authorization: 'Bearer key-of-the-api' })).status).toBe(401);
+    await guarded.close();
+  });
+
   it('have a rate limit for each caller', async () => {
     const slow = await facilitatorServer(use.selling.deps({ rateLimit: { perSecond: 0.1, burst: 2 } }));
     const codes = [];

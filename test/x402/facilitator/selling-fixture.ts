@@ -122,8 +122,8 @@ export class SellingFixture {
     };
   }
 
-  budgets(feePayer: bigint, buyer: bigint): Budgets {
-    return new Budgets({ ledger: this.#ledger, budgets: { feePayer, buyer } });
+  budgets(feePayer: bigint, buyer: bigint, facilitatorCaller = 10_000_000n): Budgets {
+    return new Budgets({ ledger: this.#ledger, budgets: { feePayer, buyer, facilitatorCaller } });
   }
 
   /** Base64 of a transaction like that of the official client: two limits, the transfer, a memo; signed by the buyer alone. */

@@ -110,9 +110,9 @@ describe('the success of a payment', () => {
     expect([second, third]).toEqual([first, first]);
   });
 
-  it('is scoped by API key', async () => {
-    await use.ledger.apiKeys.add('one', 'secret-1');
-    await use.ledger.apiKeys.add('two', 'secret-2');
+  it('is scoped by facilitator key', async () => {
+    await use.ledger.apiKeys.addFacilitatorKey('one', 'secret-1');
+    await use.ledger.apiKeys.addFacilitatorKey('two', 'secret-2');
     const guarded = await facilitatorServer(use.selling.deps({ apiKeys: use.ledger.apiKeys }));
     const body = use.selling.version2(await use.selling.transaction());
     const as = (secret: string) => ({ authorization: `Bearer ${secret}`, 'idempotency-key': 'same' });
@@ -168,6 +168,37 @@ describe('the success of a payment', () => {
     const past = sql<Date>`now() - interval '1 second'`;
     await use.ledger.db.updateTable('payment').set({ leaseUntil: past }).where('id', '=', id).execute();
     expect(isSuccess(await settle(use.selling.version2(transaction)))).toBe(true);
+  });
+});
+
+describe('a success that no caller has fetched for ten minutes', () => {
+  it('is a duplicate with the signature at once, in both steps, and a success for the key of its first call', async () => {
+    const body = use.selling.version2(await use.selling.transaction());
+    const mine = { 'idempotency-key': 'order-10' };
+    // Each claim fails as if its caller had gone, so that the payment stays owed.
+    const claim = vi.spyOn(use.ledger.obligations, 'claim').mockResolvedValue(false);
+    const brief = await facilitatorServer(use.selling.deps({ settleWithinMs: 1_500 }));
+    expect((await post(brief, 'settle', body, mine)).body['errorReason']).toBe('settlement_pending');
+    claim.mockRestore();
+    await brief.close();
+    const transaction = String(body.paymentPayload.payload.transaction);
+    await expect.poll(() => stateOf(transaction)).toBe('owed');
+    const id = idOf(transaction);
+    const paidAt = sql<Date>`now() - interval '11 minutes'`;
+    await use.ledger.db.updateTable('payment').set({ paidAt }).where('id', '=', id).execute();
+    const reach = () => Promise.reject(new Error('no caller waits'));
+    const other = await facilitatorServer(use.selling.deps({ runs: { reach }, settleWithinMs: 3_600_000 }));
+    const late = await post(other, 'settle', body);
+    expect(late.body).toMatchObject({
+      errorReason: 'duplicate_settlement',
+      transaction: expect.stringMatching(SIGNATURE),
+    });
+    expect((await post(other, 'verify', body)).body).toMatchObject({ invalidReason: 'duplicate_settlement' });
+    expect((await post(other, 'settle', body, mine)).body).toMatchObject({
+      success: true,
+      transaction: late.body['transaction'],
+    });
+    await other.close();
   });
 });
 

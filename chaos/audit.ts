@@ -11,7 +11,7 @@ export interface Outcome extends Claim {
 }
 
 /** The states of withdrawals and the transfers that the audit compares. */
-export interface Evidence {
+export interface WithdrawalEvidence {
   readonly outcomes: readonly Outcome[];
   /** All transfers from the hot wallet in the blocks. */
   readonly payments: readonly ChainPayment[];
@@ -36,7 +36,7 @@ export interface Audit {
 }
 
 /** Judges a run from the transfers in its blocks. */
-export function audit({ outcomes, payments, books, alarms }: Evidence): Audit {
+export function audit({ outcomes, payments, books, alarms }: WithdrawalEvidence): Audit {
   const strangers = unclaimedPayments(outcomes, payments);
   const verdicts = outcomes.map((outcome) => judge(outcome, payments));
   const unfinished = outcomes.filter(({ status }) => status !== 'finalized');

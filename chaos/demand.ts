@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { newWallet } from '../devkit/localnet/wallet.ts';
 import type { SluiceClient, WithdrawalTerms } from '../src/client/client.ts';
 import { retryWhileUnavailable } from './unavailable.ts';
-import { asWanted, type Market, type Wanted } from './wanted.ts';
+import { asWanted, type ChaosMarket, type Wanted } from './wanted.ts';
 
 /** One withdrawal to request `atMs` milliseconds after the start. */
-export interface Order {
+export interface PlannedWithdrawal {
   readonly atMs: number;
   readonly terms: WithdrawalTerms;
 }
@@ -28,11 +28,11 @@ const DEMAND_SHARE = 0.95;
  */
 export function drawDemand(
   { seed, withdrawals, minutes, run, wanted }: DemandPlan,
-  market: Market,
-): readonly Order[] {
+  market: ChaosMarket,
+): readonly PlannedWithdrawal[] {
   const draws = fc.sample(fc.nat({ max: 999_999 }), { seed, numRuns: withdrawals, unbiased: true });
   const stepMs = (minutes * 60_000 * DEMAND_SHARE) / withdrawals;
-  const orders: Order[] = [];
+  const orders: PlannedWithdrawal[] = [];
   for (const [index, draw] of draws.entries()) {
     const twin = index % 5 === 1 ? orders[index - 1] : undefined;
     const id = `chaos-${run}-${index}`;
@@ -46,7 +46,11 @@ export function drawDemand(
 }
 
 /** Brings forward, or puts off, the nearest order for each that is wanted, with the terms that are; twins stay together. */
-function atMoments(orders: readonly Order[], all: readonly Wanted[], market: Market): readonly Order[] {
+function atMoments(
+  orders: readonly PlannedWithdrawal[],
+  all: readonly Wanted[],
+  market: ChaosMarket,
+): readonly PlannedWithdrawal[] {
   const moved = [...orders];
   const free = orders.flatMap((_, index) => (index % 5 > 1 ? [index] : []));
   for (const wanted of all) {
@@ -61,7 +65,7 @@ function atMoments(orders: readonly Order[], all: readonly Wanted[], market: Mar
   return moved;
 }
 
-function drawTerms(draw: number, market: Market): Omit<WithdrawalTerms, 'id'> {
+function drawTerms(draw: number, market: ChaosMarket): Omit<WithdrawalTerms, 'id'> {
   const { mint, feeMint, pausableMint, wallets } = market;
   // Each choice by digits of its own: any asset goes to any kind of wallet.
   const [fresh, asset, old] = [draw % 3, Math.floor(draw / 3) % 6, Math.floor(draw / 18)];
@@ -76,7 +80,7 @@ function drawTerms(draw: number, market: Market): Omit<WithdrawalTerms, 'id'> {
 /** Requests one withdrawal until the API has accepted it, however often the API is killed meanwhile. */
 export async function place(
   sluice: SluiceClient,
-  order: Order,
+  order: PlannedWithdrawal,
   startMs: number,
   end: AbortSignal,
 ): Promise<void> {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Ends a fault and returns how often the stack met it. A fault that the stack never met proves nothing. */
 export type Heal = () => Promise<number> | number;
 
-/** Does it on a rhythm until it is healed, and met or out of patience, and adds up what it says; a try that fails counts nothing. */
+/** Calls `act` every `everyMs` until the fault is healed, and met or out of patience. Adds up its results; a failed call counts 0. */
 export function repeatedly(everyMs: number, act: () => Promise<number>, patienceMs = 0): Heal {
   const stop = new AbortController();
   const acting = (async () => {

@@ -4,16 +4,16 @@ import { rpc } from '../devkit/localstack/rpc.ts';
 import { deriveAta } from '../src/solana/tokens/ata.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../src/solana/tx/programs.ts';
 import type { Heal } from './heal.ts';
-import type { Market } from './wanted.ts';
+import type { ChaosMarket } from './wanted.ts';
 
 export interface Issued {
   readonly rpcUrls: readonly string[];
   readonly hotWallet: string;
-  readonly market: Market;
+  readonly market: ChaosMarket;
 }
 
 /** A way in which an issuer stops the payments of a token. */
-interface Stop {
+interface IssuerStop {
   /** The hot wallet's token account. */
   readonly account: string;
   readonly set: (stopped: boolean) => Promise<unknown>;
@@ -52,7 +52,7 @@ export async function stopTokens(issued: Issued): Promise<Heal> {
   };
 }
 
-function freeze({ rpcUrls: [url = ''], hotWallet }: Issued, mint: string): Stop {
+function freeze({ rpcUrls: [url = ''], hotWallet }: Issued, mint: string): IssuerStop {
   const account = deriveAta(hotWallet, mint, TOKEN_PROGRAM);
   return {
     account,
@@ -61,7 +61,7 @@ function freeze({ rpcUrls: [url = ''], hotWallet }: Issued, mint: string): Stop 
   };
 }
 
-function pause({ rpcUrls: [url = ''], hotWallet }: Issued, mint: string): Stop {
+function pause({ rpcUrls: [url = ''], hotWallet }: Issued, mint: string): IssuerStop {
   return {
     account: deriveAta(hotWallet, mint, TOKEN_2022_PROGRAM),
     set: (stopped) => rpc(url, 'localnet_setPaused', [mint, stopped]),
@@ -72,7 +72,7 @@ function pause({ rpcUrls: [url = ''], hotWallet }: Issued, mint: string): Stop {
 
 /** Repeats the request until the chain has the state, because a fork can revert it. */
 async function setUntil(
-  { set, isStopped }: Stop,
+  { set, isStopped }: IssuerStop,
   stopped: boolean,
   commitment: 'processed' | 'finalized',
 ): Promise<void> {
@@ -89,7 +89,7 @@ async function untilSigned(url: string, account: string): Promise<void> {
 }
 
 /** Transactions that failed on chain for a stop of these. */
-async function failed(url: string, stops: readonly Stop[]): Promise<number> {
+async function failed(url: string, stops: readonly IssuerStop[]): Promise<number> {
   const lists = stops.map(({ account }) =>
     rpc<readonly { readonly err: unknown }[]>(url, 'localnet_healthy', [
       'getSignaturesForAddress',

@@ -2,7 +2,7 @@
  * What a fault strikes. Two faults of one lane never overlap; `node` and `lie` also choose which node, `blocks` goes from one to the
  * next, and `lie-of-best` strikes the node that is asked most.
  */
-export type Lane =
+export type FaultLane =
   | 'worker'
   | 'signer'
   | 'api'
@@ -23,7 +23,7 @@ export type Lane =
   | 'all-nodes';
 
 interface FaultKind {
-  readonly lane: Lane;
+  readonly lane: FaultLane;
   /** Shortest and longest time until it is healed, in seconds. */
   readonly seconds: readonly [number, number];
   /** Text for the report. */
@@ -118,7 +118,7 @@ export function faultNames(withDeposits: boolean): readonly FaultName[] {
   return Object.keys(withDeposits ? FAULT_KINDS : STACK_FAULTS) as readonly FaultName[];
 }
 
-/** Those that nothing meets but a send: they go on for a while where there was none yet. */
+/** Faults that only a send meets. They continue for a while if there was no send yet. */
 export const SEND_FAULTS: readonly FaultName[] = [
   'send_lost_answer',
   'send_dropped',
@@ -129,6 +129,6 @@ export const SEND_FAULTS: readonly FaultName[] = [
 export const LIE_PATIENCE_MS = 10_000;
 
 /** True if a fault strikes one node. */
-export function isNodeLane(lane: Lane): boolean {
+export function isNodeLane(lane: FaultLane): boolean {
   return lane === 'node' || lane === 'lie';
 }

@@ -5,7 +5,7 @@ import { rpc } from '../devkit/localstack/rpc.ts';
 import type { Stack } from '../devkit/localstack/stack.ts';
 import { deriveAta } from '../src/solana/tokens/ata.ts';
 import { TOKEN_2022_PROGRAM } from '../src/solana/tx/programs.ts';
-import type { Market } from './wanted.ts';
+import type { ChaosMarket } from './wanted.ts';
 
 const OLD_WALLETS = 6;
 const OLD_LAMPORTS = 10_000_000;
@@ -13,7 +13,7 @@ const PAUSABLE_UNITS = 1_000_000_000_000n;
 const LOOK_EVERY_MS = 100;
 
 /** Makes what can be paid beside the tokens of the chain: a mint that its issuer can pause, and wallets that hold something. */
-export async function openMarket({ rpcUrls, chainInfo, hotWallet }: Stack): Promise<Market> {
+export async function openMarket({ rpcUrls, chainInfo, hotWallet }: Stack): Promise<ChaosMarket> {
   const [url = ''] = rpcUrls;
   const { mint, feeMint } = mintsOf(chainInfo);
   if (mint === undefined || feeMint === undefined)

@@ -4,7 +4,7 @@ import { rpc } from '../devkit/localstack/rpc.ts';
 import type { FaultName } from './kinds.ts';
 
 /** One scripted fault of a node; `*` is every method. */
-export interface NodeFault {
+export interface ScriptedFault {
   readonly method: string;
   readonly fault: Fault;
 }
@@ -15,10 +15,10 @@ export interface Struck {
   readonly draw: number;
 }
 
-type Script = (struck: Struck) => Promise<readonly NodeFault[]> | readonly NodeFault[];
+type Script = (struck: Struck) => Promise<readonly ScriptedFault[]> | readonly ScriptedFault[];
 
-const everywhere = (fault: Fault): readonly NodeFault[] => [{ method: '*', fault }];
-const onSend = (fault: Fault): readonly NodeFault[] => [{ method: 'sendTransaction', fault }];
+const everywhere = (fault: Fault): readonly ScriptedFault[] => [{ method: '*', fault }];
+const onSend = (fault: Fault): readonly ScriptedFault[] => [{ method: 'sendTransaction', fault }];
 
 /** The faults of a node, as the development chain defines them. */
 export const NODE_FAULTS = {

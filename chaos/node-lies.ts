@@ -3,18 +3,18 @@ import { ACCOUNT_LIES, STATUS_LIES, type StatusLie } from '../devkit/localnet/rp
 import { rpc } from '../devkit/localstack/rpc.ts';
 import { type Heal, repeatedly } from './heal.ts';
 import { type FaultName, LIE_PATIENCE_MS } from './kinds.ts';
-import type { NodeFault } from './node-faults.ts';
+import type { ScriptedFault } from './node-faults.ts';
 import type { Injection } from './schedule.ts';
-import { type Terms, tokenOrders } from './wanted.ts';
+import { type OrderTerms, tokenOrders } from './wanted.ts';
 
 /** What one node of these is made to lie about. */
 export interface Liars {
   readonly rpcUrls: readonly string[];
-  readonly terms: readonly Terms[];
+  readonly terms: readonly OrderTerms[];
 }
 
 /** The lies of a fault, one after the other by the same node: a quorum that lies together looks like a chain. */
-type Lies = (liars: Liars) => readonly (readonly NodeFault[])[];
+type Lies = (liars: Liars) => readonly (readonly ScriptedFault[])[];
 
 /** A price in micro-lamports per compute unit that is above the limit of any payment. */
 const HIGH_PRICE = 1_000_000_000;
@@ -24,16 +24,17 @@ const UNITS = { high: 1_390_000, low: 1 };
 export const NODE_LIES = {
   node_false_account: ({ terms }) => {
     const holders = tokenOrders(terms).map(({ destination, asset }) => ({ owner: destination, mint: asset }));
-    return ACCOUNT_LIES.map((lie) => {
-      const parameters = lie === 'made-token-account' ? { lie, holders } : { lie };
+    return ACCOUNT_LIES.map((accountLie) => {
+      const parameters =
+        accountLie === 'made-token-account' ? { lie: accountLie, holders } : { lie: accountLie };
       return READS.map((method) => ({ method, fault: { kind: 'false-account', ...parameters } }));
     });
   },
   node_false_price: () => [priced(HIGH_PRICE, UNITS.low), priced(HIGH_PRICE, UNITS.high)],
   // A node that lists dead attempts is soon asked for no statuses any more: so it lies about statuses alone first.
   node_false_status: () => [
-    ...STATUS_LIES.map((lie) => [status(lie)]),
-    ...STATUS_LIES.map((lie) => [status(lie), HISTORY]),
+    ...STATUS_LIES.map((statusLie) => [status(statusLie)]),
+    ...STATUS_LIES.map((statusLie) => [status(statusLie), HISTORY]),
   ],
 } as const satisfies Partial<Record<FaultName, Lies>>;
 
@@ -43,13 +44,13 @@ const READS = ['getMultipleAccounts', 'getAccountInfo'] as const;
 const EACH_LIE_MS = 1_500;
 const LOOK_MS = 1_500;
 
-const HISTORY: NodeFault = { method: 'getSignaturesForAddress', fault: { kind: 'false-history' } };
+const HISTORY: ScriptedFault = { method: 'getSignaturesForAddress', fault: { kind: 'false-history' } };
 
-function status(lie: StatusLie): NodeFault {
-  return { method: 'getSignatureStatuses', fault: { kind: 'false-status', lie } };
+function status(statusLie: StatusLie): ScriptedFault {
+  return { method: 'getSignatureStatuses', fault: { kind: 'false-status', lie: statusLie } };
 }
 
-function priced(microLamports: number, units: number): readonly NodeFault[] {
+function priced(microLamports: number, units: number): readonly ScriptedFault[] {
   return [
     { method: 'getRecentPrioritizationFees', fault: { kind: 'false-price', microLamports } },
     { method: 'simulateTransaction', fault: { kind: 'false-units', units } },
@@ -72,14 +73,14 @@ export async function lie(liars: Liars, kind: LieName, { draw }: Injection): Pro
   };
   const before = await met();
   let turn = 0;
-  const tell = async (): Promise<number> => {
+  const setNextLie = async (): Promise<number> => {
     await clear();
     for (const { method, fault } of lies[turn % lies.length] ?? [])
       await rpc(url, 'localnet_setFault', [node, method, fault]);
     turn += 1;
     return (await met()) - before;
   };
-  const lying = repeatedly(EACH_LIE_MS, tell, LIE_PATIENCE_MS);
+  const lying = repeatedly(EACH_LIE_MS, setNextLie, LIE_PATIENCE_MS);
   return async () => {
     await lying();
     await clear();

@@ -11,9 +11,9 @@ import { SluiceClient } from '../src/client/client.ts';
 import type { Alarm } from '../src/domain/alerts.ts';
 import { alertFindings } from './alerts.ts';
 import { type Audit, audit } from './audit.ts';
-import { drawDemand, type Order, place } from './demand.ts';
+import { drawDemand, type PlannedWithdrawal, place } from './demand.ts';
 import type { DepositAudit } from './deposits/audit.ts';
-import { drawDeposits, type Payment } from './deposits/plan.ts';
+import { drawDeposits, type PlannedDeposit } from './deposits/plan.ts';
 import { DepositRun } from './deposits/run.ts';
 import { FAULT_KINDS, type FaultName, faultNames, isNodeLane } from './kinds.ts';
 import { openMarket } from './market.ts';
@@ -159,7 +159,7 @@ async function drive(driven: Drive): Promise<ChaosReport> {
 /** The report without its faults. */
 async function judgeAll(
   { stack, deposits, selling, nonces }: Drive,
-  orders: readonly Order[],
+  orders: readonly PlannedWithdrawal[],
   wrong: readonly string[],
 ): Promise<Omit<ChaosReport, 'faults' | 'met'>> {
   const { report, alerts, payments } = await retryWhileUnavailable(() => judge(stack, orders, nonces, wrong));
@@ -175,15 +175,15 @@ async function judgeAll(
 }
 
 /** The moments at which workers are cut off are those at which new users come in. */
-function paymentsOf(plan: ChaosPlan, schedule: readonly Injection[]): readonly Payment[] {
+function paymentsOf(plan: ChaosPlan, schedule: readonly Injection[]): readonly PlannedDeposit[] {
   const cuts = schedule.filter(({ kind }) => kind === 'scanner_cut');
   return drawDeposits({ ...plan, newcomersAtMs: cuts.map(({ atMs }) => atMs + INTO_THE_CUT_MS) });
 }
 
-/** One line for each that the API would not take or tell. */
+/** Returns one line for each withdrawal that the API refused or did not report. */
 async function payAll(
   { apiUrl: baseUrl, apiKey }: Stack,
-  orders: readonly Order[],
+  orders: readonly PlannedWithdrawal[],
   startMs: number,
   end: AbortSignal,
 ): Promise<readonly string[]> {
@@ -195,7 +195,7 @@ async function payAll(
 /** Null, or why the API did not accept or return it. The audit reports what is not final at the end, with the reason. */
 async function payOne(
   sluice: SluiceClient,
-  order: Order,
+  order: PlannedWithdrawal,
   startMs: number,
   end: AbortSignal,
 ): Promise<string | null> {
@@ -248,10 +248,10 @@ function describe({ kind, atMs, untilMs, node }: Injection): string {
   return `${(atMs / 1_000).toFixed(0).padStart(4)} s  ${kind}${where} for ${seconds} s`;
 }
 
-/** Once nothing can land any more: then the blocks have the last word. */
+/** Called when no transaction can land any more. The blocks decide the result. */
 async function judge(
   stack: Stack,
-  orders: readonly Order[],
+  orders: readonly PlannedWithdrawal[],
   nonces: readonly string[],
   wrong: readonly string[],
 ): Promise<{

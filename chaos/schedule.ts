@@ -1,5 +1,12 @@
 import fc from 'fast-check';
-import { FAULT_KINDS, type FaultName, faultNames, isNodeLane, type Lane, LIE_PATIENCE_MS } from './kinds.ts';
+import {
+  FAULT_KINDS,
+  type FaultLane,
+  type FaultName,
+  faultNames,
+  isNodeLane,
+  LIE_PATIENCE_MS,
+} from './kinds.ts';
 
 /** One fault: when it strikes and when it is healed, in milliseconds since the start. */
 export interface Injection {
@@ -40,7 +47,12 @@ export function drawSchedule(plan: SchedulePlan): readonly Injection[] {
   return scaleTo(place(drawn, gapMs, endMs, plan.nodes), endMs);
 }
 
-function place(drawn: readonly Draw[], gapMs: number, endMs: number, nodes: number): readonly Injection[] {
+function place(
+  drawn: readonly DrawnFault[],
+  gapMs: number,
+  endMs: number,
+  nodes: number,
+): readonly Injection[] {
   const lanes = new Map<string, number>();
   const placed = drawn.map(({ kind, jitter, length, node, draw }, index) => {
     const { lane, seconds } = FAULT_KINDS[kind];
@@ -63,7 +75,7 @@ function scaleTo(placed: readonly Injection[], endMs: number): readonly Injectio
   return placed.map((one) => ({ ...one, atMs: scaled(one.atMs), untilMs: scaled(one.untilMs) }));
 }
 
-interface Draw {
+interface DrawnFault {
   readonly kind: FaultName;
   readonly jitter: number;
   readonly length: number;
@@ -71,7 +83,7 @@ interface Draw {
   readonly draw: number;
 }
 
-function roundsOf(names: readonly FaultName[], rounds: number): fc.Arbitrary<readonly Draw[]> {
+function roundsOf(names: readonly FaultName[], rounds: number): fc.Arbitrary<readonly DrawnFault[]> {
   const number = fc.nat({ max: DRAWS - 1 });
   const choices = fc.record({ jitter: number, length: number, node: number, draw: number });
   const round = fc
@@ -93,7 +105,7 @@ function migrationOf(kinds: readonly FaultName[]): readonly FaultName[] {
   return dying < listing ? kinds : kinds.with(dying, 'node_false_status').with(listing, 'expiry');
 }
 
-function withKind(kind: FaultName | undefined, choices: Omit<Draw, 'kind'>): Draw[] {
+function withKind(kind: FaultName | undefined, choices: Omit<DrawnFault, 'kind'>): DrawnFault[] {
   return kind === undefined ? [] : [{ kind, ...choices }];
 }
 
@@ -115,7 +127,7 @@ function lengthOf([shortest, longest]: readonly [number, number], share: number,
  * answers. The scanner is
  * found through Temporal, and an address is given out by the API from the database.
  */
-function lanesOf(lane: Lane, node: number, nodes: number): readonly string[] {
+function lanesOf(lane: FaultLane, node: number, nodes: number): readonly string[] {
   if (lane === 'node') return [`node ${node}`];
   if (lane === 'lie') return ['lie', `node ${node}`];
   if (lane === 'all-nodes') return [...Array.from({ length: nodes }, (_, index) => `node ${index}`), 'chain'];

@@ -1,10 +1,10 @@
 import { rpc } from '../devkit/localstack/rpc.ts';
 import { deriveAta } from '../src/solana/tokens/ata.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../src/solana/tx/programs.ts';
-import type { Order } from './demand.ts';
+import type { PlannedWithdrawal } from './demand.ts';
 import type { Heal } from './heal.ts';
 import type { Injection } from './schedule.ts';
-import { type Market, tokenOrders } from './wanted.ts';
+import { type ChaosMarket, tokenOrders } from './wanted.ts';
 
 /** Less than a token account must hold, though enough for an empty one; and more. */
 const LAMPORTS = [1_000_000, 10_000_000] as const;
@@ -14,8 +14,8 @@ const AHEAD_MS = 20_000;
 /** What a stranger knows of the payments to come. */
 export interface Coming {
   readonly rpcUrls: readonly string[];
-  readonly market: Market;
-  readonly orders: readonly Order[];
+  readonly market: ChaosMarket;
+  readonly orders: readonly PlannedWithdrawal[];
 }
 
 /**

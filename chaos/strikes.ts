@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { ManagedProcess } from '../devkit/localstack/process.ts';
 import { rpc } from '../devkit/localstack/rpc.ts';
-import type { Order } from './demand.ts';
+import type { PlannedWithdrawal } from './demand.ts';
 import type { Exchange } from './deposits/exchange.ts';
 import { type Heal, repeatedly } from './heal.ts';
 import { stopTokens } from './issuer.ts';
@@ -14,7 +14,7 @@ import { DRIVER_APPLICATION, WORKER_APPLICATION } from './processes.ts';
 import type { Injection } from './schedule.ts';
 import { fundTokenAccounts } from './stranger.ts';
 import type { Supervisor } from './supervisor.ts';
-import type { Market } from './wanted.ts';
+import type { ChaosMarket } from './wanted.ts';
 
 /** The targets of faults. */
 export interface Field {
@@ -31,9 +31,9 @@ export interface Field {
   readonly rpcUrls: readonly string[];
   readonly clockFile: string;
   readonly hotWallet: string;
-  readonly market: Market;
+  readonly market: ChaosMarket;
   /** All withdrawals of the run. */
-  readonly orders: readonly Order[];
+  readonly orders: readonly PlannedWithdrawal[];
   /** The receiver of the deposits; null in a run without deposits and scan faults. */
   readonly exchange: Exchange | null;
 }

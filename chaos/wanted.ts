@@ -4,7 +4,7 @@ import { type FaultName, SEND_FAULTS } from './kinds.ts';
 import type { Injection } from './schedule.ts';
 
 /** The mints that can be paid, each of its own kind, and wallets that hold something already. */
-export interface Market {
+export interface ChaosMarket {
   /** Of the Token program. */
   readonly mint: string;
   /** Of Token-2022, with a transfer fee. */
@@ -14,7 +14,7 @@ export interface Market {
   readonly wallets: readonly string[];
 }
 
-export type Terms = Pick<WithdrawalTerms, 'asset' | 'destination'>;
+export type OrderTerms = Pick<WithdrawalTerms, 'asset' | 'destination'>;
 
 /** An order that must be on its way at a moment, in milliseconds after the start, since a fault shows nothing without it. */
 export interface Wanted {
@@ -37,11 +37,11 @@ const STRANGERS_TAKE_MS = 3_000;
 const LIARS_TAKE_MS = 2_000;
 const APART_MS = 1_000;
 
-type Need = (injection: Injection, index: number) => readonly Wanted[];
+type WantedFor = (injection: Injection, index: number) => readonly Wanted[];
 
-const sends: Need = ({ atMs, untilMs }) => [{ atMs }, { atMs: Math.round((atMs + untilMs) / 2) }];
+const sends: WantedFor = ({ atMs, untilMs }) => [{ atMs }, { atMs: Math.round((atMs + untilMs) / 2) }];
 
-const NEEDS: Partial<Record<FaultName, Need>> = {
+const NEEDS: Partial<Record<FaultName, WantedFor>> = {
   ...Object.fromEntries(SEND_FAULTS.map((kind) => [kind, sends])),
   stranger_funds_ata: ({ atMs }) => [
     { atMs: atMs + STRANGERS_TAKE_MS, asset: 'mint', toNewWallet: true },
@@ -72,7 +72,7 @@ const NEEDS: Partial<Record<FaultName, Need>> = {
 export function asWanted(
   terms: WithdrawalTerms,
   { asset, toNewWallet, memo }: Wanted,
-  market: Market,
+  market: ChaosMarket,
 ): WithdrawalTerms {
   return {
     ...terms,
@@ -83,6 +83,6 @@ export function asWanted(
 }
 
 /** Those of tokens. */
-export function tokenOrders<T extends Terms>(all: readonly T[]): readonly T[] {
+export function tokenOrders<T extends OrderTerms>(all: readonly T[]): readonly T[] {
   return all.filter(({ asset }) => asset !== 'SOL');
 }

@@ -8,7 +8,7 @@ import { ALL_WALLETS, differencesFrom } from './differences.ts';
 import { filledIn } from './early.ts';
 import { factsOfFiles, type RecordForm } from './facts.ts';
 import { answersIn, type Reading, readRecorded } from './recorded.ts';
-import { type ScanReport, scanRecorded } from './scan.ts';
+import { type ScanCheck, scanRecorded } from './scan.ts';
 
 /** What was read in one file; `refused` holds the reason where it is one that must be, and then nothing was read. */
 export interface FileReport {
@@ -22,7 +22,7 @@ export interface FileReport {
   readonly nativeDeltas: number;
   readonly tokenDeltas: number;
   /** Null for a file of transactions. */
-  readonly scan: Omit<ScanReport, 'differences'> | null;
+  readonly scan: Omit<ScanCheck, 'differences'> | null;
   readonly differences: readonly string[];
 }
 
@@ -82,7 +82,7 @@ const EMPTY = {
 function reportOf(
   file: string,
   reading: Reading,
-  scan: ScanReport | null,
+  scan: ScanCheck | null,
   differences: readonly string[],
 ): FileReport {
   const { transactions } = reading;
@@ -103,7 +103,7 @@ function reportOf(
   };
 }
 
-function scanOf(bytes: Buffer, { header, transactions }: Reading, readable: boolean): ScanReport | null {
+function scanOf(bytes: Buffer, { header, transactions }: Reading, readable: boolean): ScanCheck | null {
   return header === null ? null : scanRecorded(bytes, { header, transactions }, readable);
 }
 

@@ -2,7 +2,7 @@ import { findingOfTransaction } from '../src/domain/credits.ts';
 import type { ScannedTransaction } from '../src/domain/deposit.ts';
 import { ALL_WALLETS } from './differences.ts';
 
-/** Files of ledgers that did not yet tell who owns tokens, or had no token balances at all: the scan refuses them. */
+/** Files of ledgers without owners of token accounts, or without token balances. The scan refuses them. */
 export const EARLY: readonly string[] = [
   'blocks/block-110130000.json.gz',
   'blocks/block-100000000-excerpt-json.json',
@@ -27,13 +27,13 @@ export const SAME: readonly (readonly string[])[] = [
 ];
 
 /** What one recorded transaction must show, as the recorder described it. */
-interface Claim {
+interface RecordedClaim {
   readonly file: string;
   readonly claim: string;
   readonly holds: (transaction: ScannedTransaction) => boolean;
 }
 
-export const CLAIMS: readonly Claim[] = [
+export const CLAIMS: readonly RecordedClaim[] = [
   {
     file: 'transactions/tx-3oR9ryME-token-2022-transfer-fee.json',
     claim: 'a transfer fee of 15,360,000 is withheld: the receiver gets less than the sender loses',

@@ -1,7 +1,7 @@
 import { findingOfTransaction, type Ours } from '../src/domain/credits.ts';
 import type { BlockFinding, ScannedTransaction, TokenChange } from '../src/domain/deposit.ts';
 import { UNNAMED_OWNER } from './early.ts';
-import type { Facts, TransactionFacts } from './facts.ts';
+import type { Facts, RecordedFacts } from './facts.ts';
 import type { Reading } from './recorded.ts';
 
 /** Every wallet is watched, so every change of an account with a named owner is found. */
@@ -35,7 +35,7 @@ export function differencesFrom(facts: Facts, reading: Reading): readonly string
 }
 
 /** The movements of one transaction against its known changes, account by account. */
-function compare(facts: TransactionFacts, read: ScannedTransaction | undefined): readonly string[] {
+function compare(facts: RecordedFacts, read: ScannedTransaction | undefined): readonly string[] {
   if (read === undefined) return [`${facts.signature}: not read`];
   const { signature, feeLamports, accounts } = read;
   const pairs = [
@@ -57,7 +57,7 @@ function compare(facts: TransactionFacts, read: ScannedTransaction | undefined):
     );
 }
 
-function movementsByFacts({ err, native_changes, token_changes }: TransactionFacts): readonly string[] {
+function movementsByFacts({ err, native_changes, token_changes }: RecordedFacts): readonly string[] {
   const native = Object.entries(native_changes).map(([address, delta]) =>
     line(address, address, 'SOL', delta),
   );

@@ -48,7 +48,7 @@ const unreadable = z.object({
 
 /** What is known of one recorded answer by plain arithmetic over its JSON, without any rule. */
 export type Facts = z.infer<typeof counted>;
-export type TransactionFacts = z.infer<typeof details>;
+export type RecordedFacts = z.infer<typeof details>;
 export type RecordForm = Facts['form'];
 
 /** The facts of every file of blocks and transactions; null for a block that must be refused. */

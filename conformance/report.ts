@@ -31,6 +31,7 @@ function versionsOf(versions: Readonly<Record<string, number>>): string {
 
 function scanOf({ scan, transactions }: FileReport): string {
   if (scan === null) return '';
-  const parsed = scan.parsed === null ? 'all, as the bytes cannot tell' : `${scan.parsed} of ${transactions}`;
+  const parsed =
+    scan.parsed === null ? 'all, as the bytes do not show it' : `${scan.parsed} of ${transactions}`;
   return `${scan.watched} watched, parsed ${parsed}`;
 }

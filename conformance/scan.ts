@@ -8,9 +8,9 @@ import { ALL_WALLETS } from './differences.ts';
 import type { Reading } from './recorded.ts';
 
 /** What the scan of a block's bytes found, where some of its wallets are watched. */
-export interface ScanReport {
+export interface ScanCheck {
   readonly watched: number;
-  /** Transactions that were parsed; null where the bytes could not tell, and all of them must be. */
+  /** Transactions that were parsed; null if the bytes do not show it, so that all of them must be parsed. */
   readonly parsed: number | null;
   readonly differences: readonly string[];
 }
@@ -27,11 +27,11 @@ export function scanRecorded(
   bytes: Buffer,
   { header, transactions }: Reading & { readonly header: BlockHeader },
   readable: boolean,
-): ScanReport {
+): ScanCheck {
   const watched = someWallets(transactions);
   const known = new WatchSet(watched.size);
   for (const wallet of watched) known.add(wallet);
-  const report = (parsed: number | null, differences: readonly string[]): ScanReport => ({
+  const report = (parsed: number | null, differences: readonly string[]): ScanCheck => ({
     watched: watched.size,
     parsed,
     differences,
@@ -58,7 +58,7 @@ export function scanRecorded(
     isDeepStrictEqual({ slot: header.slot, ...scan.header }, header);
   return report(
     hits.length,
-    same ? [] : ['the transactions that the scan hit do not tell what the whole block does'],
+    same ? [] : ['the transactions that the scan hit give another finding than the whole block'],
   );
 }
 

@@ -1,4 +1,4 @@
-// Runs all static checks concurrently: words, format, lint with room borders, types, dead code. Prints the output of failed checks.
+// Runs all static checks concurrently: words, type names, format, lint with room borders, types, dead code. Prints the output of failed checks.
 import { spawn } from 'node:child_process';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +10,7 @@ const BIN = join(ROOT, 'node_modules', '.bin');
 const CHECKS = [
   ['node', join(ROOT, 'scripts', 'borders.mjs'), '--check'],
   ['node', join(ROOT, 'scripts', 'dialect.mjs'), '--check'],
+  ['node', join(ROOT, 'scripts', 'house.mjs'), '--check-types'],
   ['node', '--import', 'tsx', join(ROOT, 'scripts', 'client-api.mjs'), '--check'],
   ['biome', 'check', '--error-on-warnings'],
   ['oxlint', '--type-aware', '--deny-warnings'],

@@ -72,7 +72,7 @@ function queryOf(parameters) {
     const typed = isBoolean ? { type: 'boolean' } : schema;
     return [name, description === undefined ? typed : { ...typed, description }];
   });
-  const required = parameters.filter(({ required }) => required).map(({ name }) => name);
+  const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name);
   return { type: 'object', properties: Object.fromEntries(fields), required };
 }
 

@@ -32,8 +32,8 @@ const ROLES: Readonly<Record<'chain' | 'signer' | 'x402', RoleWorkers>> = {
   },
 };
 
-const { verify, limit } = argumentsOrExit(process.argv.slice(2));
-await (verify ? verifyHistories(limit) : runWorkersOfRole());
+const command = argumentsOrExit(process.argv.slice(2));
+await (command.verify ? verifyHistories(command.limit) : runWorkersOfRole());
 
 async function runWorkersOfRole(): Promise<void> {
   const { config, createWorkers } = roleOf(process.env);
@@ -50,13 +50,13 @@ async function runWorkersOfRole(): Promise<void> {
 }
 
 /** Replays open runs. Needs only Temporal and the payload keys, and opens no port, so it can run beside a worker. */
-async function verifyHistories(limit: number): Promise<void> {
+async function verifyHistories(maxRuns: number): Promise<void> {
   const config = readConfigOrExit(process.env, 'tool');
   installRuntime(createLogger({ level: 'silent', name: 'verify' }), undefined);
   const { verifyOpenRuns } = await import('./platform/roles/verify.ts');
   const printLine = (line: string) => void process.stdout.write(`${line}\n`);
   try {
-    process.exitCode = (await verifyOpenRuns(config, limit, printLine)) ? 0 : 1;
+    process.exitCode = (await verifyOpenRuns(config, maxRuns, printLine)) ? 0 : 1;
   } catch (error) {
     process.stderr.write(`sluice: cannot verify the open workflow runs: ${String(error)}\n`);
     process.exitCode = 1;

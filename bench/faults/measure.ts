@@ -3,7 +3,7 @@ import type { Stack } from '../../devkit/localstack/stack.ts';
 import { connectTemporal } from '../../src/platform/temporal/client.ts';
 import type { Load } from '../load.ts';
 import { countTransfers, payRound } from '../payments.ts';
-import { difference, readTally, type Tally } from '../tally.ts';
+import { type CallTally, difference, readTally } from '../tally.ts';
 import { startBenchWorker } from '../workers.ts';
 import { type FaultsReport, reportOf } from './report.ts';
 
@@ -20,7 +20,7 @@ export interface FaultsRound {
   /** Share of answers that were lost, 0 to 1. The nodes ran these calls. */
   readonly lost: number;
   readonly load: Load;
-  readonly rpc: Tally;
+  readonly rpc: CallTally;
 }
 
 /** All measurements of a run. */

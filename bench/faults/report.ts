@@ -28,7 +28,7 @@ export function reportOf({ plan, rounds, transfersOnChain }: FaultsMeasurement):
     withdrawals: rounds.reduce((sum, { load }) => sum + load.count, 0),
     transfersOnChain,
     finalityMs,
-    cases: rounds.map((round) => caseOf(round, finalityMs)),
+    cases: rounds.map((measured) => caseOf(measured, finalityMs)),
   };
 }
 

@@ -29,7 +29,7 @@ interface Explained {
   readonly 'Execution Time'?: number;
 }
 
-type Query = (...args: readonly unknown[]) => Promise<pg.QueryResult<Record<string, unknown>>>;
+type RunQuery = (...args: readonly unknown[]) => Promise<pg.QueryResult<Record<string, unknown>>>;
 
 const EXPLAINED = /^\s*\(?\s*(with|select|insert|update|delete)\b/i;
 
@@ -42,7 +42,7 @@ export class Capture {
   /** The methods of the ledger that were called, as `part.method`. */
   readonly called = new Set<string>();
   readonly #runs: number;
-  readonly #query = Reflect.get(pg.Client.prototype, 'query') as Query;
+  readonly #query = Reflect.get(pg.Client.prototype, 'query') as RunQuery;
   readonly #inTransaction = new WeakSet<object>();
   #name = '';
   #statement = 0;
@@ -94,7 +94,7 @@ export class Capture {
 
   #intercept(client: object, args: readonly unknown[]): unknown {
     const [first, values] = args;
-    const run: Query = (...more) => Reflect.apply(this.#query, client, more);
+    const run: RunQuery = (...more) => Reflect.apply(this.#query, client, more);
     if (typeof first !== 'string') return Reflect.apply(this.#query, client, args);
     if (/^begin|^start transaction/i.test(first)) this.#inTransaction.add(client);
     if (/^(commit|rollback)$/i.test(first)) this.#inTransaction.delete(client);
@@ -108,7 +108,7 @@ export class Capture {
     });
   }
 
-  async #explain(run: Query, text: string, values: unknown, isOpen: boolean) {
+  async #explain(run: RunQuery, text: string, values: unknown, isOpen: boolean) {
     const times: number[] = [];
     const ask = async (options: string): Promise<Explained> => {
       const { rows } = await run(`explain (${options}, format json) ${text}`, values);

@@ -67,10 +67,10 @@ export async function measureScale(
     queries: many.queries.length,
     slowestRatio: slowest?.ratio ?? 1,
     seqScans: wholeReadsOf(many.queries).map(({ name, table }) => `${name}: ${table}`),
-    prepareRatioWithOpen: rates.crowded / rates.empty,
+    prepareRatioWithOpen: rates.loaded / rates.empty,
     open,
     preparesPerSecond: rates.empty,
-    preparesPerSecondWithOpen: rates.crowded,
+    preparesPerSecondWithOpen: rates.loaded,
     watchSetSeconds: await watchSetSeconds(large, rows),
     slowest: compared.slice(0, SHOWN),
   };
@@ -101,27 +101,27 @@ function keyed(queries: readonly CapturedQuery[]): ReadonlyMap<string, CapturedQ
 }
 
 /** Preparations a second of a wallet with nothing open, and of one with so many open reservations, by turns. */
-async function prepareRates(url: string, open: number): Promise<{ empty: number; crowded: number }> {
-  const crowded = 'a crowded wallet';
-  await endPreparations(url, crowded);
+async function prepareRates(url: string, open: number): Promise<{ empty: number; loaded: number }> {
+  const loaded = 'a wallet with open reservations';
+  await endPreparations(url, loaded);
   await withClient(url, (client) =>
     client.query(
       `insert into reservation select 'w-' || i, $1, 'SOL', 1, 'open', null from generate_series(1, $2::int) as i
        on conflict (settlement_id, wallet, asset) do update set state = 'open'`,
-      [crowded, open],
+      [loaded, open],
     ),
   );
-  const rates: { empty: number[]; crowded: number[] } = { empty: [], crowded: [] };
+  const rates: { empty: number[]; loaded: number[] } = { empty: [], loaded: [] };
   for (let round = 0; round < ROUNDS; round += 1) {
     rates.empty.push(await prepareRate(url, `a wallet of round ${round}`));
-    rates.crowded.push(await prepareRate(url, crowded));
+    rates.loaded.push(await prepareRate(url, loaded));
   }
-  await endPreparations(url, crowded);
-  return { empty: median(rates.empty), crowded: median(rates.crowded) };
+  await endPreparations(url, loaded);
+  return { empty: median(rates.empty), loaded: median(rates.loaded) };
 }
 
 /** Ends what was prepared: a database that is kept has as much under way in the next run. */
-async function endPreparations(url: string, crowded: string): Promise<void> {
+async function endPreparations(url: string, loaded: string): Promise<void> {
   await withClient(url, async (client) => {
     const ids = `(select settlement_id from attempt where state = 'prepared' and settlement_id like 'bench-%')`;
     await client.query(`update settlement set status = 'finalized' where id in ${ids}`);
@@ -130,7 +130,7 @@ async function endPreparations(url: string, crowded: string): Promise<void> {
     );
     await client.query(`update attempt set state = 'dead', proof = '{}' where settlement_id in ${ids}`);
     await client.query(`update reservation set state = 'released' where state = 'open' and wallet = $1`, [
-      crowded,
+      loaded,
     ]);
     await client.query('vacuum analyze attempt, settlement, reservation, reserved');
   });

@@ -12,7 +12,7 @@ import type { ServerAnswer, ServerQuestion } from './server.ts';
 const FIRST = 1;
 const STRANGERS_WATCHED = 20_000;
 
-export type Scanner = Child<ScannerQuestion, ScannerAnswer>;
+export type ScannerProcess = Child<ScannerQuestion, ScannerAnswer>;
 
 /** What blocks hold, and how many scan them. */
 export interface BenchPlan {
@@ -30,7 +30,7 @@ export interface BenchChain {
   readonly wallets: readonly string[];
   readonly rpcUrls: readonly string[];
   readonly blockBytes: number;
-  readonly scanners: readonly Scanner[];
+  readonly scanners: readonly ScannerProcess[];
   /** The newest slot. */
   readonly tip: number;
   /** Adds finalized blocks; the first and last of their slots. */
@@ -45,7 +45,7 @@ export async function onChain<T>(
   const server = new Child<ServerQuestion, ServerAnswer>(new URL('./server.ts', import.meta.url));
   const workers = Array.from(
     { length: scanners },
-    (): Scanner => new Child(new URL('./scanner.ts', import.meta.url)),
+    (): ScannerProcess => new Child(new URL('./scanner.ts', import.meta.url)),
   );
   const postgres = await startPostgres({ env: {} });
   const ledger = await openLedger(postgres.url);

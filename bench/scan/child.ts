@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { nodeProgram } from '../../devkit/localstack/program.ts';
 
-type Reply<A> = 'ready' | { readonly answer: A } | { readonly failure: string };
+type ChildReply<A> = 'ready' | { readonly answer: A } | { readonly failure: string };
 
 /** A process of its own that answers questions, one after the other; it ends with this one. */
 export class Child<Q extends object, A> {
@@ -29,7 +29,7 @@ export class Child<Q extends object, A> {
     return reply.answer;
   }
 
-  async #next(): Promise<Reply<A>> {
+  async #next(): Promise<ChildReply<A>> {
     const received = new AbortController();
     const { signal } = received;
     const message = once(this.#process, 'message', { signal });
@@ -38,7 +38,7 @@ export class Child<Q extends object, A> {
     message.catch(() => undefined);
     try {
       const [reply] = await Promise.race([message, end.then(() => [{ failure: 'the process has ended' }])]);
-      return reply as Reply<A>;
+      return reply as ChildReply<A>;
     } finally {
       received.abort();
     }

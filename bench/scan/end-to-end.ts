@@ -1,6 +1,6 @@
 import { median, timed } from '../figures.ts';
 import { MAINNET_SHAPE } from './block.ts';
-import { type BenchChain, onChain, type Scanner } from './chain.ts';
+import { type BenchChain, onChain, type ScannerProcess } from './chain.ts';
 import { Child } from './child.ts';
 import { GAINS_OF_A_PAYMENT } from './ours.ts';
 import type { Web3Answer, Web3Question } from './web3js.ts';
@@ -103,7 +103,11 @@ async function catchUpGain(chain: BenchChain, blocks: number): Promise<number> {
 }
 
 /** Milliseconds that these take to read new blocks in ranges and to join them. */
-async function catchUp(chain: BenchChain, scanners: readonly Scanner[], blocks: number): Promise<number> {
+async function catchUp(
+  chain: BenchChain,
+  scanners: readonly ScannerProcess[],
+  blocks: number,
+): Promise<number> {
   await chain.grow(blocks);
   const { milliseconds, value } = await timed(async () => {
     const [first] = scanners;

@@ -1,5 +1,5 @@
 import { MAINNET_SHAPE } from './block.ts';
-import { type BenchChain, onChain, type Scanner } from './chain.ts';
+import { type BenchChain, onChain, type ScannerProcess } from './chain.ts';
 
 /** Memory of scanning processes that met nothing but blocks of such a size. */
 export interface LargeBlockFigures {
@@ -27,13 +27,13 @@ export function measureLargeBlocks(blocks: number): Promise<LargeBlockFigures> {
   });
 }
 
-async function follow({ grow }: BenchChain, scanner: Scanner, blocks: number): Promise<number> {
+async function follow({ grow }: BenchChain, scanner: ScannerProcess, blocks: number): Promise<number> {
   await grow(blocks);
   const end = await scanner.ask({ kind: 'tail' });
   return peakAfter(end, blocks);
 }
 
-async function catchUp({ grow }: BenchChain, scanner: Scanner, blocks: number): Promise<number> {
+async function catchUp({ grow }: BenchChain, scanner: ScannerProcess, blocks: number): Promise<number> {
   await grow(blocks);
   const { ranges } = await scanner.ask({ kind: 'plan' });
   await scanner.ask({ kind: 'stage', ranges });

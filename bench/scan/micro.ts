@@ -8,13 +8,13 @@ import { searchBlock } from '../../src/solana/scan/search.ts';
 import { median, milliseconds } from '../figures.ts';
 import { blockAnswer, Chance, MAINNET_SHAPE } from './block.ts';
 import type { WatchSetFigures } from './large-set.ts';
-import { ourWallets, payTo, type Rules, rulesFor } from './ours.ts';
+import { type BenchRules, ourWallets, payTo, rulesFor } from './ours.ts';
 import { watchSetOf } from './wallets.ts';
 
 /** How much to measure. */
 export interface MicroPlan {
   readonly wallets: number;
-  /** Wallets of the set of which {@link WatchSetFigures} tell. */
+  /** Number of wallets in the set that {@link WatchSetFigures} describes. */
   readonly memoryWallets: number;
   readonly repetitions: number;
 }
@@ -54,13 +54,13 @@ export async function measureMicro(plan: MicroPlan): Promise<MicroFigures> {
   };
 }
 
-function measureRound(foreign: Buffer, hit: Buffer, watched: WatchSet, rules: Rules) {
+function measureRound(foreign: Buffer, hit: Buffer, watched: WatchSet, rules: BenchRules) {
   const text = foreign.toString();
   return {
     parse: milliseconds(() => JSON.parse(text)),
     scan: milliseconds(() => expectHits(0, hitsOf(foreign, watched))),
     withHits: milliseconds(() => {
-      const { transactions } = searchBlock(hit, 1n, watched, NODE);
+      const { transactions } = searchBlock(hit, { slot: 1n, watched, node: NODE });
       expectHits(rules.gains, findingOf({ transactions }, rules).inflows.length);
     }),
   };

@@ -29,11 +29,11 @@ export function payTo(shape: BlockShape, wallets: readonly string[]): Recipient 
 export const GAINS_OF_A_PAYMENT = 2;
 
 /** What the rules of deposits must know, and how many gains a block has for these wallets. */
-export interface Rules extends Ours {
+export interface BenchRules extends Ours {
   readonly gains: number;
 }
 
-export function rulesFor(wallets: readonly string[]): Rules {
+export function rulesFor(wallets: readonly string[]): BenchRules {
   const ours = new Set(wallets);
   return {
     gains: GAINS_OF_A_PAYMENT * wallets.length,

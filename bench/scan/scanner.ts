@@ -34,8 +34,8 @@ export interface ScannerAnswer {
 /** For an answer: this machine may be busy with much else. */
 const PATIENCE_MS = 120_000;
 
-type Scanner = Awaited<ReturnType<typeof open>>;
-let opened: Scanner | undefined;
+type OpenedScanner = Awaited<ReturnType<typeof open>>;
+let opened: OpenedScanner | undefined;
 
 answerQuestions<ScannerQuestion, ScannerAnswer>(async (question) => {
   const { blocks = 0, ranges = [] } = await answer(question);
@@ -84,7 +84,7 @@ async function readAll(scanner: DepositScanner): Promise<number> {
   }
 }
 
-async function stage(ranges: Scanner['ranges'], range: CatchUpRange): Promise<void> {
+async function stage(ranges: OpenedScanner['ranges'], range: CatchUpRange): Promise<void> {
   const { complete, reason } = await inActivity(() => ranges.scanRange(range));
   if (!complete) throw new Error(`the range to ${range.to} is not read to its end: ${reason}`);
 }

@@ -16,7 +16,7 @@ export interface Web3Answer {
   readonly milliseconds: number;
 }
 
-type Meta = NonNullable<AccountsModeBlockResponse['transactions'][number]['meta']>;
+type AccountsModeMeta = NonNullable<AccountsModeBlockResponse['transactions'][number]['meta']>;
 
 answerQuestions<Web3Question, Web3Answer>(async (question) => {
   const slots = Array.from({ length: question.to - question.from + 1 }, (_, at) => question.from + at);
@@ -44,7 +44,11 @@ async function getBlocks({ rpcUrl, wallets }: Web3Question, slots: readonly numb
   return { found, milliseconds: performance.now() - started };
 }
 
-function gains(keys: readonly ParsedMessageAccount[], meta: Meta, watched: ReadonlySet<string>): number {
+function gains(
+  keys: readonly ParsedMessageAccount[],
+  meta: AccountsModeMeta,
+  watched: ReadonlySet<string>,
+): number {
   let found = 0;
   for (const [index, { pubkey }] of keys.entries()) {
     const gained = (meta.postBalances[index] ?? 0) - (meta.preBalances[index] ?? 0);

@@ -5,12 +5,12 @@ import { connectTemporal } from '../../src/platform/temporal/client.ts';
 import { BASELINE_TASK_QUEUE, BASELINE_WORKFLOW } from '../baseline/names.ts';
 import { drive, type Load } from '../load.ts';
 import { AMOUNT_LAMPORTS, countTransfers, payRound } from '../payments.ts';
-import { difference, readTally, type Tally } from '../tally.ts';
+import { type CallTally, difference, readTally } from '../tally.ts';
 import { type BenchWorker, startBenchWorker } from '../workers.ts';
-import { type Report, reportOf } from './report.ts';
+import { reportOf, type WithdrawalsReport } from './report.ts';
 
 /** What to measure. */
-export interface Plan {
+export interface WithdrawalsPlan {
   readonly count: number;
   readonly rounds: number;
   readonly inFlight: number;
@@ -23,12 +23,12 @@ export interface Plan {
 /** One round of withdrawals and what it asked of the nodes. */
 interface WithdrawalRound {
   readonly load: Load;
-  readonly rpc: Tally;
+  readonly rpc: CallTally;
 }
 
 /** Everything that was seen; {@link reportOf} makes figures of it. */
-export interface Measurement {
-  readonly plan: Plan;
+export interface WithdrawalsMeasurement {
+  readonly plan: WithdrawalsPlan;
   readonly withdrawals: readonly WithdrawalRound[];
   readonly baselines: readonly Load[];
   /** Events of each measured withdrawal's history. */
@@ -40,7 +40,11 @@ export interface Measurement {
 const WARM_UP = 50;
 
 /** Measures withdrawals and the empty workflow in turn, so that noise of the machine affects both. */
-export async function measure(stack: Stack, plan: Plan, say: (line: string) => void): Promise<Report> {
+export async function measure(
+  stack: Stack,
+  plan: WithdrawalsPlan,
+  say: (line: string) => void,
+): Promise<WithdrawalsReport> {
   await stack.worker.stop();
   const workers = await Promise.all([
     startBenchWorker(stack, 'bench-worker', new URL('./chain-worker.ts', import.meta.url), plan.profile),
@@ -65,9 +69,9 @@ async function measureRounds(
   stack: Stack,
   client: Client,
   worker: BenchWorker,
-  plan: Plan,
+  plan: WithdrawalsPlan,
   say: (line: string) => void,
-): Promise<Measurement> {
+): Promise<WithdrawalsMeasurement> {
   const run = Date.now().toString(36);
   const withdrawals: WithdrawalRound[] = [];
   const baselines: Load[] = [];

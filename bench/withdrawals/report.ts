@@ -1,9 +1,9 @@
 import { latencyMs, merge, perSecond } from '../load.ts';
 import { total } from '../tally.ts';
-import type { Measurement } from './measure.ts';
+import type { WithdrawalsMeasurement } from './measure.ts';
 
 /** The figures of one run. */
-export interface Report {
+export interface WithdrawalsReport {
   readonly withdrawalsPerSecond: number;
   readonly baselineWorkflowsPerSecond: number;
   /** The first divided by the second. */
@@ -27,7 +27,7 @@ export interface Report {
   readonly baselineLatency: { readonly p50Ms: number; readonly p99Ms: number };
 }
 
-export function reportOf(seen: Measurement): Report {
+export function reportOf(seen: WithdrawalsMeasurement): WithdrawalsReport {
   const paid = merge(seen.withdrawals.map(({ load }) => load));
   const bare = merge(seen.baselines);
   const { slotMs, finalityLag, inFlight } = seen.plan;
@@ -61,7 +61,7 @@ export function reportOf(seen: Measurement): Report {
 }
 
 /** The readable report: each figure with its target. */
-export function renderReport(report: Report): string {
+export function renderReport(report: WithdrawalsReport): string {
   const { chain, latency, baselineLatency, inFlight } = report;
   const methods = Object.entries(report.rpcCallsByMethod).map(([method, calls]) => `${method} ${calls}`);
   return [
@@ -77,7 +77,7 @@ export function renderReport(report: Report): string {
   ].join('\n');
 }
 
-function sumByMethod({ withdrawals }: Measurement): Readonly<Record<string, number>> {
+function sumByMethod({ withdrawals }: WithdrawalsMeasurement): Readonly<Record<string, number>> {
   const sums = new Map<string, number>();
   for (const { rpc } of withdrawals)
     for (const [method, calls] of Object.entries(rpc)) sums.set(method, (sums.get(method) ?? 0) + calls);

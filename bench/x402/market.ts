@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Keypair } from '@solana/web3.js';
 import { Connection } from '@temporalio/client';
 import { type LocalChain, startChain } from '../../devkit/localstack/chain.ts';
+import type { Token } from '../../devkit/localstack/payer.ts';
 import { freePort } from '../../devkit/localstack/ports.ts';
 import { startPostgres } from '../../devkit/localstack/postgres.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
@@ -18,7 +19,6 @@ import { PRICED } from '../../test/peers/peer-server.ts';
 import { startHttp } from '../../test/support/http.ts';
 import { benchEnvironment } from '../settings.ts';
 import { type Phases, phasesOf } from './phases.ts';
-import type { Token } from './wallets.ts';
 
 /** One of the two compared sellers. */
 export interface Seller {

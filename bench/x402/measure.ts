@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Keypair } from '@solana/web3.js';
 import { PRICED } from '../../test/peers/peer-server.ts';
 import { drive, type Load } from '../load.ts';
-import { difference, type Tally } from '../tally.ts';
+import { type CallTally, difference } from '../tally.ts';
 import type { Market, Seller } from './market.ts';
 import type { Phases } from './phases.ts';
 import { cpuSeconds } from './processes.ts';
 import { balance, fundBuyers, type PaidRequest, signPayments } from './wallets.ts';
 
 /** What to measure. */
-export interface Plan {
+export interface X402Plan {
   readonly rounds: number;
   /** Paid requests of a round, one at a time. */
   readonly alone: number;
@@ -20,19 +20,19 @@ export interface Plan {
 
 /** Requests in flight. */
 export const LEVELS = [1, 16, 64] as const;
-export type Level = (typeof LEVELS)[number];
+export type LoadLevel = (typeof LEVELS)[number];
 
 /** One load on one seller, and what it cost. */
 export interface Turn {
   readonly seller: Seller['name'];
-  readonly level: Level;
+  readonly level: LoadLevel;
   readonly load: Load;
   /** Paid requests that were answered before their settlement. */
   readonly unserved: number;
   /** RPC calls until the last answer. */
-  readonly rpc: Tally;
+  readonly rpc: CallTally;
   /** RPC calls until every payment is finalized and the seller polls no payment. */
-  readonly rpcToFinal: Tally;
+  readonly rpcToFinal: CallTally;
   /** CPU time until the last answer. */
   readonly servingCpuSeconds: number;
   readonly supportingCpuSeconds: number;
@@ -40,7 +40,7 @@ export interface Turn {
 }
 
 /** All measurements of a run. */
-export interface Measurement {
+export interface X402Measurement {
   readonly turns: readonly Turn[];
   /** RPC calls of our processes in one second without payments. */
   readonly idleRpcPerSecond: number;
@@ -55,12 +55,16 @@ const POLL_MS = 400;
 const SOLD_WITHIN_MS = 60_000;
 
 /** Measures both sellers in turn at each level, so that noise of the machine affects both. */
-export async function measure(market: Market, plan: Plan, say: (line: string) => void): Promise<Measurement> {
+export async function measure(
+  market: Market,
+  plan: X402Plan,
+  say: (line: string) => void,
+): Promise<X402Measurement> {
   for (const { url } of market.sellers) await isSold(url);
   const buyers = await fundBuyers(market.chain, market.token, plan.buyers);
   const paid = { ours: 0, theirs: 0 };
   const turns: Turn[] = [];
-  const take = async (seller: Seller, level: Level, count: number) => {
+  const take = async (seller: Seller, level: LoadLevel, count: number) => {
     paid[seller.name] += count;
     return turn(market, seller, buyers, level, count);
   };
@@ -103,7 +107,7 @@ async function turn(
   { nodeUrl }: Market,
   seller: Seller,
   buyers: readonly Keypair[],
-  level: Level,
+  level: LoadLevel,
   count: number,
 ): Promise<Turn> {
   const { serving, supporting, node } = seller;

@@ -1,6 +1,6 @@
 import { latencyMs, merge, perSecond } from '../load.ts';
-import { type Tally, total } from '../tally.ts';
-import { LEVELS, type Level, type Measurement, type Turn } from './measure.ts';
+import { type CallTally, total } from '../tally.ts';
+import { LEVELS, type LoadLevel, type Turn, type X402Measurement } from './measure.ts';
 import type { Phases } from './phases.ts';
 
 /** One seller with one number of requests in flight. */
@@ -13,8 +13,8 @@ interface Side {
   readonly perSecond: number;
   readonly rpcCalls: number;
   readonly rpcCallsToFinal: number;
-  readonly rpcByMethod: Tally;
-  readonly rpcByMethodToFinal: Tally;
+  readonly rpcByMethod: CallTally;
+  readonly rpcByMethodToFinal: CallTally;
   readonly servingCpuMs: number;
   /** Of Temporal and PostgreSQL. */
   readonly supportingCpuMs: number;
@@ -23,7 +23,7 @@ interface Side {
 }
 
 /** The figures of one run. Ratios are ours divided by theirs; counts and CPU time are for one payment. */
-export interface Report {
+export interface X402Report {
   /** With one request in flight, as is `p95Ratio`. */
   readonly p50Ratio: number;
   readonly p95Ratio: number;
@@ -36,15 +36,15 @@ export interface Report {
   readonly peerRpcCallsPerPayment: number;
   readonly paymentsPerSecond: number;
   readonly idleRpcPerSecond: number;
-  readonly levels: readonly { readonly inFlight: Level; readonly ours: Side; readonly theirs: Side }[];
-  readonly paid: Measurement['paid'];
-  readonly finalized: Measurement['finalized'];
+  readonly levels: readonly { readonly inFlight: LoadLevel; readonly ours: Side; readonly theirs: Side }[];
+  readonly paid: X402Measurement['paid'];
+  readonly finalized: X402Measurement['finalized'];
 }
 
-export function reportOf({ turns, idleRpcPerSecond, paid, finalized }: Measurement): Report {
-  const side = (name: Turn['seller'], level: Level) =>
+export function reportOf({ turns, idleRpcPerSecond, paid, finalized }: X402Measurement): X402Report {
+  const side = (name: Turn['seller'], level: LoadLevel) =>
     sideOf(turns.filter((turn) => turn.seller === name && turn.level === level));
-  const pair = (inFlight: Level) => ({
+  const pair = (inFlight: LoadLevel) => ({
     inFlight,
     ours: side('ours', inFlight),
     theirs: side('theirs', inFlight),
@@ -68,7 +68,7 @@ export function reportOf({ turns, idleRpcPerSecond, paid, finalized }: Measureme
 }
 
 /** The readable report: each figure with its target. */
-export function renderReport(report: Report): string {
+export function renderReport(report: X402Report): string {
   const lines = report.levels.flatMap(({ inFlight, ours, theirs }) => [
     `${inFlight} in flight`,
     `  ours    ${sideLine(ours)}`,
@@ -97,7 +97,7 @@ function sideLine(side: Side): string {
 function sideOf(turns: readonly Turn[]): Side {
   const load = merge(turns.map((turn) => turn.load));
   const each = (sum: number) => round(sum / load.count);
-  const byMethod = (tallies: readonly Tally[]): Tally => {
+  const byMethod = (tallies: readonly CallTally[]): CallTally => {
     const names = new Set(tallies.flatMap((tally) => Object.keys(tally)));
     return Object.fromEntries(
       [...names].map((name) => [name, each(tallies.reduce((sum, tally) => sum + (tally[name] ?? 0), 0))]),

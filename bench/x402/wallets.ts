@@ -8,6 +8,7 @@ import {
   VersionedTransaction,
 } from '@solana/web3.js';
 import type { LocalChain } from '../../devkit/localstack/chain.ts';
+import type { Token } from '../../devkit/localstack/payer.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import {
   createTransferCheckedInstruction,
@@ -15,19 +16,13 @@ import {
 } from '../../src/shims/spl-token.ts';
 import { MEMO_PROGRAM } from '../../src/solana/tx/programs.ts';
 
-/** A token of the chain. Every token here has six decimals. */
-export interface Token {
-  readonly mint: string;
-  readonly program: string;
-}
-
 /** A request and the header that pays for it. It is paid once. */
 export interface PaidRequest {
   readonly url: string;
   readonly header: string;
 }
 
-interface Requirements {
+interface PayableRequirements {
   readonly asset: string;
   readonly payTo: string;
   readonly amount: string;
@@ -61,9 +56,12 @@ export async function balance(
   commitment: 'confirmed' | 'finalized',
 ): Promise<bigint> {
   const account = getAssociatedTokenAddressSync(new PublicKey(mint), new PublicKey(owner), true);
-  type Answer = { readonly value: { readonly amount: string } };
   const params = [account.toBase58(), { commitment }];
-  const answer = await rpc<Answer>(url, 'getTokenAccountBalance', params).catch(() => null);
+  const answer = await rpc<{ readonly value: { readonly amount: string } }>(
+    url,
+    'getTokenAccountBalance',
+    params,
+  ).catch(() => null);
   return BigInt(answer?.value.amount ?? 0);
 }
 
@@ -91,7 +89,7 @@ export async function signPayments(
 
 async function termsOf(
   url: string,
-): Promise<{ readonly resource: object; readonly accepts: readonly Requirements[] }> {
+): Promise<{ readonly resource: object; readonly accepts: readonly PayableRequirements[] }> {
   const response = await fetch(url);
   await response.arrayBuffer();
   const header = response.headers.get('payment-required');
@@ -99,7 +97,11 @@ async function termsOf(
   return JSON.parse(Buffer.from(header, 'base64').toString());
 }
 
-function signTransfer(buyer: Keypair, { asset, payTo, amount, extra }: Requirements, blockhash: string) {
+function signTransfer(
+  buyer: Keypair,
+  { asset, payTo, amount, extra }: PayableRequirements,
+  blockhash: string,
+) {
   const mint = new PublicKey(asset);
   const from = getAssociatedTokenAddressSync(mint, buyer.publicKey);
   const to = getAssociatedTokenAddressSync(mint, new PublicKey(payTo), true);

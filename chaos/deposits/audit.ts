@@ -6,7 +6,7 @@ import { feedFindings } from './audit-feed.ts';
 import type { ChainBlock } from './chain.ts';
 
 /** A leg that was paid: where it must have arrived. */
-export interface Paid {
+export interface PaidLeg {
   readonly signature: string;
   readonly wallet: string;
   /** `SOL` or the mint. */
@@ -15,18 +15,18 @@ export interface Paid {
 }
 
 /** What of a listed asset is credited. */
-export interface Terms {
+export interface CreditTerms {
   readonly minimum: bigint;
 }
 
 /** The data that the audit compares. */
 export interface DepositEvidence {
   /** What the payers made to be credited. */
-  readonly paid: readonly Paid[];
+  readonly paid: readonly PaidLeg[];
   readonly arrivals: readonly IncomingTransfer[];
   readonly blocks: readonly ChainBlock[];
   /** The assets that are listed. */
-  readonly assets: ReadonlyMap<string, Terms>;
+  readonly assets: ReadonlyMap<string, CreditTerms>;
   /** The account in which an asset arrives at a wallet. */
   readonly accountOf: (wallet: string, asset: string) => string;
   /** All deposits of the API. */

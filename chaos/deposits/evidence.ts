@@ -2,15 +2,15 @@ import { PublicKey } from '@solana/web3.js';
 import type { Stack } from '../../devkit/localstack/stack.ts';
 import type { Deposit, DepositEvent, SluiceClient } from '../../src/client/client.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import type { DepositEvidence, Paid, Terms } from './audit.ts';
+import type { CreditTerms, DepositEvidence, PaidLeg } from './audit.ts';
 import { readChain } from './chain.ts';
 import { userRefOf } from './exchange.ts';
 import { associated, type Coins } from './instructions.ts';
-import type { Payment } from './plan.ts';
+import type { PlannedDeposit } from './plan.ts';
 
 /** A payment that is final, failed on purpose or not; `wallets` are those of its legs. */
 export interface Made {
-  readonly payment: Payment;
+  readonly payment: PlannedDeposit;
   readonly wallets: readonly string[];
   readonly signature: string;
 }
@@ -40,7 +40,7 @@ export async function readEvidence({
   ]);
   // After the database, which grows meanwhile: so the chain is never behind it.
   const chain = await readChain(stack.rpcUrls[0] ?? '', wallets);
-  const terms = assets.map(({ asset, minimumDeposit }): [string, Terms] => [
+  const terms = assets.map(({ asset, minimumDeposit }): [string, CreditTerms] => [
     asset,
     { minimum: BigInt(minimumDeposit) },
   ]);
@@ -57,7 +57,7 @@ export async function readEvidence({
   };
 }
 
-function paidBy(made: readonly Made[], coins: Coins): readonly Paid[] {
+function paidBy(made: readonly Made[], coins: Coins): readonly PaidLeg[] {
   return made
     .filter(({ payment }) => payment.fake === null)
     .flatMap(({ payment, wallets, signature }) =>

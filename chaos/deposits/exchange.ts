@@ -70,7 +70,7 @@ export class Exchange {
     return true;
   }
 
-  /** The worker that reads blocks now; undefined where none of these does, or Temporal does not tell. */
+  /** The worker that reads blocks now; undefined if none of these does, or Temporal does not report it. */
   async scanner(workers: readonly ManagedProcess[]): Promise<ManagedProcess | undefined> {
     const { raw } = await this.#temporal.workflow.getHandle(SCAN).describe();
     const identities = (raw.pendingActivities ?? []).map(

@@ -8,7 +8,7 @@ import {
   TOKEN_2022_PROGRAM_ID,
   TOKEN_PROGRAM_ID,
 } from '../../src/shims/spl-token.ts';
-import type { Leg, Payment } from './plan.ts';
+import type { Leg, PlannedDeposit } from './plan.ts';
 
 /** A mint of the chain with its token program. */
 export interface Mint {
@@ -41,7 +41,7 @@ export function coinsOf(
 const DECIMALS = 6;
 const ABOVE_ANY_BALANCE = 10n ** 18n;
 
-interface Made {
+interface BuiltPayment {
   readonly instructions: readonly TransactionInstruction[];
   /** Besides the payer. */
   readonly signers: readonly Keypair[];
@@ -49,11 +49,11 @@ interface Made {
 
 /** A payment in instructions of `payer`; `wallets` are those of its legs, in their order. */
 export function instructionsOf(
-  { legs, fake }: Payment,
+  { legs, fake }: PlannedDeposit,
   wallets: readonly string[],
   payer: PublicKey,
   coins: Coins,
-): Made {
+): BuiltPayment {
   const paid = legs.flatMap((leg, index) => {
     const wallet = new PublicKey(wallets[index] ?? '');
     if (leg.coin === 'SOL')
@@ -88,7 +88,7 @@ function toAssociated(
 }
 
 /** Into a token account of the wallet that is not its associated one. */
-function toOther(payer: PublicKey, wallet: PublicKey, { amount }: Leg, coins: Coins): Made {
+function toOther(payer: PublicKey, wallet: PublicKey, { amount }: Leg, coins: Coins): BuiltPayment {
   const { token, tokenAccountLamports: lamports } = coins;
   const [key, other] = [new PublicKey(token.address), Keypair.generate()];
   const instructions = [

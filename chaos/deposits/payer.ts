@@ -4,14 +4,14 @@ import { ComputeBudgetProgram, Keypair, TransactionMessage, VersionedTransaction
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import { retryWhileUnavailable } from '../unavailable.ts';
 import { type Coins, instructionsOf } from './instructions.ts';
-import type { Payment } from './plan.ts';
+import type { PlannedDeposit } from './plan.ts';
 
 /** Calls an RPC method as on a node without faults. */
 export async function healthy<T>(url: string, method: string, ...params: readonly unknown[]): Promise<T> {
   return retryWhileUnavailable(() => rpc<T>(url, 'localnet_healthy', [method, ...params]));
 }
 
-interface Status {
+interface ConfirmationStatus {
   readonly confirmationStatus: string;
 }
 
@@ -48,7 +48,7 @@ export class Payers {
   }
 
   /** Sends the same bytes until they are final, and others only once these cannot land any more; the signature that landed. */
-  async pay(payment: Payment, wallets: readonly string[], end: AbortSignal): Promise<string> {
+  async pay(payment: PlannedDeposit, wallets: readonly string[], end: AbortSignal): Promise<string> {
     this.#made += 1;
     const number = this.#made;
     for (;;) {
@@ -62,7 +62,7 @@ export class Payers {
     }
   }
 
-  #signed(payment: Payment, wallets: readonly string[], number: number, recentBlockhash: string) {
+  #signed(payment: PlannedDeposit, wallets: readonly string[], number: number, recentBlockhash: string) {
     const payer = this.#keys[number % PAYERS] ?? Keypair.generate();
     const { instructions, signers } = instructionsOf(payment, wallets, payer.publicKey, this.#coins);
     // Payments of equal terms would else be one transaction.
@@ -95,7 +95,7 @@ export class Payers {
   }
 
   async #isFinal(signature: string): Promise<boolean> {
-    const { value } = await healthy<{ value: readonly (Status | null)[] }>(
+    const { value } = await healthy<{ value: readonly (ConfirmationStatus | null)[] }>(
       this.#url,
       'getSignatureStatuses',
       [signature],

@@ -16,7 +16,7 @@ export const FAKES = ['failed', 'below-minimum', 'unknown-mint', 'other-account'
 export type Fake = (typeof FAKES)[number];
 
 /** One transaction, to be made `atMs` after the start. A fake has one leg, which must not be credited. */
-export interface Payment {
+export interface PlannedDeposit {
   readonly atMs: number;
   readonly legs: readonly Leg[];
   readonly fake: Fake | null;
@@ -43,7 +43,7 @@ const COINS: readonly Coin[] = ['SOL', 'token', 'feeToken'];
  * Users come in all through the run and pay about ten times each; every sixth transaction pays two or three of them at once, and
  * every kind of fake occurs.
  */
-export function drawDeposits(plan: DepositPlan): readonly Payment[] {
+export function drawDeposits(plan: DepositPlan): readonly PlannedDeposit[] {
   const newcomers = plan.newcomersAtMs.slice(0, plan.deposits);
   const known = plan.deposits - newcomers.length;
   const users = Math.ceil(known / DEPOSITS_OF_A_USER);
@@ -77,8 +77,8 @@ function legOf(user: number, draw: number): Leg {
   return { user, coin: COINS[draw % COINS.length] ?? 'SOL', amount: BigInt(1_000_000 + draw) };
 }
 
-function inTransactions(legs: readonly Timed[]): readonly Payment[] {
-  const payments: Payment[] = [];
+function inTransactions(legs: readonly Timed[]): readonly PlannedDeposit[] {
+  const payments: PlannedDeposit[] = [];
   for (let at = 0; at < legs.length; ) {
     const number = payments.length;
     const take = number % 6 === 5 ? 2 + (Math.floor(number / 6) % 2) : 1;
@@ -100,7 +100,7 @@ function isOneAccount(a: Leg, b: Leg): boolean {
   return a.user === b.user && a.coin === b.coin;
 }
 
-function fakes(legs: readonly Timed[]): readonly Payment[] {
+function fakes(legs: readonly Timed[]): readonly PlannedDeposit[] {
   const count = legs.length === 0 ? 0 : Math.max(FAKES.length, Math.floor(legs.length / DEPOSITS_FOR_A_FAKE));
   return Array.from({ length: count }, (_, index) => {
     const { atMs = 0, leg } = legs[Math.floor((index * legs.length) / count)] ?? {};

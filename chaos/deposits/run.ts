@@ -12,7 +12,7 @@ import { type Made, readEvidence } from './evidence.ts';
 import { Exchange } from './exchange.ts';
 import { type Coins, coinsOf } from './instructions.ts';
 import { healthy, Payers } from './payer.ts';
-import { type Payment, TOKEN_MINIMUM } from './plan.ts';
+import { type PlannedDeposit, TOKEN_MINIMUM } from './plan.ts';
 
 const TOKEN_ACCOUNT_BYTES = 165;
 const LOOK_EVERY_MS = 500;
@@ -66,7 +66,7 @@ export class DepositRun {
   }
 
   /** Makes every payment at its time, and resolves when all are final and recorded; one line for each failure. */
-  async run(payments: readonly Payment[], startMs: number): Promise<readonly string[]> {
+  async run(payments: readonly PlannedDeposit[], startMs: number): Promise<readonly string[]> {
     const following = this.#follow();
     const failures = await Promise.all(payments.map((payment) => this.#payOne(payment, startMs)));
     const unsettled = await this.#settled();
@@ -95,7 +95,7 @@ export class DepositRun {
     await this.#closeTemporal();
   }
 
-  async #payOne(payment: Payment, startMs: number): Promise<string | null> {
+  async #payOne(payment: PlannedDeposit, startMs: number): Promise<string | null> {
     try {
       await sleep(Math.max(0, startMs + payment.atMs - performance.now()), undefined, { signal: this.#end });
       const wallets = await Promise.all(payment.legs.map(({ user }) => this.exchange.addressOf(user)));
@@ -121,7 +121,7 @@ export class DepositRun {
 
   /**
    * Resolves when the scan has passed the newest final block, nothing is pending and the follower has it all; else at the end. Null, or
-   * why the API refuses to tell.
+   * why the API refuses to answer.
    */
   async #settled(): Promise<string | null> {
     try {

@@ -1,18 +1,18 @@
 import type { Payment } from '../../src/client/client.ts';
 import type { Bought } from './buyer.ts';
-import type { UpstreamRequest } from './upstream.ts';
+import type { ItemRequest } from './upstream.ts';
 
 /** One transfer of the price to the seller's token account, from a finalized block. */
-export interface LandedPayment {
+export interface LandedTransfer {
   /** All signatures of the transaction; the first is its id. */
   readonly signatures: readonly string[];
 }
 
 export interface PaymentEvidence {
-  readonly landed: readonly LandedPayment[];
+  readonly landed: readonly LandedTransfer[];
   readonly bought: readonly Bought[];
   readonly record: readonly Payment[];
-  readonly requests: readonly UpstreamRequest[];
+  readonly requests: readonly ItemRequest[];
 }
 
 /** The sales of a run, compared with the blocks. */
@@ -131,7 +131,7 @@ function rowsWithoutMoney(record: readonly Payment[], landed: ReadonlySet<string
 }
 
 /** Each item is delivered for one payment, named the same in both headers. */
-function deliveryFindings(requests: readonly UpstreamRequest[]): readonly string[] {
+function deliveryFindings(requests: readonly ItemRequest[]): readonly string[] {
   const unnamed = requests.filter(
     ({ paymentId, idempotencyKey }) => paymentId === null || paymentId !== idempotencyKey,
   );

@@ -2,18 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { base58 } from '@scure/base';
 import { Keypair, VersionedTransaction } from '@solana/web3.js';
 import { fetchTerms, type PaymentHeaders, pay, presentPayment } from '../../devkit/localstack/buyer.ts';
-import type { Purchase } from './plan.ts';
-import { type Reaction, reactionTo } from './reaction.ts';
+import type { PlannedPurchase } from './plan.ts';
+import { type BuyerReaction, reactionTo } from './reaction.ts';
 
 /** What one buyer did, and what the gateway answered at the end. */
 export interface Bought {
-  readonly purchase: Purchase;
+  readonly purchase: PlannedPurchase;
   /** The buyer's own signature in each payment that it showed, base58. */
   readonly signatures: readonly string[];
   /** How often it showed a payment. */
   readonly shown: number;
   /** `none`: the gateway did not decide before the end of the run. */
-  readonly end: Exclude<Reaction, { kind: 'undecided' | 'pay-again' }> | { readonly kind: 'none' };
+  readonly end: Exclude<BuyerReaction, { kind: 'undecided' | 'pay-again' }> | { readonly kind: 'none' };
   /** The last answer, or the last failure, for people. */
   readonly last: string;
 }
@@ -35,7 +35,7 @@ const SILENCE_MS = 15_000;
  * Buys one item as a conforming buyer: it pays once, and shows the same payment again until it has an answer. It signs another
  * payment only after a 402 with fresh terms that ends the first one.
  */
-export async function buyItem(deps: BuyerDeps, purchase: Purchase): Promise<Bought> {
+export async function buyItem(deps: BuyerDeps, purchase: PlannedPurchase): Promise<Bought> {
   const signatures: string[] = [];
   let last = 'the buyer has not asked yet';
   let times = 0;
@@ -60,7 +60,11 @@ export async function buyItem(deps: BuyerDeps, purchase: Purchase): Promise<Boug
 }
 
 /** Signs a payment. The gateway has not seen it yet, so a failure here allows another one. */
-async function newPayment(deps: BuyerDeps, purchase: Purchase, before: number): Promise<PaymentHeaders> {
+async function newPayment(
+  deps: BuyerDeps,
+  purchase: PlannedPurchase,
+  before: number,
+): Promise<PaymentHeaders> {
   const { key, rpcUrls } = deps;
   const terms = await fetchTerms(urlOf(deps, purchase), AbortSignal.timeout(ANSWER_MS));
   const rpcUrl = rpcUrls[(purchase.item + before) % rpcUrls.length] ?? '';
@@ -76,10 +80,10 @@ async function silence(): Promise<never> {
 /** Shows one payment until the gateway decides on it; `undecided` only at the end of the run. */
 async function showUntilDecided(
   deps: BuyerDeps,
-  purchase: Purchase,
+  purchase: PlannedPurchase,
   headers: PaymentHeaders,
   isFirst: boolean,
-): Promise<{ readonly reaction: Reaction; readonly last: string; readonly times: number }> {
+): Promise<{ readonly reaction: BuyerReaction; readonly last: string; readonly times: number }> {
   let patienceMs = isFirst && purchase.hangUpMs !== null ? purchase.hangUpMs : ANSWER_MS;
   let last = '';
   let times = 0;
@@ -97,10 +101,10 @@ async function showUntilDecided(
 
 async function showOnce(
   deps: BuyerDeps,
-  purchase: Purchase,
+  purchase: PlannedPurchase,
   headers: PaymentHeaders,
   patienceMs: number,
-): Promise<{ readonly reaction: Reaction; readonly text: string }> {
+): Promise<{ readonly reaction: BuyerReaction; readonly text: string }> {
   const own = purchase.authorized ? { authorization: `Bearer buyer-${purchase.item}` } : {};
   try {
     const signal = AbortSignal.timeout(patienceMs);
@@ -113,7 +117,7 @@ async function showOnce(
   }
 }
 
-function urlOf({ gatewayUrl }: BuyerDeps, { item }: Purchase): string {
+function urlOf({ gatewayUrl }: BuyerDeps, { item }: PlannedPurchase): string {
   return `${gatewayUrl}/item?n=${item}`;
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { PaymentForm } from '../../devkit/localstack/buyer.ts';
 
 /** One purchase: each buyer wants an item of its own. */
-export interface Purchase {
+export interface PlannedPurchase {
   readonly item: number;
   /** When the buyer comes, in milliseconds after the start. */
   readonly atMs: number;
@@ -27,7 +27,7 @@ const DEMAND_SHARE = 0.95;
 const FORMS = ['v2', 'v2', 'v1', 'example'] as const;
 
 /** The purchases of a run, evenly over it: the same plan gives the same purchases. */
-export function drawPurchases({ seed, payments, minutes }: PurchasePlan): readonly Purchase[] {
+export function drawPurchases({ seed, payments, minutes }: PurchasePlan): readonly PlannedPurchase[] {
   const stepMs = (minutes * 60_000 * DEMAND_SHARE) / payments;
   const drawn = fc.sample(choices, { seed, numRuns: payments, unbiased: true });
   return drawn.map((one, item) => ({ ...one, item, atMs: Math.round(item * stepMs) }));

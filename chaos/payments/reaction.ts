@@ -1,7 +1,7 @@
 import { contentOf } from './upstream.ts';
 
 /** The reaction of a buyer that follows the protocol. */
-export type Reaction =
+export type BuyerReaction =
   /** The item. */
   | { readonly kind: 'answered' }
   /** The buyer shows the same payment again. */
@@ -13,14 +13,14 @@ export type Reaction =
   /** An answer that no buyer may get. */
   | { readonly kind: 'wrong'; readonly reason: string };
 
-interface Refusal {
+interface RefusedAnswer {
   readonly error?: string;
   readonly details?: string;
   readonly accepts?: unknown;
 }
 
 /** Reads an answer to a payment as a buyer does. */
-export function reactionTo(status: number, body: string, item: number): Reaction {
+export function reactionTo(status: number, body: string, item: number): BuyerReaction {
   if (status === 200)
     return body.includes(contentOf(item))
       ? { kind: 'answered' }
@@ -33,14 +33,14 @@ export function reactionTo(status: number, body: string, item: number): Reaction
   return { kind: 'wrong', reason: `status ${status}: ${error}` };
 }
 
-function reactionTo402(error: string, hasTerms: boolean): Reaction {
+function reactionTo402(error: string, hasTerms: boolean): BuyerReaction {
   if (error.includes('duplicate_settlement')) return { kind: 'refused', reason: error };
   return hasTerms ? { kind: 'pay-again' } : { kind: 'undecided' };
 }
 
-function refusalOf(body: string): Refusal {
+function refusalOf(body: string): RefusedAnswer {
   try {
-    return JSON.parse(body) as Refusal;
+    return JSON.parse(body) as RefusedAnswer;
   } catch {
     return {};
   }

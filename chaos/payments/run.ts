@@ -7,9 +7,9 @@ import type { Payment } from '../../src/client/client.ts';
 import { SluiceClient } from '../../src/client/client.ts';
 import { healthy } from '../deposits/payer.ts';
 import { retryWhileUnavailable } from '../unavailable.ts';
-import { auditPayments, type LandedPayment, type PaymentVerdict } from './audit.ts';
+import { auditPayments, type LandedTransfer, type PaymentVerdict } from './audit.ts';
 import { type Bought, buyItem } from './buyer.ts';
-import { drawPurchases, type Purchase, type PurchasePlan } from './plan.ts';
+import { drawPurchases, type PlannedPurchase, type PurchasePlan } from './plan.ts';
 import { Upstream } from './upstream.ts';
 
 const PRICE_UNITS = 1_000n;
@@ -17,11 +17,11 @@ const LOOK_MS = 500;
 
 /** The sales of a run: an upstream, and buyers of one item each. */
 export class PaymentRun {
-  readonly #purchases: readonly Purchase[];
+  readonly #purchases: readonly PlannedPurchase[];
   readonly #upstream: Upstream;
   readonly #bought: Bought[] = [];
 
-  private constructor(purchases: readonly Purchase[], upstream: Upstream) {
+  private constructor(purchases: readonly PlannedPurchase[], upstream: Upstream) {
     this.#purchases = purchases;
     this.#upstream = upstream;
   }
@@ -77,9 +77,9 @@ export class PaymentRun {
   }
 }
 
-async function landedPayments(stack: Stack, url: string): Promise<readonly LandedPayment[]> {
+async function landedPayments(stack: Stack, url: string): Promise<readonly LandedTransfer[]> {
   const { seller, asset: mint } = salesOf(stack);
-  const landed: LandedPayment[] = [];
+  const landed: LandedTransfer[] = [];
   for await (const block of finalizedBlocks(url)) {
     for (const { signature, asset, amount } of incomingTransfersIn(block, new Set([seller]))) {
       if (asset !== mint || amount !== PRICE_UNITS) continue;

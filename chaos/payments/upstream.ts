@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Purchase } from './plan.ts';
+import type { PlannedPurchase } from './plan.ts';
 
 /** One request that the upstream received. */
-export interface UpstreamRequest {
+export interface ItemRequest {
   /** The item of the query, or the whole target where it names none. */
   readonly item: string;
   readonly paymentId: string | null;
@@ -14,17 +14,17 @@ export interface UpstreamRequest {
 
 /** The server whose items the gateway sells: it records every request, and refuses or delays some of them. */
 export class Upstream {
-  readonly requests: UpstreamRequest[] = [];
-  readonly #purchases: readonly Purchase[];
+  readonly requests: ItemRequest[] = [];
+  readonly #purchases: readonly PlannedPurchase[];
   readonly #refused = new Map<string, number>();
   readonly #server: Server;
 
-  private constructor(purchases: readonly Purchase[]) {
+  private constructor(purchases: readonly PlannedPurchase[]) {
     this.#purchases = purchases;
     this.#server = createServer((request, response) => void this.#answer(request, response));
   }
 
-  static async open(purchases: readonly Purchase[]): Promise<Upstream> {
+  static async open(purchases: readonly PlannedPurchase[]): Promise<Upstream> {
     const upstream = new Upstream(purchases);
     await new Promise<void>((resolve) => upstream.#server.listen(0, '127.0.0.1', resolve));
     // Otherwise the server would keep the process running if the stack cannot start.

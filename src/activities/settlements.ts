@@ -47,13 +47,13 @@ export function createSettlementActivities(deps: SettlementsDeps) {
 
     /** Stores the signature of a signer other than the fee payer. @throws SigningRefused if it is not valid */
     async storeSignature({ id, n, signature }: SignedStep): Promise<void> {
-      const signer = signerOf(await ledger.attempts.get(id, n), signature);
-      if (signer === undefined)
+      const signatory = signerOf(await ledger.attempts.get(id, n), signature);
+      if (signatory === undefined)
         throw new DomainError(
           'SigningRefused',
           `the signature for attempt ${n} of ${id} is not a valid signature of one of its signers`,
         );
-      await ledger.attempts.storeSignature(id, n, signature, signer);
+      await ledger.attempts.storeSignature(id, n, signature, signatory);
     },
 
     /**

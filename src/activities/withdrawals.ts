@@ -1,6 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { isDomainError } from '../domain/errors.ts';
-import { type StatusReason, WITHDRAWAL } from '../domain/settlement.ts';
+import { type StatusReason } from '../domain/settlement.ts';
+import { WITHDRAWAL } from '../domain/settlement-kinds.ts';
 import type { DisplayedStatus, Preparation, SettlementState } from '../domain/steps.ts';
 import { CANCELLED, checkTerms, type WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from '@commander-js/extra-typings';
 import type { AddressImport, AddressManifest, DepositAddress, Warning } from '../client/client.ts';
-import { type GenerationResult, generate } from './addresses/generate.ts';
+import { type GenerateResult, generate } from './addresses/generate.ts';
 import { apiCommand, call, localCommand, print } from './command.ts';
 import { UsageError } from './exit.ts';
 import { parseNotNegative, parsePositive } from './numbers.ts';
@@ -81,7 +81,7 @@ function registerGenerate(addresses: Command): void {
     .action((options) => print(options, (output) => generate(options, output), renderGenerated));
 }
 
-function renderGenerated({ count, manifest, first, manifestKey }: GenerationResult): string {
+function renderGenerated({ count, manifest, first, manifestKey }: GenerateResult): string {
   return [
     `${count} addresses in ${manifest}, the first is ${first}`,
     `To make the API accept only manifests with this key, set SLUICE_ADDRESS_MANIFEST_KEY=${manifestKey}`,

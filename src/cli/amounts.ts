@@ -5,11 +5,16 @@ import { UsageError } from './exit.ts';
 
 const DECIMAL = /^(\d{1,20})(?:\.(\d+))?$/;
 
-/** Converts a decimal amount to base units, with the decimals from the API. Errors name `option`. */
+export interface DecimalAmount {
+  readonly amount: string;
+  readonly asset: string;
+  /** The option of the command line, which errors name. */
+  readonly option: string;
+}
+
+/** Converts a decimal amount to base units, with the decimals from the API. */
 export async function toUnits(
-  amount: string,
-  asset: string,
-  option: string,
+  { amount, asset, option }: DecimalAmount,
   connection: Connection,
 ): Promise<string> {
   const [, whole, fraction = ''] = DECIMAL.exec(amount) ?? [];

@@ -46,7 +46,9 @@ export function registerAssets(program: Command): void {
           if (minimum !== undefined && minimumUnits !== undefined)
             throw new UsageError('give either --minimum or --minimum-units, not both');
           const minimumDeposit =
-            minimum === undefined ? minimumUnits : await toUnits(minimum, asset, '--minimum', options);
+            minimum === undefined
+              ? minimumUnits
+              : await toUnits({ amount: minimum, asset, option: '--minimum' }, options);
           const depositsOn = deposits === undefined ? undefined : deposits === 'on';
           return sluice.assets.put(asset, { minimumDeposit, depositsOn, acceptTransferHook });
         },

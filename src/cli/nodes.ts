@@ -53,11 +53,11 @@ function nodeUrls(): readonly string[] {
   return urls;
 }
 
-function failureOf(survey: Survey): { readonly code: ErrorCode; readonly message: string } | null {
-  const { genesisHash, database } = survey;
-  if (genesisHash === null) return { code: 'NoHealthyNode', message: summary(survey) };
+function failureOf(found: Survey): { readonly code: ErrorCode; readonly message: string } | null {
+  const { genesisHash, database } = found;
+  if (genesisHash === null) return { code: 'NoHealthyNode', message: summary(found) };
   if (database === null || database.genesisHash === genesisHash) return null;
-  return { code: 'WrongCluster', message: describeCluster(survey) };
+  return { code: 'WrongCluster', message: describeCluster(found) };
 }
 
 function describeCluster({ genesisHash, database }: Survey): string {

@@ -83,7 +83,7 @@ async function termsOf(options: CreateOptions): Promise<WithdrawalTerms> {
   return {
     id,
     asset,
-    amount: units ?? (await toUnits(anyAmount, asset, '--amount', options)),
+    amount: units ?? (await toUnits({ amount: anyAmount, asset, option: '--amount' }, options)),
     destination: to,
     acceptEmptyWallet,
     memo,

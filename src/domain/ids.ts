@@ -1,4 +1,4 @@
-import { WITHDRAWAL } from './settlement.ts';
+import { WITHDRAWAL } from './settlement-kinds.ts';
 import type { DeliveryLine } from './webhook.ts';
 
 /** Task queue of workflows and of the short activities that prepare payments. */

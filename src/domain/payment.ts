@@ -1,6 +1,4 @@
-import { settlementId } from './settlement.ts';
-
-export const X402 = 'x402';
+import { settlementId, X402 } from './settlement-kinds.ts';
 
 /**
  * States of an x402 payment. {@link PAYMENT_EVENTS} has every transition. `served` and `void` are final.

@@ -40,21 +40,6 @@ export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number];
 /** The commitment that the callers of a settlement wait for. */
 export type AwaitedCommitment = 'confirmed' | 'finalized';
 
-export const WITHDRAWAL = 'withdrawal';
-
-/**
- * The id of a settlement. A withdrawal has its own id, which contains no slash; every other id begins with its
- * kind, so that ids of two kinds never collide. `subject` is unique within its kind.
- */
-export function settlementId(kind: string, subject: string): string {
-  return kind === WITHDRAWAL ? subject : `${kind}/${subject}`;
-}
-
-export function kindOfSettlement(id: string): string {
-  const [kind, subject] = id.split('/');
-  return kind === undefined || subject === undefined ? WITHDRAWAL : kind;
-}
-
 /** A stable code for programs and a sentence for people. */
 export interface StatusReason {
   readonly code: string;

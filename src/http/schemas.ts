@@ -13,7 +13,8 @@ export const text = (description: string) => z.string().describe(description);
 export const textOrNull = (description: string) => z.string().nullable().describe(description);
 
 /** A number in a response, sent as a decimal string. */
-export const decimal = (text: z.ZodString) => z.union([z.bigint(), z.string()]).transform(String).pipe(text);
+export const decimal = (format: z.ZodString) =>
+  z.union([z.bigint(), z.string()]).transform(String).pipe(format);
 
 /** A slot, height, sequence or amount in a response. */
 export const u64 = decimal(z.string().meta({ pattern: '^[0-9]{1,20}$' }));
@@ -71,12 +72,12 @@ export const reason = z
   .string()
   // JSON schema counts code points, before the text is trimmed.
   .refine(
-    (text) => Array.from(text).length <= MAX_REASON_LENGTH,
+    (value) => Array.from(value).length <= MAX_REASON_LENGTH,
     `must have at most ${MAX_REASON_LENGTH} characters`,
   )
   .trim()
   .min(1)
-  .refine((text) => !text.includes('\0'), 'must not contain a NUL character')
+  .refine((value) => !value.includes('\0'), 'must not contain a NUL character')
   .meta({ pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$', maxLength: MAX_REASON_LENGTH })
   .describe('Reason for this action, stored with the name of the API key');
 

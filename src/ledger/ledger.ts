@@ -1,8 +1,12 @@
 import { sql } from 'kysely';
 import { DomainError, messageOf } from '../domain/errors.ts';
-import { X402 } from '../domain/payment.ts';
-import { WITHDRAWAL } from '../domain/settlement.ts';
-import { NONCE_ADVANCE, NONCE_CREATE, type SettlementKind } from '../domain/settlement-kinds.ts';
+import {
+  NONCE_ADVANCE,
+  NONCE_CREATE,
+  type SettlementKind,
+  WITHDRAWAL,
+  X402,
+} from '../domain/settlement-kinds.ts';
 import { NO_ENCRYPTION, type TextCipher } from '../domain/webhook.ts';
 import { connect, requireDurableCommits } from './connection.ts';
 import type { Database } from './database.ts';

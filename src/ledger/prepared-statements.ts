@@ -20,7 +20,9 @@ export class PreparedStatements {
   apply(client: pg.ClientBase): void {
     const query = client.query.bind(client) as Query;
     const prepared: Query = (text, values, ...rest) => {
-      const name = typeof text === 'string' && Array.isArray(values) ? this.#nameOf(text) : null;
+      // PostgreSQL prepares only one command, and a transaction begins with several in one message.
+      const isOneCommand = typeof text === 'string' && Array.isArray(values) && !text.includes(';');
+      const name = isOneCommand ? this.#nameOf(text) : null;
       if (name === null) return query(text, values, ...rest);
       const result = query({ name, text, values }, ...rest);
       return result instanceof Promise ? result.catch((error: unknown) => this.#rethrow(error)) : result;

@@ -65,7 +65,7 @@ function checkCombinations(settings: Settings, role: Role): void {
 const PRIVATE_RANGES: ReadonlySet<string> = new Set(['private', 'loopback', 'uniqueLocal']);
 
 /**
- * True if third parties can read and change the traffic. Only IP addresses count as private: a name can resolve to any.
+ * True if third parties can read and change the data in transit. Only IP addresses count as private: a name can resolve to any.
  */
 function isInsecure(url: string): boolean {
   const { protocol, hostname } = new URL(url);

@@ -2,7 +2,8 @@ import { createServer, type Server } from 'node:http';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { AlertKind } from '../domain/alerts.ts';
 import type { ScanPosition } from '../domain/scan.ts';
-import { type SettlementCount, UNFINISHED, WITHDRAWAL } from '../domain/settlement.ts';
+import { type SettlementCount, UNFINISHED } from '../domain/settlement.ts';
+import { WITHDRAWAL } from '../domain/settlement-kinds.ts';
 
 /**
  * Registry for a process without Temporal workers, with the default Node.js metrics. Workers use the SDK's own

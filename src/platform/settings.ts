@@ -59,12 +59,12 @@ const quoteSecrets = commaSeparated.pipe(
 const assetValues = z.string().transform((text, context): ReadonlyMap<string, bigint> => {
   const lamportsByMint = new Map<string, bigint>();
   for (const entry of text.split(',').map((part) => part.trim())) {
-    const [, asset = '', lamports = ''] = /^(\w+)=([1-9]\d{0,18})$/.exec(entry) ?? [];
+    const [, asset = '', digitsOfLamports = ''] = /^(\w+)=([1-9]\d{0,18})$/.exec(entry) ?? [];
     if (!ADDRESS_TEXT.test(asset))
       context.addIssue(`must be <mint>=<lamports per whole token>, separated by commas; not ${entry}`);
     else if (lamportsByMint.has(asset))
       context.addIssue(`must name each mint only once; ${asset} is repeated`);
-    lamportsByMint.set(asset, BigInt(lamports));
+    lamportsByMint.set(asset, BigInt(digitsOfLamports));
   }
   return lamportsByMint;
 });

@@ -30,19 +30,24 @@ export interface BuyersTransaction {
   readonly slot: bigint | null;
 }
 
+export interface Adoption {
+  readonly settlementId: string;
+  readonly position: AttemptPosition;
+  readonly transaction: BuyersTransaction;
+  /** Addresses whose signatures may be missing. */
+  readonly ours: readonly string[];
+  readonly cost: CostLimits;
+}
+
 /**
- * Builds the attempt for a buyer's transaction. Only signatures of the addresses in `ours` may be missing.
+ * Builds the attempt for a buyer's transaction.
  * @throws InvalidRequest if the bytes are not a legacy or version 0 transaction, a signature is missing or invalid, a
  * fully signed transaction has no slot, or no node accepts the blockhash
  * @throws NoHealthyNode if too few nodes report how long the blockhash is valid
  */
 export async function adopt(
   { pool, lifetimes }: AdoptDeps,
-  settlementId: string,
-  { n }: AttemptPosition,
-  { wire, slot }: BuyersTransaction,
-  ours: readonly string[],
-  cost: CostLimits,
+  { settlementId, position: { n }, transaction: { wire, slot }, ours, cost }: Adoption,
 ): Promise<NewAttempt> {
   const signed = readSigned(wire);
   if (signed === null) throw invalidRequest('the bytes are not a legacy or version 0 transaction');

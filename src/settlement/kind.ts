@@ -51,16 +51,15 @@ export interface LandedAmounts {
  * A kind of settlement: everything that the core does not know, in one object. The core (`settlement`,
  * `ledger/settlements`, `workflows/settle`) calls these members and never compares the name of a kind.
  *
- * `SettlementKind` (domain) names every kind. `platform/roles` builds each object once for each worker that serves
- * the kind. Two parts run in processes that build no `Kind`, so each is a separate object:
+ * `domain/settlement-kinds.ts` registers every kind, with its texts for operators. `platform/roles` builds each `Kind`
+ * once for each worker that serves it. Two parts run in processes that build no `Kind`, so each is a separate object:
  * - `SigningRule`: the keys and the policy, in the signer, which loads no database client. `platform/roles/signer.ts`
  * has the table of rules.
  * - `KindEvents`: callbacks inside transactions of the database, which the API and the CLI run too.
  * `ledger/ledger.ts` has the table of callbacks.
  *
- * Both tables and the one of the chain worker are records over `SettlementKind`, so that a kind without one of the
- * parts does not compile. Workflows know no kind: the `kind` and `terms` of a task come from `tasks`, or from the
- * input of the workflow.
+ * Both tables and the one of the chain worker are records over `SettlementKind`, so that a registered kind without one
+ * of the parts does not compile. A workflow gets the signing tasks from `tasks`, or derives them from its own input.
  */
 export interface Kind {
   /** Composes the message of the next attempt. Writes nothing. */

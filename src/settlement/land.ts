@@ -171,7 +171,7 @@ export class LandingReporter {
     this.#report = { n, status: 'sending', reason: null };
     const last = this.#context.info.heartbeatDetails as Partial<HeartbeatDetails> | undefined;
     this.#statusInRun = last?.runShows ?? 'sending';
-    this.#timer = setInterval(() => this.#beat(), TIMEOUTS.heartbeatEveryMs);
+    this.#timer = setInterval(() => this.#sendHeartbeat(), TIMEOUTS.heartbeatEveryMs);
   }
 
   /**
@@ -194,14 +194,14 @@ export class LandingReporter {
     clearInterval(this.#timer);
   }
 
-  #beat(): void {
+  #sendHeartbeat(): void {
     this.#keepRunInformed();
-    const beat: HeartbeatDetails = {
+    const details: HeartbeatDetails = {
       ...this.#report,
       signature: this.#signature,
       runShows: this.#statusInRun,
     };
-    this.#context.heartbeat(beat);
+    this.#context.heartbeat(details);
   }
 
   #keepRunInformed(): void {

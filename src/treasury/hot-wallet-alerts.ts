@@ -69,17 +69,19 @@ export function maybePaidAlarm(
   return { kind: 'maybe_paid', subject: id, message, details: { signature } };
 }
 
-/**
- * Alert about an attempt that has landed although it is recorded as dead or failed. `shownBy`: names of the nodes
- * that return the transaction. `others`: signatures of later attempts.
- */
-export function deadAttemptLandedAlarm(
-  id: string,
-  n: number,
-  signature: string,
-  shownBy: readonly string[],
-  others: readonly string[],
-): Alarm {
+/** An attempt that has landed although it is recorded as dead or failed. */
+export interface LandedDeadAttempt {
+  readonly settlementId: string;
+  readonly n: number;
+  readonly signature: string;
+  /** Names of the nodes that return the transaction. */
+  readonly shownBy: readonly string[];
+  /** Signatures of later attempts. */
+  readonly others: readonly string[];
+}
+
+export function deadAttemptLandedAlarm(attempt: LandedDeadAttempt): Alarm {
+  const { settlementId: id, n, signature, shownBy, others } = attempt;
   const laterAttempts =
     others.length === 0 ? 'no later attempt is signed' : `later attempts: ${others.join(', ')}`;
   return {

@@ -226,7 +226,7 @@ export class SpendJudge {
     if (await ledger.alerts.isLandingKnown(settlementId, { signature, shownBy }, scope)) return;
     const later = (await ledger.attempts.of(settlementId)).filter((attempt) => attempt.n > n);
     const others = later.flatMap((attempt) => (attempt.signature === null ? [] : [attempt.signature]));
-    const alarm = deadAttemptLandedAlarm(settlementId, n, signature, shownBy, others);
+    const alarm = deadAttemptLandedAlarm({ settlementId, n, signature, shownBy, others });
     await ledger.pauses.pauseWithAlert(alarm, settlementId, scope);
   }
 }

@@ -1,7 +1,7 @@
 import { base64 } from '@scure/base';
 import { SOL } from '../domain/deposit-asset.ts';
 import { DomainError } from '../domain/errors.ts';
-import { WITHDRAWAL } from '../domain/settlement.ts';
+import { WITHDRAWAL } from '../domain/settlement-kinds.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { AttemptRow } from '../ledger/settlements/attempts.ts';
 import { termsOf, type WithdrawalRow } from '../ledger/withdrawals/withdrawals.ts';

@@ -4,6 +4,7 @@ import type { AuditReport } from '../domain/audit.ts';
 import { type BackfillResult, unreadText } from '../domain/backfill.ts';
 import type { ReconciliationReport } from '../domain/reconciliation.ts';
 import type { ScanStatus } from '../domain/scan.ts';
+import { definitionOf } from '../domain/settlement-kinds.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { SettlementView } from './messages.ts';
 
@@ -16,7 +17,7 @@ export function progressCard(kind: string, purpose: string, view: SettlementView
   const attempt = signature === null ? '' : `, attempt ${view.attempts}: \`${signature}\``;
   const lines = [
     `**${view.status}**${attempt}`,
-    `waits for ${waitsFor(kind, view.status, reason?.code)}`,
+    `waits for ${waitsFor(definitionOf(kind).texts, view.status, reason?.code)}`,
     ...(reason === null ? [] : [`reason: ${reason.message} (\`${reason.code}\`)`]),
     purpose,
   ];

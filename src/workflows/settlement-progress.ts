@@ -8,13 +8,8 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { attemptFailed } from '../domain/chain-failures.ts';
-import {
-  EXPIRED,
-  isTerminal,
-  kindOfSettlement,
-  type SettlementStatus,
-  type StatusReason,
-} from '../domain/settlement.ts';
+import { EXPIRED, isTerminal, type SettlementStatus, type StatusReason } from '../domain/settlement.ts';
+import { kindOfSettlement } from '../domain/settlement-kinds.ts';
 import type {
   DisplayedStatus,
   Landing,

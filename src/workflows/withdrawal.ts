@@ -7,7 +7,8 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { withdrawalWorkflowId } from '../domain/ids.ts';
-import { isTerminal, WITHDRAWAL } from '../domain/settlement.ts';
+import { isTerminal } from '../domain/settlement.ts';
+import { WITHDRAWAL } from '../domain/settlement-kinds.ts';
 import type { PreparedAttempt, SigningTask } from '../domain/steps.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import * as act from './activity-proxies.ts';

@@ -1,6 +1,6 @@
 import { base64 } from '@scure/base';
 import { isDomainError } from '../domain/errors.ts';
-import { X402 } from '../domain/payment.ts';
+import { X402 } from '../domain/settlement-kinds.ts';
 import type { SigningTask } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
@@ -33,13 +33,12 @@ export function x402Kind({ ledger, chain, lifetimes, feePayers }: X402KindDeps):
     return payment;
   };
   return {
-    compose: async (settlement, place): Promise<Composition> => {
+    compose: async (settlement, position): Promise<Composition> => {
       const payment = await paymentOf(settlement);
-      const { id } = settlement;
       const transaction = { wire: base64.decode(payment.wire), slot: payment.acceptedSlot };
-      const adoptDeps = { pool: chain.pool, lifetimes };
+      const adoption = { settlementId: settlement.id, position, transaction, ours: feePayers };
       try {
-        const attempt = await adopt(adoptDeps, id, place, transaction, feePayers, costOf(payment));
+        const attempt = await adopt({ pool: chain.pool, lifetimes }, { ...adoption, cost: costOf(payment) });
         return { kind: 'composed', attempt, reservations: [] };
       } catch (error) {
         if (!isDomainError(error, 'InvalidRequest')) throw error;

@@ -7,7 +7,7 @@ import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import { formatUnits } from '../../src/domain/amount.ts';
 import { DomainError } from '../../src/domain/errors.ts';
-import { WITHDRAWAL } from '../../src/domain/settlement.ts';
+import { WITHDRAWAL } from '../../src/domain/settlement-kinds.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals/withdrawals.ts';
 import { SIGNING_RULES } from '../../src/platform/roles/signer.ts';
 import type { Composition } from '../../src/settlement/kind.ts';

@@ -11,7 +11,7 @@ import { AMOUNT, landAttempt, signedPayment, stateOf } from './prepared-attempt.
 
 const use = useLedger();
 /** How often the watchers of a {@link LandingFixture} resend an attempt that has not landed. */
-const PACE_MS = 100;
+const RESEND_MS = 100;
 const fixture = useLandingFixture();
 
 /** A withdrawal whose first attempt is recorded as dead, and whose second is prepared; `signature` and `raw` are those of the second. */
@@ -71,7 +71,7 @@ describe('after the alert that a dead attempt landed, the next attempt', () => {
     await raisePaidByDead(id);
     await expect.poll(() => heartbeats, { timeout: 30_000 }).toContain(PAID_BY_DEAD);
     fixture.localnet.controls.clearFaults();
-    await sleep(10 * PACE_MS);
+    await sleep(10 * RESEND_MS);
     fixture.localnet.controls.produceSlots(170);
     expect(await end).toEqual({ kind: 'dead', signature });
     expect(await stateOf(use.ledger, id)).toEqual(['held', PAID_BY_DEAD, 'dead', 'dead']);
@@ -101,7 +101,7 @@ describe('after the alert that a dead attempt landed, the next attempt', () => {
       .poll(() => stateOf(use.ledger, id), { timeout: 30_000 })
       .toEqual(['held', PAID_BY_DEAD, 'dead', 'landed']);
     const waits = Symbol('the run still waits');
-    expect(await Promise.race([end, sleep(10 * PACE_MS, waits)])).toBe(waits);
+    expect(await Promise.race([end, sleep(10 * RESEND_MS, waits)])).toBe(waits);
     stop();
     expect(await end).toMatchObject({ name: 'CancelledFailure' });
   });

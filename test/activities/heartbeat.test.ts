@@ -6,7 +6,7 @@ import { TIMEOUTS } from '../../src/domain/timeouts.ts';
 afterEach(() => vi.useRealTimers());
 
 /** Counts the heartbeats while a task runs that takes `intervals` between two heartbeats, and for as long after it. */
-async function beats(intervals: number, work: () => void): Promise<number> {
+async function heartbeatsDuring(intervals: number, work: () => void): Promise<number> {
   const ms = intervals * TIMEOUTS.heartbeatEveryMs;
   vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval', 'clearInterval'] });
   let heartbeats = 0;
@@ -26,13 +26,13 @@ async function beats(intervals: number, work: () => void): Promise<number> {
 
 it('the heartbeat repeats for as long as the work runs', async () => {
   const nothing = (): void => undefined;
-  expect(await beats(3.5, nothing)).toBe(3);
-  expect(await beats(2.5, nothing)).toBe(2);
+  expect(await heartbeatsDuring(3.5, nothing)).toBe(3);
+  expect(await heartbeatsDuring(2.5, nothing)).toBe(2);
 });
 
 it('the heartbeat ends when the work fails', async () => {
   const fail = (): never => {
     throw new Error('boom');
   };
-  expect(await beats(3.5, fail)).toBe(0);
+  expect(await heartbeatsDuring(3.5, fail)).toBe(0);
 });

@@ -16,7 +16,7 @@ import { resume } from '../ledger/support.ts';
 import { quickChain } from '../support/quick-chain.ts';
 
 /** A chain of `nodes` with a hot wallet for the tests of one file. */
-export class HotWallet {
+export class HotWalletFixture {
   readonly #key = Keypair.generate();
   readonly address = this.#key.publicKey.toBase58();
   readonly #nodes: number;
@@ -77,9 +77,9 @@ export class HotWallet {
   }
 }
 
-/** {@link HotWallet} that starts with the tests of a file and is looked at once, when nothing has happened yet. */
-export function useHotWallet(nodes: number, use: { readonly ledger: Ledger }): HotWallet {
-  const hot = new HotWallet(nodes);
+/** {@link HotWalletFixture} that starts with the tests of a file and is looked at once, when nothing has happened yet. */
+export function useHotWallet(nodes: number, use: { readonly ledger: Ledger }): HotWalletFixture {
+  const hot = new HotWalletFixture(nodes);
   beforeAll(async () => {
     await hot.start();
     await hot.check(use.ledger);

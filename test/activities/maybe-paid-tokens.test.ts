@@ -58,13 +58,16 @@ afterEach(forget);
 /** One node shows the transaction with these owners of its token balances in the place of the true ones. */
 async function claimOwner(node: number, signature: string, owner: string | undefined): Promise<void> {
   const options = { encoding: 'base64', commitment: 'finalized', maxSupportedTransactionVersion: 0 };
-  const shown = await rpc<Shown>(hot.localnet.rpcUrls[node] ?? '', 'getTransaction', [signature, options]);
+  const shown = await rpc<ReturnedTransaction>(hot.localnet.rpcUrls[node] ?? '', 'getTransaction', [
+    signature,
+    options,
+  ]);
   const balances = shown.meta.postTokenBalances.map((balance) => ({ ...balance, owner }));
   const result = { ...shown, meta: { ...shown.meta, postTokenBalances: balances } };
   hot.localnet.controls.setFault(node, 'getTransaction', { kind: 'result', result });
 }
 
-interface Shown {
+interface ReturnedTransaction {
   readonly meta: { readonly postTokenBalances: readonly object[] };
 }
 

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { reportNodeAlerts } from '../../src/platform/roles/nodes.ts';
-import { type Json, useLiar } from '../deposits/lying-proxy.ts';
+import { useLiar } from '../deposits/lying-proxy.ts';
 import { useScanFixture } from '../deposits/scan-fixture.ts';
+import type { AnyJson } from '../support/node-proxy.ts';
 
 const fixture = useScanFixture(3);
 const nodes = useLiar(fixture);
 
-const UNKEPT: readonly (readonly [string, string, Json])[] = [
+const UNKEPT: readonly (readonly [string, string, AnyJson])[] = [
   ['a version with a NUL', 'getVersion', { 'solana-core': '1.0.0\0' }],
   ['a slot that no database holds', 'getSlot', `${2n ** 64n - 1n}`],
   ['a first block that no database holds', 'getFirstAvailableBlock', `${2n ** 64n - 1n}`],

@@ -3,12 +3,13 @@ import { expect } from 'vitest';
 import { createSettlementActivities } from '../../src/activities/settlements.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import { createPreparation } from '../../src/activities/withdrawals.ts';
-import { settlementId, WITHDRAWAL } from '../../src/domain/settlement.ts';
 import {
   advanceSubject,
   type ConsumedNonce,
   NONCE_ADVANCE,
   NONCE_CREATE,
+  settlementId,
+  WITHDRAWAL,
 } from '../../src/domain/settlement-kinds.ts';
 import type { Landing, Preparation, PreparedAttempt } from '../../src/domain/steps.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
@@ -41,9 +42,9 @@ interface FixtureParts {
 }
 
 /** An unfinished withdrawal of {@link AMOUNT} to a new wallet. */
-export type Paid = Awaited<ReturnType<typeof newWithdrawal>>;
+export type PaidWithdrawal = Awaited<ReturnType<typeof newWithdrawal>>;
 /** An attempt and its signature, which is not sent. */
-export type Signed = Awaited<ReturnType<NonceFixture['sign']>>;
+export type UnsentAttempt = Awaited<ReturnType<NonceFixture['sign']>>;
 
 /** The activities of withdrawals with durable nonces over one database, called as the workflows call them. */
 export class NonceFixture {
@@ -87,7 +88,7 @@ export class NonceFixture {
     return settlementId(NONCE_ADVANCE, advanceSubject(used));
   }
 
-  land({ id, n, signature }: Signed): Promise<Landing> {
+  land({ id, n, signature }: UnsentAttempt): Promise<Landing> {
     return run((input) => this.act.landAttempt(input), { id, n, signature });
   }
 
@@ -108,21 +109,21 @@ export class NonceFixture {
     return row;
   }
 
-  withdrawal(): Promise<Paid> {
+  withdrawal(): Promise<PaidWithdrawal> {
     return newWithdrawal(this.#ledger);
   }
 
-  prepare(terms: Paid): Promise<Preparation> {
+  prepare(terms: PaidWithdrawal): Promise<Preparation> {
     return this.act.prepareAttempt({ terms, shown: { status: 'requested', code: null } });
   }
 
-  async preparedWhenFree(paid: Paid): Promise<Preparation> {
+  async preparedWhenFree(paid: PaidWithdrawal): Promise<Preparation> {
     await expect.poll(async () => (await this.prepare(paid)).kind, { timeout: 30_000 }).toBe('prepared');
     return this.prepare(paid);
   }
 
   /** The attempt that was prepared, signed by the signer. */
-  async sign({ id, destination, amount }: Paid, preparation: Preparation) {
+  async sign({ id, destination, amount }: PaidWithdrawal, preparation: Preparation) {
     if (preparation.kind !== 'prepared') throw new Error(`${id} is not prepared but ${preparation.kind}`);
     const {
       n,

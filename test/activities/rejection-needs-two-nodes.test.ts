@@ -14,7 +14,7 @@ import { FeePlanner } from '../../src/solana/tx/fees.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
 import { Composer } from '../../src/withdrawals/compose.ts';
-import { type Lie, startLiar } from '../solana/lying-node.ts';
+import { type FalseResult, startLiar } from '../solana/lying-node.ts';
 import type { ScriptedNode } from '../solana/rpc-scripted-node.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 import { FIRST_ATTEMPT, withdrawalRow } from './composition-fixture.ts';
@@ -56,7 +56,7 @@ function composerOf(nodes: NodePool): Composer {
 
 /** Makes the best of two or three nodes return the account at `address` as changed by `change`. */
 async function lieAbout(address: string, change: (truth: unknown) => unknown, honest = 1): Promise<void> {
-  const lie: Lie = ({ method, params }, said) => {
+  const lie: FalseResult = ({ method, params }, said) => {
     // It claims to be ahead, so it is asked first.
     if (method === 'getSlot') return Number(said) + 80;
     if (method !== 'getMultipleAccounts') return undefined;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** A fenced block of the README. */
-export interface Block {
+export interface ReadmeBlock {
   /** The nearest heading above it. */
   readonly heading: string;
   readonly language: string;
@@ -15,8 +15,8 @@ export interface Block {
 const HEADING_OR_BLOCK = /^#{2,3} (.+)$|^```(\w*)\n([\s\S]*?)^```$/gm;
 
 /** The blocks of the README in order, as a reader would copy them. */
-export function readmeBlocks(): readonly Block[] {
-  const blocks: Block[] = [];
+export function readmeBlocks(): readonly ReadmeBlock[] {
+  const blocks: ReadmeBlock[] = [];
   let current = '';
   for (const [, heading, language = '', code] of readme().matchAll(HEADING_OR_BLOCK)) {
     if (heading !== undefined) current = heading;

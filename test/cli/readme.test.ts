@@ -39,7 +39,7 @@ test('each command of the README is a command of sluice with existing options', 
     const words = text.split(/\s+/);
     const command = commandOf(developmentProgram(), words);
     const known = command.options.flatMap(({ long, short }) => [long, short]);
-    expect(known, text).toEqual(expect.arrayContaining(words.filter((word) => word.startsWith('-'))));
+    expect(known, text).toEqual(expect.arrayContaining(words.filter((argument) => argument.startsWith('-'))));
   }
 });
 
@@ -84,8 +84,8 @@ test('the README has at most 200 lines', () => {
 });
 
 /** The command below `program` that the first arguments name. */
-function commandOf(program: CommandUnknownOpts, [word = '', ...rest]: readonly string[]): CommandUnknownOpts {
-  const found = program.commands.find((command) => command.name() === word);
-  if (found === undefined) throw new Error(`sluice has no command ${word}`);
+function commandOf(program: CommandUnknownOpts, [name = '', ...rest]: readonly string[]): CommandUnknownOpts {
+  const found = program.commands.find((command) => command.name() === name);
+  if (found === undefined) throw new Error(`sluice has no command ${name}`);
   return found.commands.some((command) => command.name() === rest[0]) ? commandOf(found, rest) : found;
 }

@@ -38,7 +38,7 @@ const COMMANDS = [
 
 it('a stopped database is a 503 of every route, on open and on new connections; a command ends with exit code 5 and advice', async () => {
   await Promise.all(PATHS.map(get));
-  const goOn = pausePostgres(postgres);
+  const resume = pausePostgres(postgres);
   const commands = COMMANDS.map((args) => runSluice([...args, '-o', 'json'], { env }));
   const answers = await Promise.all([...PATHS, ...PATHS].map(get));
   const order = await service.app.inject({
@@ -48,7 +48,7 @@ it('a stopped database is a 503 of every route, on open and on new connections; 
     payload: { userRef: 'user-1' },
   });
   const ended = await Promise.all(commands);
-  goOn();
+  resume();
   for (const answer of answers) {
     expect(answer.statusCode).toBe(503);
     expect(answer.json()).toMatchObject({ code: 'Unavailable', detail: SAYS });

@@ -3,7 +3,7 @@ import type { PageOptions } from '../../src/client/calls.ts';
 import { Calls, ListCalls } from '../../src/client/calls.ts';
 import type { CallOptions, SluiceClient } from '../../src/client/client.ts';
 import { SluiceError } from '../../src/client/client.ts';
-import { clientOf, type Step, unavailable } from './scripted-server.ts';
+import { clientOf, type ServerStep, unavailable } from './scripted-server.ts';
 
 test.each(['.', '..'])(
   'the client refuses the id %s, which no URL can contain, without a call',
@@ -31,7 +31,9 @@ test.each(['.', '..'])(
 );
 
 test('the client calls the right paths for addresses, assets and the scan', async () => {
-  const { server, sluice } = await clientOf(Array<Step>(10).fill({ status: 200, body: { assets: [] } }));
+  const { server, sluice } = await clientOf(
+    Array<ServerStep>(10).fill({ status: 200, body: { assets: [] } }),
+  );
   const manifest = { version: 1, publicKey: 'k', entries: [], signature: 's' } as const;
   await sluice.depositAddresses.assign('user 1');
   await sluice.depositAddresses.ofUser('user&1');
@@ -64,7 +66,7 @@ test('the client calls the right paths for addresses, assets and the scan', asyn
 
 test('the client sends settlement ids with slashes in the query', async () => {
   const page = { settlements: [], nextCursor: null };
-  const { server, sluice } = await clientOf(Array<Step>(2).fill({ status: 200, body: page }));
+  const { server, sluice } = await clientOf(Array<ServerStep>(2).fill({ status: 200, body: page }));
   await sluice.settlements.explain('nonce-advance/a/b+c');
   await sluice.settlements.page({ kind: 'nonce-create', status: 'held' }, { limit: 5, cursor: '7' });
   expect(server.seen.map(({ url }) => url)).toEqual([
@@ -75,7 +77,7 @@ test('the client sends settlement ids with slashes in the query', async () => {
 
 test('the client calls the right paths for alerts and pauses', async () => {
   const body = { alerts: [], pauses: [], closed: true, nextCursor: null };
-  const { server, sluice } = await clientOf(Array<Step>(7).fill({ status: 200, body }));
+  const { server, sluice } = await clientOf(Array<ServerStep>(7).fill({ status: 200, body }));
   await sluice.alerts.page({ open: false }, { limit: 5, cursor: '7' });
   for await (const _ of sluice.alerts.list()) throw new Error('there is none');
   await sluice.alerts.acknowledge(['17', '18'], 'a test');
@@ -110,7 +112,7 @@ test('a list ends, even if its options carry the cursor of a page', async () => 
 });
 
 test('the client sends only the filters that are set when it lists deliveries of a webhook', async () => {
-  const { server, sluice } = await clientOf(Array<Step>(2).fill({ status: 200 }));
+  const { server, sluice } = await clientOf(Array<ServerStep>(2).fill({ status: 200 }));
   await sluice.webhooks.deliveries('wh/1');
   await sluice.webhooks.deliveries('wh/1', { state: 'dead', limit: 5 });
   const root = '/v1/webhooks/wh%2F1/deliveries';
@@ -119,7 +121,7 @@ test('the client sends only the filters that are set when it lists deliveries of
 
 test('the client waits for an audit while the API is silent, and reports each silence once', async () => {
   const question = { address: 'wallet', from: '1', to: '2', reason: 'a test' };
-  const silence = Array<Step>(7).fill(unavailable);
+  const silence = Array<ServerStep>(7).fill(unavailable);
   const { server, sluice } = await clientOf([
     { status: 200, body: { id: '7', endedAt: null } },
     ...silence,

@@ -5,7 +5,7 @@ import {
   type Withdrawal,
   type WithdrawalStatus,
 } from '../../src/client/client.ts';
-import { clientOf, type Step, startScriptedServer, unavailable } from './scripted-server.ts';
+import { clientOf, type ServerStep, startScriptedServer, unavailable } from './scripted-server.ts';
 
 const terms = { id: 'order-1', asset: 'SOL', amount: '18446744073709551615', destination: 'wallet' };
 
@@ -133,7 +133,7 @@ test('the client encodes an id as one segment of the path, whatever its characte
 });
 
 test('the client waits through a stopped API for the final state and reports each change once', async () => {
-  const broken: Step[] = Array(5).fill(unavailable);
+  const broken: ServerStep[] = Array(5).fill(unavailable);
   const { sluice } = await clientOf([
     { status: 200, body: withdrawal('sending') },
     { status: 200, body: withdrawal('sending') },
@@ -169,9 +169,9 @@ test('the client fails at once when it waits for an unknown withdrawal', async (
 test('the client reports each silence of the API once', async () => {
   const { sluice } = await clientOf([
     { status: 200, body: withdrawal('sending') },
-    ...Array<Step>(10).fill(unavailable),
+    ...Array<ServerStep>(10).fill(unavailable),
     { status: 200, body: withdrawal('sending') },
-    ...Array<Step>(5).fill(unavailable),
+    ...Array<ServerStep>(5).fill(unavailable),
     { status: 200, body: withdrawal('finalized') },
   ]);
   const silences: string[] = [];
@@ -180,13 +180,13 @@ test('the client reports each silence of the API once', async () => {
 });
 
 test('the client continues a feed after each page and through a silence, and reports the silence once', async () => {
-  const page = (...sequences: readonly string[]): Step => ({
+  const page = (...sequences: readonly string[]): ServerStep => ({
     status: 200,
     body: { events: sequences.map((sequence) => ({ sequence })), next: sequences.at(-1) },
   });
   const { server, sluice } = await clientOf([
     page('4', '5'),
-    ...Array<Step>(10).fill(unavailable),
+    ...Array<ServerStep>(10).fill(unavailable),
     page('6'),
   ]);
   const [seen, silences]: [string[], string[]] = [[], []];
@@ -221,7 +221,7 @@ test('the client continues a feed where the API searched many events and found n
 });
 
 test('the client fails a feed that it does not follow when the API is unreachable', async () => {
-  const { sluice } = await clientOf(Array<Step>(5).fill(unavailable));
+  const { sluice } = await clientOf(Array<ServerStep>(5).fill(unavailable));
   const feed = sluice.deposits.events({ follow: false });
   await expect(feed.next()).rejects.toMatchObject({ code: 'Unavailable' });
 });

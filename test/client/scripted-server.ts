@@ -4,7 +4,7 @@ import { SluiceClient } from '../../src/client/client.ts';
 import { bodyOf, startHttp } from '../support/http.ts';
 
 /** The reaction of the server to one request: an answer, or a broken connection. */
-export type Step =
+export type ServerStep =
   | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
   | 'break';
 
@@ -20,17 +20,17 @@ export const unavailable = {
   status: 503,
   body: { code: 'Unavailable', detail: 'ask again' },
   headers: { 'retry-after': '0' },
-} as const satisfies Step;
+} as const satisfies ServerStep;
 
 /** A client of a server that plays `steps`; the server ends with the test. */
-export async function clientOf(steps: readonly Step[]) {
+export async function clientOf(steps: readonly ServerStep[]) {
   const server = await startScriptedServer(steps);
   onTestFinished(() => server.close());
   return { server, sluice: new SluiceClient({ baseUrl: `${server.url}/`, apiKey: 'key-1' }) };
 }
 
 /** A listening HTTP server that plays `steps` in order, and answers 500 to any other request. */
-export async function startScriptedServer(steps: readonly Step[]) {
+export async function startScriptedServer(steps: readonly ServerStep[]) {
   const left = [...steps];
   const seen: RecordedRequest[] = [];
   const server = await startHttp(async (request, response) => {
@@ -40,7 +40,7 @@ export async function startScriptedServer(steps: readonly Step[]) {
   return { ...server, seen };
 }
 
-function sendStep(step: Step | undefined, request: IncomingMessage, response: ServerResponse): void {
+function sendStep(step: ServerStep | undefined, request: IncomingMessage, response: ServerResponse): void {
   if (step === 'break') {
     request.socket.destroy();
     return;

@@ -10,7 +10,7 @@ import { expect } from 'vitest';
 import { shapeOf } from './shape.ts';
 
 /** A JSON-RPC answer. */
-export interface Answer {
+export interface JsonRpcAnswer {
   readonly result?: unknown;
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
@@ -33,13 +33,13 @@ export class Harness {
     await this.connection.confirmTransaction({ signature, ...latest }, 'finalized');
   }
 
-  async call(method: string, params: unknown = []): Promise<Answer> {
+  async call(method: string, params: unknown = []): Promise<JsonRpcAnswer> {
     const response = await fetch(this.rpcUrl, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     });
-    return (await response.json()) as Answer;
+    return (await response.json()) as JsonRpcAnswer;
   }
 
   /** The result of a call that must succeed. */
@@ -90,14 +90,14 @@ export class Harness {
     return signature;
   }
 
-  send(raw: string): Promise<Answer> {
+  send(raw: string): Promise<JsonRpcAnswer> {
     return this.call('sendTransaction', [
       raw,
       { encoding: 'base64', skipPreflight: true, preflightCommitment: 'confirmed' },
     ]);
   }
 
-  preflight(raw: string): Promise<Answer> {
+  preflight(raw: string): Promise<JsonRpcAnswer> {
     return this.call('sendTransaction', [raw, { encoding: 'base64', preflightCommitment: 'confirmed' }]);
   }
 

@@ -7,7 +7,7 @@ const AMOUNT = 10_000_000;
 const CLOCK = 'SysvarC1ock11111111111111111111111111111111';
 const CONFIRMED = { commitment: 'confirmed' };
 
-interface Block {
+interface BlockResult {
   readonly parentSlot: number;
   readonly transactions: readonly { readonly transaction: unknown }[];
 }
@@ -32,7 +32,7 @@ export function readingSubjects(chain: () => Harness): void {
       const slot = await slotOf(signature);
       for (const encoding of ['json', 'jsonParsed', 'base64', 'base58']) {
         const options = { encoding, ...CONFIRMED, maxSupportedTransactionVersion: 0, rewards: true };
-        const block = (await chain().result('getBlock', [slot, options])) as Block;
+        const block = (await chain().result('getBlock', [slot, options])) as BlockResult;
         // The blocks of a validator contain its votes too.
         const transactions = block.transactions.filter(({ transaction }) => carries(transaction, signature));
         expect(transactions).toHaveLength(1);
@@ -43,7 +43,7 @@ export function readingSubjects(chain: () => Harness): void {
     it('lists blocks between two slots and from one on', async () => {
       const slot = await slotOf(await chain().land([pay(Keypair.generate())]));
       const options = { ...CONFIRMED, transactionDetails: 'none', rewards: false };
-      const { parentSlot } = (await chain().result('getBlock', [slot, options])) as Block;
+      const { parentSlot } = (await chain().result('getBlock', [slot, options])) as BlockResult;
       expect(await chain().result('getBlocks', [parentSlot, slot, CONFIRMED])).toEqual([parentSlot, slot]);
       expect(await chain().result('getBlocks', [slot, parentSlot, CONFIRMED])).toEqual([]);
       expect(await chain().result('getBlocksWithLimit', [parentSlot, 2, CONFIRMED])).toEqual([

@@ -27,12 +27,12 @@ const NAMES = [
   ['spl-token-2022', TOKEN_2022_PROGRAM_ID],
 ] as const;
 
-interface Token {
+interface FundedToken {
   readonly mint: PublicKey;
   readonly source: PublicKey;
 }
 
-async function createToken(chain: Harness, program: PublicKey): Promise<Token> {
+async function createToken(chain: Harness, program: PublicKey): Promise<FundedToken> {
   const mint = Keypair.generate();
   const payer = chain.payer.publicKey;
   const withFee = program.equals(TOKEN_2022_PROGRAM_ID);

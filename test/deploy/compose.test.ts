@@ -6,7 +6,7 @@ import { SETTING_NAMES } from '../../src/platform/config.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
-interface Service {
+interface ComposeService {
   readonly build?: string;
   readonly image?: string;
   readonly command?: readonly string[];
@@ -24,7 +24,7 @@ interface Service {
 
 interface Compose {
   readonly name: string;
-  readonly services: Readonly<Record<string, Service>>;
+  readonly services: Readonly<Record<string, ComposeService>>;
   readonly networks: Readonly<Record<string, { internal?: boolean }>>;
 }
 
@@ -59,8 +59,8 @@ describe('docker-compose.yml', () => {
     ['an invalid duration', { healthcheck: { interval: 'soon' } }],
     ['an invalid network name', { networks: [{}] }],
   ])('fails the schema with %s', (_what, fault) => {
-    const services = { ...compose.services, api: { ...compose.services['api'], ...fault } };
-    expect(follows({ services })).toBe(false);
+    const changed = { ...compose.services, api: { ...compose.services['api'], ...fault } };
+    expect(follows({ services: changed })).toBe(false);
   });
 
   test('gives every service a restart policy and a health check', () => {

@@ -3,8 +3,9 @@ import { DepositAnnouncer } from '../../src/deposits/credits/announce.ts';
 import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
+import type { AnyJson } from '../support/node-proxy.ts';
 import { auditIn } from './audit-support.ts';
-import { type Json, rpc, useLiar } from './lying-proxy.ts';
+import { rpc, useLiar } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
 const fixture = useScanFixture(3);
@@ -29,12 +30,12 @@ async function confirmedDeposit(): Promise<{ readonly wallet: string; readonly s
 async function announceAt(
   claimed: number,
   slot: number,
-  change: (block: Json) => void = () => undefined,
+  change: (block: AnyJson) => void = () => undefined,
   pool = nodes.pool,
 ): Promise<void> {
   const [url = ''] = fixture.localnet.rpcUrls;
   nodes.liar.edit = async (method, params, answer) => {
-    const isConfirmed = params.some((param: Json) => param?.commitment === 'confirmed');
+    const isConfirmed = params.some((param: AnyJson) => param?.commitment === 'confirmed');
     if (method === 'getEpochInfo' && isConfirmed) answer.result.absoluteSlot = claimed;
     if (method === 'getBlocks' && isConfirmed) answer.result = [claimed];
     if (method !== 'getBlock' || params[0] !== claimed) return answer;

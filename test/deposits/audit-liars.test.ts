@@ -3,8 +3,9 @@ import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { AuditCommand } from '../../src/domain/audit.ts';
 import { tokenAccountsOf } from '../../src/solana/history/token-accounts.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import type { AnyJson } from '../support/node-proxy.ts';
 import { auditIn, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
-import { type Json, rpc, useLiar } from './lying-proxy.ts';
+import { rpc, useLiar } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
 const fixture = useScanFixture(3);
@@ -40,7 +41,7 @@ function alsoLists(account: string, entries: readonly (readonly [signature: stri
   });
   nodes.liar.edit = (method, params, answer) => {
     if (method === 'getSignaturesForAddress' && params[0] === account && params[1]?.before === undefined)
-      answer.result = [...answer.result, ...lines].toSorted((a: Json, b: Json) => b.slot - a.slot);
+      answer.result = [...answer.result, ...lines].toSorted((a: AnyJson, b: AnyJson) => b.slot - a.slot);
     return answer;
   };
 }
@@ -116,7 +117,7 @@ describe('a node that lists invented transactions', () => {
 
 describe('an audit', () => {
   /** The accounts that the node names, for the Token program alone or for both programs. */
-  function names(accounts: (honest: Json[]) => Json[]): void {
+  function names(accounts: (honest: AnyJson[]) => AnyJson[]): void {
     nodes.liar.edit = (method, _params, answer) => {
       if (method === 'getTokenAccountsByOwner') answer.result.value = accounts(answer.result.value);
       return answer;

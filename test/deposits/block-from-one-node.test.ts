@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import { type Edit, type Json, LyingProxy, rpc } from './lying-proxy.ts';
+import type { AnyJson } from '../support/node-proxy.ts';
+import { type Edit, LyingProxy, rpc } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
 const fixture = useScanFixture(3);
@@ -58,7 +59,7 @@ function leavingOut(signature: string, slot: number): Edit {
     if (signatures) answer.result.signatures = signatures.filter((one: string) => one !== signature);
     if (transactions)
       answer.result.transactions = transactions.filter(
-        ({ transaction }: Json) => transaction.signatures[0] !== signature,
+        ({ transaction }: AnyJson) => transaction.signatures[0] !== signature,
       );
     return answer;
   };

@@ -3,7 +3,8 @@ import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { depositOutboxEvent } from '../../src/ledger/webhooks/events.ts';
 import { runActivity } from '../support/activity.ts';
-import { isWholeBlock, type Json, makeFirstNodeFastest, useLiar } from './lying-proxy.ts';
+import type { AnyJson } from '../support/node-proxy.ts';
+import { isWholeBlock, makeFirstNodeFastest, useLiar } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
 const fixture = useScanFixture(3);
@@ -15,8 +16,8 @@ function isAnyBlock(method: string): boolean {
 
 /** The recorded time of a deposit whose block one of three nodes returns with this time, and the true time. */
 async function recordedTimes(
-  time: Json,
-  isLie: (method: string, params: Json) => boolean = isAnyBlock,
+  time: AnyJson,
+  isLie: (method: string, params: AnyJson) => boolean = isAnyBlock,
 ): Promise<readonly [unknown, bigint]> {
   await fixture.scanAll(fixture.scanner());
   const wallet = await fixture.newDepositAddress();

@@ -213,10 +213,10 @@ describe('a turn of the scan', () => {
   it('prunes headers behind the cursor', async () => {
     fixture.finalize(9);
     await fixture.scanAll(fixture.scanner());
-    const cursor = (await fixture.ledger.scan.cursor())?.slot ?? 0n;
-    const kept = () => fixture.ledger.scan.headersBetween(0n, cursor);
+    const cursorSlot = (await fixture.ledger.scan.cursor())?.slot ?? 0n;
+    const kept = () => fixture.ledger.scan.headersBetween(0n, cursorSlot);
     await scanUntil({ ...fixture.deps(), retainedSlots: 4n }, async () => (await kept()).length <= 5);
-    expect((await kept()).map(({ slot }) => cursor - slot)).toEqual([4n, 3n, 2n, 1n, 0n]);
+    expect((await kept()).map(({ slot }) => cursorSlot - slot)).toEqual([4n, 3n, 2n, 1n, 0n]);
   });
 
   it('raises the alert about a standstill that began in an earlier turn', async () => {

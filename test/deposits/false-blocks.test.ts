@@ -3,7 +3,8 @@ import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import { isWholeBlock, type Json, LyingProxy, rpc } from './lying-proxy.ts';
+import type { AnyJson } from '../support/node-proxy.ts';
+import { isWholeBlock, LyingProxy, rpc } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
 const fixture = useScanFixture(3);
@@ -40,7 +41,7 @@ function turnTo(wallet: string): { blocks: number } {
   return lies;
 }
 
-function redirect(transaction: Json, wallet: string): void {
+function redirect(transaction: AnyJson, wallet: string): void {
   const to = transaction.accountKeys[1];
   if (to !== undefined && !to.signer) to.pubkey = wallet;
 }

@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { reportOf } from '../../src/deposits/scan/report.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
-import { type BlockAnswer, falseHash, type Lie, startLiar } from '../solana/lying-node.ts';
+import { type BlockAnswer, type FalseResult, falseHash, startLiar } from '../solana/lying-node.ts';
 import type { ScriptedNode } from '../solana/rpc-scripted-node.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
-const TRUTH: Lie = () => undefined;
+const TRUTH: FalseResult = () => undefined;
 /** What a node returns for a parent that it has cleaned up. */
 const CLEANED_UP = '1'.repeat(32);
 
@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 /** Every node returns the block `slots` above the cursor with an unknown parent hash. Resolves with the reason why the scan stops. */
-async function standAt(slots: bigint, previousBlockhash: string) {
+async function stopReportAt(slots: bigint, previousBlockhash: string) {
   const scanner = new DepositScanner(fixture.deps(pool));
   const { cursor } = await fixture.scanAll(scanner);
   const slot = cursor.slot + slots;
@@ -37,20 +37,20 @@ async function standAt(slots: bigint, previousBlockhash: string) {
       ? { ...(truth as BlockAnswer), previousBlockhash }
       : undefined;
   fixture.finalize(8);
-  const stand = reportOf(await fixture.scanAll(scanner));
+  const report = reportOf(await fixture.scanAll(scanner));
   lie = TRUTH;
   await fixture.scanAll(scanner);
   const headers = await fixture.ledger.scan.headersBetween(slot - 1n, slot);
   const [parent, child] = headers.map(({ blockhash }) => blockhash);
   const names = pool.nodes.map(({ name }) => name).join(', ');
-  return { stand, slot, parent, child, names };
+  return { report, slot, parent, child, names };
 }
 
 it.each([falseHash(1), CLEANED_UP])(
   'a block whose parent is %s on all nodes is no gap in their history, and the scan reports the difference',
   async (hash) => {
-    const { stand, slot, parent, child, names } = await standAt(3n, hash);
-    expect(stand).toMatchObject({
+    const { report, slot, parent, child, names } = await stopReportAt(3n, hash);
+    expect(report).toMatchObject({
       state: 'gap',
       reason: expect.stringMatching(
         new RegExp(
@@ -63,8 +63,8 @@ it.each([falseHash(1), CLEANED_UP])(
 );
 
 it('a block above the cursor with a false parent stops the scan, and the scan reports the difference from the block before it', async () => {
-  const { stand, slot, parent, child, names } = await standAt(1n, falseHash(2));
-  expect(stand).toMatchObject({
+  const { report, slot, parent, child, names } = await stopReportAt(1n, falseHash(2));
+  expect(report).toMatchObject({
     state: 'stopped',
     reason: expect.stringMatching(
       new RegExp(

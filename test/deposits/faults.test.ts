@@ -37,7 +37,7 @@ function headerAt(slot: number) {
 }
 
 /** Makes a node return, for each request, the block of a slot with a parent that does not exist. */
-function tellOtherParent(node: number, slot: number): void {
+function returnOtherParent(node: number, slot: number): void {
   const { parentSlot, blockhash, height } = headerAt(slot);
   const header = {
     parentSlot,
@@ -208,7 +208,7 @@ describe('lying nodes', () => {
     const { to } = await deposits(newAddress(), AMOUNTS);
     fixture.finalize();
     const { blockhash, previousBlockhash } = headerAt(to);
-    tellOtherParent(0, to);
+    returnOtherParent(0, to);
     await fixture.scanAll(scanner);
     const [header] = await fixture.ledger.scan.headersBetween(BigInt(to), BigInt(to));
     expect(header).toMatchObject({ blockhash, previousBlockhash });
@@ -219,7 +219,7 @@ describe('lying nodes', () => {
     const { scanner } = await beginning();
     const { to } = await deposits(newAddress(), AMOUNTS);
     fixture.finalize();
-    tellOtherParent(0, to);
+    returnOtherParent(0, to);
     fixture.localnet.controls.setFault(2, 'getBlock', { kind: 'hole', from: to, to });
     await expect(fixture.scanAll(scanner)).rejects.toThrow(/contradict each other/);
     expect((await fixture.ledger.scan.cursor())?.slot).toBeLessThan(BigInt(to));

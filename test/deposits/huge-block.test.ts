@@ -5,8 +5,9 @@ import { afterEach, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import type { AnyJson } from '../support/node-proxy.ts';
 import { sendAnswer, startNodeProxy } from '../support/node-proxy.ts';
-import { isWholeBlock, type Json, LyingProxy } from './lying-proxy.ts';
+import { isWholeBlock, LyingProxy } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
 const fixture = useScanFixture(3);
@@ -21,7 +22,7 @@ const [NAMED, STRANGERS] = [63, 250];
 const HELD_BYTES = 8 * 1_024 * 1_024;
 
 /** Transactions that name many accounts and move nothing: any sender can make them, and each adds 43 kB to an answer. */
-function strangers(wallet: string): readonly Json[] {
+function strangers(wallet: string): readonly AnyJson[] {
   const [payer, mint, owner] = [newAddress(), newAddress(), newAddress()];
   const keys = [wallet, ...Array.from({ length: NAMED - 1 }, newAddress)];
   const accountKeys = [payer, ...keys].map((pubkey, index) => ({

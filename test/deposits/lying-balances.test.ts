@@ -11,7 +11,7 @@ const HOT = newAddress();
 let wallet = '';
 let account = '';
 
-interface Answer {
+interface AccountsAnswer {
   readonly context: { readonly slot: number };
   readonly value: readonly unknown[];
 }
@@ -40,13 +40,17 @@ async function nextNode(passes = 0): Promise<number> {
 const reconcile = () => reconcileIn(fixture);
 
 /** The answers of all nodes for the wallet and its token account now. */
-function accountAnswers(of: readonly string[] = [wallet, account]): Promise<Answer> {
+function accountAnswers(of: readonly string[] = [wallet, account]): Promise<AccountsAnswer> {
   const config = { encoding: 'base64', commitment: 'finalized' };
   return rpc(fixture.localnet.rpcUrls[0] ?? '', 'getMultipleAccounts', [of, config]);
 }
 
 /** Makes the node return these accounts at the current slot, no nested account, and no token account of the wallet. */
-async function falsifyAccounts(node: number, { value }: Pick<Answer, 'value'>, ahead = 0): Promise<void> {
+async function falsifyAccounts(
+  node: number,
+  { value }: Pick<AccountsAnswer, 'value'>,
+  ahead = 0,
+): Promise<void> {
   const { context } = await accountAnswers();
   const { controls } = fixture.localnet;
   const result = { context: { ...context, slot: context.slot + ahead }, value: [...value, null] };

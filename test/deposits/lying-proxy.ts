@@ -1,14 +1,11 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import type { HttpServer } from '../support/http.ts';
-import { type ProxyRequest, sendAnswer, startNodeProxy } from '../support/node-proxy.ts';
+import { type AnyJson, type ProxyRequest, sendAnswer, startNodeProxy } from '../support/node-proxy.ts';
 import type { ScanFixture } from './scan-fixture.ts';
 
-/** Any answer of a node. */
-export type Json = ReturnType<typeof JSON.parse>;
-
 /** Edits or replaces an answer; `params` are those of the request. */
-export type Edit = (method: string, params: Json, answer: Json) => unknown;
+export type Edit = (method: string, params: AnyJson, answer: AnyJson) => unknown;
 
 const HONEST: Edit = (_method, _params, answer) => answer;
 
@@ -47,7 +44,7 @@ export class LyingProxy {
 }
 
 /** The unedited answer of the node. */
-export async function rpc(url: string, question: Json): Promise<Json> {
+export async function rpc(url: string, question: AnyJson): Promise<AnyJson> {
   const answer = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -57,7 +54,7 @@ export async function rpc(url: string, question: Json): Promise<Json> {
 }
 
 /** True for a block request with transaction details. */
-export function isWholeBlock(method: string, params: Json): boolean {
+export function isWholeBlock(method: string, params: AnyJson): boolean {
   return method === 'getBlock' && params[1]?.transactionDetails !== 'signatures';
 }
 

@@ -21,25 +21,25 @@ const OPTIONS = {
 
 /** The watched wallets of the database; a test can hold the query for new wallets. */
 class SlowWatched extends WatchedWallets {
-  #gate: Promise<void> | null = null;
+  #block: Promise<void> | null = null;
 
   /** Holds the next query until the returned function is called; `asked` resolves when the query arrives. */
   holdNext(): { readonly asked: Promise<void>; readonly letGo: () => void } {
     let letGo = (): void => undefined;
-    const gate = new Promise<void>((resolve) => {
+    const block = new Promise<void>((resolve) => {
       letGo = resolve;
     });
-    this.#gate = gate;
+    this.#block = block;
     const asked = (async () => {
-      while (this.#gate === gate) await sleep(5);
+      while (this.#block === block) await sleep(5);
     })();
     return { asked, letGo };
   }
 
   override async changesSince(version: bigint): Promise<WatchDifference> {
-    const gate = this.#gate;
-    this.#gate = null;
-    await gate;
+    const block = this.#block;
+    this.#block = null;
+    await block;
     return super.changesSince(version);
   }
 }

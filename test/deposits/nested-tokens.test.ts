@@ -13,7 +13,7 @@ import { useScanFixture } from './scan-fixture.ts';
 const fixture = useScanFixture();
 const NESTED = 'nested_token_account';
 
-interface Paid {
+interface NestedPayment {
   readonly owner: Keypair;
   readonly wallet: string;
   readonly ata: string;
@@ -39,7 +39,7 @@ async function land(
  * A stranger takes the token account of a deposit wallet, existing or not, for a wallet: he makes an account for it and sends 900,
  * and then 30, by a transaction that names the new account alone. `control` is paid to the token account itself.
  */
-async function paidToTheAccount(control: bigint): Promise<Paid> {
+async function paidToTheAccount(control: bigint): Promise<NestedPayment> {
   await fixture.scanAll(fixture.scanner());
   const [owner, stranger] = [Keypair.generate(), Keypair.generate()];
   const wallet = owner.publicKey.toBase58();

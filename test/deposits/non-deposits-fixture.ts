@@ -30,22 +30,22 @@ import { shortBlock } from '../solana/scan/short-block.ts';
 const ACCOUNT_BYTES = 165;
 
 /** The exchange of the tests of one file. */
-export function useExchange(): Exchange {
-  const exchange = new Exchange();
+export function useExchange(): WatchingExchange {
+  const exchange = new WatchingExchange();
   beforeAll(() => exchange.start());
   afterAll(() => exchange.close());
   return exchange;
 }
 
 /** The parts of the started exchange. */
-interface Chain {
+interface ExchangeParts {
   readonly bench: Bench;
   readonly node: SolanaNode;
   readonly assets: AssetTerms[];
 }
 
 /** An exchange that watches a chain: its deposit wallets, its hot wallet, its assets. A stranger pays. */
-class Exchange {
+class WatchingExchange {
   /** Deposit wallets of two users. */
   readonly alice = Keypair.generate();
   readonly bob = Keypair.generate();
@@ -53,7 +53,7 @@ class Exchange {
   /** A wallet without SOL for a fee. */
   readonly pauper = Keypair.generate();
   readonly #watched = new WatchSet(3);
-  #chain: Chain | undefined;
+  #chain: ExchangeParts | undefined;
 
   async start(): Promise<void> {
     const bench = await Bench.start({ finalityLag: 2 });
@@ -82,7 +82,7 @@ class Exchange {
     return this.#started().assets;
   }
 
-  #started(): Chain {
+  #started(): ExchangeParts {
     if (this.#chain === undefined) throw new Error('the exchange starts before the first test');
     return this.#chain;
   }
@@ -258,13 +258,13 @@ export function ataOf(mint: string, owner: PublicKey, program: PublicKey = TOKEN
   return getAssociatedTokenAddressSync(new PublicKey(mint), owner, true, program);
 }
 
-/** The {@link Exchange.inflows} of a SOL deposit. */
+/** The {@link WatchingExchange.inflows} of a SOL deposit. */
 export function solInflow(key: PublicKey, amount: bigint, reason: string | null = null) {
   const wallet = key.toBase58();
   return { account: wallet, wallet, asset: 'SOL', amount, reason };
 }
 
-/** The {@link Exchange.inflows} of a token deposit. */
+/** The {@link WatchingExchange.inflows} of a token deposit. */
 export function tokenInflow(
   wallet: PublicKey,
   asset: string,

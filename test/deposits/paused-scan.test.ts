@@ -28,6 +28,6 @@ it('a paused scan with unreachable nodes stays paused, and reports no tip', asyn
 it('a scan that waits for nodes reports no tip and no rate', async () => {
   await fixture.ledger.scanPauses.end({ actor: 'ops', reason: 'seen' });
   takeNodesAway();
-  const standing = { tip: null, lag: null, blocksPerSecond: null };
-  expect(await turn('waiting')).toMatchObject({ state: 'waiting', ...standing });
+  const noProgress = { tip: null, lag: null, blocksPerSecond: null };
+  expect(await turn('waiting')).toMatchObject({ state: 'waiting', ...noProgress });
 });

@@ -7,8 +7,9 @@ import type { RescanResult } from '../../src/domain/backfill.ts';
 import { rangeOf } from '../../src/domain/scan.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { environmentOfRun } from '../support/activity.ts';
+import type { AnyJson } from '../support/node-proxy.ts';
 import { openAlertsIn } from './audit-support.ts';
-import { type Edit, isWholeBlock, type Json, useLiar } from './lying-proxy.ts';
+import { type Edit, isWholeBlock, useLiar } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
 const fixture = useScanFixture(3);
@@ -49,13 +50,13 @@ function hiding(wallet: string): Edit {
   };
 }
 
-function hide({ transaction, meta }: Json, wallet: string): void {
+function hide({ transaction, meta }: AnyJson, wallet: string): void {
   for (const [index, address] of addressesIn(transaction).entries())
     if (address === wallet) meta.postBalances[index] = meta.preBalances[index];
 }
 
 /** The accounts of a transaction, the fee payer first. */
-function addressesIn({ accountKeys, message }: Json): readonly string[] {
+function addressesIn({ accountKeys, message }: AnyJson): readonly string[] {
   const keys: readonly (string | { pubkey: string })[] = accountKeys ?? message.accountKeys;
   return keys.map((key) => (typeof key === 'string' ? key : key.pubkey));
 }
@@ -73,7 +74,7 @@ function turnedTo(wallet: string): Edit {
 /** The same, in answers longer by that many bytes. */
 function padded(lie: Edit, bytes: number): Edit {
   return (method, params, answer) => {
-    const lied = lie(method, params, answer) as Json;
+    const lied = lie(method, params, answer) as AnyJson;
     return isWholeBlock(method, params) && lied.result
       ? { ...lied, result: { ...lied.result, pad: 'x'.repeat(bytes) } }
       : lied;

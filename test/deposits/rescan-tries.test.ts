@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
-import type { ScanRange } from '../../src/domain/scan.ts';
+import type { ScanRange, Slots } from '../../src/domain/scan.ts';
 import { presentBackfill } from '../../src/http/deposits/backfills.ts';
 import type { BackfillRow } from '../../src/ledger/scan/backfills.ts';
 import { environmentOfRun } from '../support/activity.ts';
@@ -10,11 +10,6 @@ import { useScanFixture } from './scan-fixture.ts';
 const fixture = useScanFixture(2);
 const BY = { actor: 'ops', reason: 'to see' };
 const PAID = 4_000_000n;
-
-interface Slots {
-  readonly from: bigint;
-  readonly to: bigint;
-}
 
 /** Scanned slots with unrecorded payments of a wallet; more than one progress update covers. */
 async function missedIn(): Promise<Slots & { readonly wallet: string }> {

@@ -113,7 +113,7 @@ export class ScanFixture {
       const step = await scanner.step();
       if (step.state !== 'continues') return step;
     }
-    throw new Error('the scan does not come to an end');
+    throw new Error('the scan does not end');
   }
 
   /** Scans the sent transactions while the node that is asked first changes every block; the node is honest afterwards. */

@@ -6,7 +6,8 @@ import { createDepositScan } from '../../src/deposits/scan/tail.ts';
 import { rangeOf } from '../../src/domain/scan.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { environmentOfRun, runActivity } from '../support/activity.ts';
-import { isWholeBlock, type Json, LyingProxy, makeFirstNodeFastest } from './lying-proxy.ts';
+import type { AnyJson } from '../support/node-proxy.ts';
+import { isWholeBlock, LyingProxy, makeFirstNodeFastest } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
 const fixture = useScanFixture(3);
@@ -30,7 +31,7 @@ afterAll(async () => {
   await liar.close();
 });
 
-type IsOpen = (method: string, params: Json) => boolean;
+type IsOpen = (method: string, params: AnyJson) => boolean;
 
 const isHeader: IsOpen = (method, params) => method === 'getBlock' && !isWholeBlock(method, params);
 

@@ -1,13 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
 import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { isOperational } from '../../src/deposits/scan/failure-alerts.ts';
+import { tipOrNull } from '../../src/deposits/scan/report.ts';
 import { type Defects, SideTasks } from '../../src/deposits/scan/side-loop.ts';
 import { createDepositScan } from '../../src/deposits/scan/tail.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
-import { RpcError } from '../../src/solana/rpc/errors.ts';
+import { NodeFault, RpcError } from '../../src/solana/rpc/errors.ts';
 import { runActivity } from '../support/activity.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
 import { useScanFixture } from './scan-fixture.ts';
@@ -111,6 +114,32 @@ describe('a step that fails by a defect', () => {
     kept.mockRestore();
     expect((await scanUntil(deps, hasState('tail'))).state).toBe('tail');
   });
+});
+
+it('a defect that hides the status at the end of a turn fails the turn', async () => {
+  const deps = fixture.deps();
+  const read = vi.spyOn(deps.ledger.scanStatus, 'read').mockRejectedValue(new TypeError('boom'));
+  const scan = createDepositScan({ ...deps, pollMs: 20 });
+  const turn = (): Promise<ScanStatus | null> => runActivity(() => scan.scanTail({ seconds: 0.1 }));
+  await expect(turn()).rejects.toThrow('boom');
+  read.mockRejectedValue(Object.assign(new Error('no database'), { code: 'ECONNREFUSED' }));
+  expect(await turn()).toBeNull();
+  read.mockRestore();
+});
+
+it('a defect that hides the finalized slot is logged, and a node error is not', async () => {
+  const logged: unknown[] = [];
+  const logger = new DefaultLogger('ERROR', ({ meta }) => logged.push(meta?.['error']));
+  const environment = new MockActivityEnvironment({}, { logger });
+  const tipAfter = (error: Error): Promise<bigint | null> => {
+    vi.spyOn(fixture.pool, 'most').mockRejectedValueOnce(error);
+    return environment.run(() => tipOrNull(fixture.pool));
+  };
+  expect(await tipAfter(new NodeFault('node', 'does not answer'))).toBeNull();
+  expect(logged).toEqual([]);
+  const defect = new TypeError('boom');
+  expect(await tipAfter(defect)).toBeNull();
+  expect(logged).toEqual([defect]);
 });
 
 it('a defect is classified by the class of the error, not by its message', () => {

@@ -19,7 +19,7 @@ interface Reference {
   readonly names: readonly string[];
 }
 
-interface Row {
+interface RuleRow {
   readonly rule: string;
   readonly where: string;
   readonly proof: string;
@@ -121,7 +121,7 @@ function sources(): readonly (readonly [file: string, text: string])[] {
 }
 
 /** A row of a table, without its head. */
-function rowOf(line: string): Row[] {
+function rowOf(line: string): RuleRow[] {
   const [, rule, , where, proof] = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
   if (rule === undefined || where === undefined || proof === undefined) return [];
   return rule === 'rule' || rule.startsWith('--') ? [] : [{ rule, where, proof }];

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { PAYMENT_EVENTS, type PaymentEvent, type PaymentState } from '../../src/domain/payment.ts';
 
 const STATES = ['settling', 'owed', 'served', 'refundable', 'unmatched', 'void'] as const;
-const event = fc.constantFrom(...(Object.keys(PAYMENT_EVENTS) as PaymentEvent[]));
+const anyEvent = fc.constantFrom(...(Object.keys(PAYMENT_EVENTS) as PaymentEvent[]));
 
 function paymentAfter(state: PaymentState, event: PaymentEvent): PaymentState {
   const { from, to }: { from: readonly PaymentState[]; to: PaymentState } = PAYMENT_EVENTS[event];
@@ -30,16 +30,16 @@ describe('a payment', () => {
   });
 
   it('stays served', () => {
-    fc.assert(fc.property(fc.array(event), (events) => after(events, 'served') === 'served'));
+    fc.assert(fc.property(fc.array(anyEvent), (events) => after(events, 'served') === 'served'));
   });
 
   it('stays void', () => {
-    fc.assert(fc.property(fc.array(event), (events) => after(events, 'void') === 'void'));
+    fc.assert(fc.property(fc.array(anyEvent), (events) => after(events, 'void') === 'void'));
   });
 
   it('is owed only after the money moved, and served earlier only by an answer that was already given', () => {
     fc.assert(
-      fc.property(fc.array(event), (events) => {
+      fc.property(fc.array(anyEvent), (events) => {
         const states = events.map((_, index) => after(events.slice(0, index + 1)));
         const first = states.findIndex((state) => state === 'owed');
         return first === -1 || events.slice(0, first + 1).includes('paid');
@@ -49,7 +49,7 @@ describe('a payment', () => {
 
   it('is unchanged by a repeated event', () => {
     fc.assert(
-      fc.property(fc.constantFrom(...STATES), event, (state, once) => {
+      fc.property(fc.constantFrom(...STATES), anyEvent, (state, once) => {
         const changed = paymentAfter(state, once);
         return paymentAfter(changed, once) === changed;
       }),

@@ -12,9 +12,8 @@ import {
   webhookWorkflowId,
   withdrawalWorkflowId,
 } from '../../src/domain/ids.ts';
-import { NONCE_CREATE } from '../../src/domain/settlement-kinds.ts';
+import { NONCE_CREATE, settlementId } from '../../src/domain/settlement-kinds.ts';
 import { backfillWorkflowId } from '../../src/domain/backfill.ts';
-import { settlementId } from '../../src/domain/settlement.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import { startTemporal } from '../../devkit/localstack/temporal.ts';

@@ -34,13 +34,13 @@ function isDescribed({ description, $ref }: Schema, named: Named): boolean {
   return (description ?? named[$ref?.split('/').at(-1) ?? '']?.description) !== undefined;
 }
 
-interface Document {
+interface OpenApiDocument {
   readonly components: { readonly schemas: Named };
   readonly paths: unknown;
 }
 
 /** Every schema of a body in the document, by its place. */
-function bodiesOf({ components, paths }: Document): readonly (readonly [string, Schema])[] {
+function bodiesOf({ components, paths }: OpenApiDocument): readonly (readonly [string, Schema])[] {
   const inline: (readonly [string, Schema])[] = [];
   const walk = (node: unknown, at: string): void => {
     if (typeof node !== 'object' || node === null) return;
@@ -53,7 +53,7 @@ function bodiesOf({ components, paths }: Document): readonly (readonly [string, 
 }
 
 test('every field of every request and response body has a description', async () => {
-  const document: Document = (await service.app.inject({ url: '/openapi.json' })).json();
+  const document: OpenApiDocument = (await service.app.inject({ url: '/openapi.json' })).json();
   const bodies = bodiesOf(document);
   expect(bodies.length).toBeGreaterThan(40);
   const { schemas } = document.components;

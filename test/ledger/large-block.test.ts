@@ -67,8 +67,8 @@ describe('a block with very many deposits', () => {
     const brought = { ...block, finding: { inflows, outflows, spends } };
     const watchVersion = await use.ledger.watched.version();
     const scan = new Scan(use.ledger.db.withPlugin(rows));
-    const commit = { expected: START, blocks: [brought], watchVersion };
-    expect(await scan.commit(commit)).toBe('committed');
+    const request = { expected: START, blocks: [brought], watchVersion };
+    expect(await scan.commit(request)).toBe('committed');
     expect(await eventsInOrder()).toEqual(inflows.map(({ amount }) => amount));
     expect(rows.sum).toBeGreaterThan(4n * BigInt(COUNT) - 1n);
     expect(rows.most).toBeLessThanOrEqual(MAX_ROWS);

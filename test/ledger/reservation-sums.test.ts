@@ -47,10 +47,10 @@ const step = fc.record({
   wallets: fc.shuffledSubarray(WALLETS, { minLength: 1 }),
   amount: fc.bigInt(0n, 1_000n),
 });
-type Step = typeof step extends fc.Arbitrary<infer Drawn> ? Drawn : never;
+type DrawnStep = typeof step extends fc.Arbitrary<infer Drawn> ? Drawn : never;
 
 /** One step of a settlement; a refused step changes nothing. */
-async function take(id: string, { what, wallets, amount }: Step): Promise<void> {
+async function take(id: string, { what, wallets, amount }: DrawnStep): Promise<void> {
   const { attempts, settlements } = use.ledger;
   const n = (await attempts.of(id)).length;
   const hash = { messageHash: randomBytes(32).toString('hex') };
@@ -113,7 +113,7 @@ it('the sums equal the open reservations after any history, with concurrent sett
 });
 
 it('a preparation reads as many rows with a thousand open reservations as with none', async () => {
-  const wallet = 'crowded';
+  const wallet = 'loaded';
   const before = await readsOfOne(wallet);
   await sql`insert into settlement (id, kind, subject_id, status)
     select 'reserved-' || i, 'withdrawal', 'reserved-' || i, 'preparing' from generate_series(1, 1000) as i`.execute(

@@ -17,13 +17,13 @@ async function restore(): Promise<void> {
 }
 
 /** A process whose server has run this long, on a database that was last in use four minutes ago. */
-async function afterSilence(serverRanFor: string, use: { ledger: Ledger; url: string }): Promise<Ledger> {
-  await sql`create schema if not exists silence`.execute(use.ledger.db);
+async function afterSilence(serverRanFor: string, source: { ledger: Ledger; url: string }): Promise<Ledger> {
+  await sql`create schema if not exists silence`.execute(source.ledger.db);
   await sql`create or replace function silence.pg_postmaster_start_time() returns timestamptz
-    return now() - ${sql.lit(serverRanFor)}::interval`.execute(use.ledger.db);
-  await use.ledger.continuity.pulse();
-  await sql`update continuity set seen_at = now() - interval '4 minutes'`.execute(use.ledger.db);
-  const url = new URL(use.url);
+    return now() - ${sql.lit(serverRanFor)}::interval`.execute(source.ledger.db);
+  await source.ledger.continuity.pulse();
+  await sql`update continuity set seen_at = now() - interval '4 minutes'`.execute(source.ledger.db);
+  const url = new URL(source.url);
   url.searchParams.set('options', '-c search_path=silence,public,pg_catalog');
   return openLedger(url.href);
 }
@@ -105,9 +105,7 @@ describe('after a restore of the database', () => {
       } finally {
         await ledger.close();
       }
-      const states = [ANN, BEN].map(
-        async (address) => (await use.ledger.addresses.byAddress(address))?.state,
-      );
+      const states = [ANN, BEN].map(async (wallet) => (await use.ledger.addresses.byAddress(wallet))?.state);
       expect(await Promise.all(states)).toEqual([one, other]);
     },
   );

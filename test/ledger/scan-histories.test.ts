@@ -72,16 +72,16 @@ const anyStep = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('join' as const), actor, crash }) },
 );
-type Step = typeof anyStep extends fc.Arbitrary<infer T> ? T : never;
+type HistoryStep = typeof anyStep extends fc.Arbitrary<infer T> ? T : never;
 
-interface Block {
+interface DrawnBlock {
   readonly header: BlockHeader;
   readonly inflows: readonly Inflow[];
 }
 
 function chainOf(
   drawn: readonly { skipped: number; payments: readonly { wallet: number; low: boolean }[] }[],
-): Block[] {
+): DrawnBlock[] {
   let last = START;
   return drawn.map(({ skipped, payments }) => {
     last = childOf(last, { skipped });
@@ -96,7 +96,7 @@ function chainOf(
 }
 
 /** The finding of a scanner that watches these wallets. */
-const findingOf = ({ inflows }: Block, known: ReadonlySet<string>): BlockFinding => ({
+const findingOf = ({ inflows }: DrawnBlock, known: ReadonlySet<string>): BlockFinding => ({
   ...EMPTY_FINDING,
   inflows: inflows.filter(({ wallet }) => known.has(wallet)),
 });
@@ -104,17 +104,17 @@ const findingOf = ({ inflows }: Block, known: ReadonlySet<string>): BlockFinding
 /** A scanner with its own copy of the cursor and of the watch set, which may be stale. */
 class Scanner {
   readonly #ledger: Ledger;
-  readonly #blocks: readonly Block[];
+  readonly #blocks: readonly DrawnBlock[];
   #cursor: Cursor = START;
   #known = new Set<string>();
   #version = 0n;
 
-  constructor(ledger: Ledger, blocks: readonly Block[]) {
+  constructor(ledger: Ledger, blocks: readonly DrawnBlock[]) {
     this.#ledger = ledger;
     this.#blocks = blocks;
   }
 
-  async do(step: Step): Promise<void> {
+  async do(step: HistoryStep): Promise<void> {
     const { db } = this.#ledger;
     try {
       await this.#do(step, step.crash === null ? db : db.withPlugin(new Crash(step.crash)));
@@ -134,7 +134,7 @@ class Scanner {
     this.#known = new Set(wallets.map((wallet) => wallet.address));
   }
 
-  async #do(step: Step, db: Database): Promise<void> {
+  async #do(step: HistoryStep, db: Database): Promise<void> {
     switch (step.do) {
       case 'commit':
         return this.#commit(new Scan(db), step.count, step.isAnswerReceived);
@@ -168,7 +168,7 @@ class Scanner {
     else if (isAnswerReceived && last !== undefined) this.#cursor = last;
   }
 
-  async #upsert(scan: Scan, wanted: readonly Block[]): Promise<void> {
+  async #upsert(scan: Scan, wanted: readonly DrawnBlock[]): Promise<void> {
     const { slot } = (await this.#ledger.scan.cursor()) ?? START;
     await scan.upsert(this.#matched(wanted.filter(({ header }) => header.slot <= slot)));
   }
@@ -184,7 +184,7 @@ class Scanner {
     }
   }
 
-  async #announce(deposits: Deposits, blocks: readonly Block[], fork: boolean): Promise<void> {
+  async #announce(deposits: Deposits, blocks: readonly DrawnBlock[], fork: boolean): Promise<void> {
     await deposits.announce(
       blocks.map((block) => ({
         header: fork ? { ...block.header, blockhash: `${block.header.blockhash}x` } : block.header,
@@ -193,7 +193,7 @@ class Scanner {
     );
   }
 
-  async #stage(ranges: StagedRanges, blocks: readonly Block[]): Promise<void> {
+  async #stage(ranges: StagedRanges, blocks: readonly DrawnBlock[]): Promise<void> {
     const [first, last] = [blocks[0]?.header.slot, blocks.at(-1)?.header.slot];
     if (first !== undefined && last !== undefined)
       await this.#matchedFor(blocks, (matched) => ranges.stage({ from: first, to: last, ...matched }));
@@ -201,7 +201,7 @@ class Scanner {
 
   /** Matches again if wallets were added since, as the matcher does. */
   async #matchedFor<Result>(
-    blocks: readonly Block[],
+    blocks: readonly DrawnBlock[],
     commit: (matched: MatchedBlocks<MatchedBlock>) => Promise<Result>,
   ): Promise<Result> {
     const result = await commit(this.#matched(blocks));
@@ -210,14 +210,14 @@ class Scanner {
     return commit(this.#matched(blocks));
   }
 
-  #matched(blocks: readonly Block[]): MatchedBlocks<MatchedBlock> {
+  #matched(blocks: readonly DrawnBlock[]): MatchedBlocks<MatchedBlock> {
     const found = blocks.map((block) => ({ header: block.header, finding: findingOf(block, this.#known) }));
     return { blocks: found, watchVersion: this.#version };
   }
 }
 
 /** Reads the feed as a customer does, by public ids: never sees a sequence out of order, and never books a deposit twice. */
-class Reader {
+class FeedReader {
   readonly #kinds = new Map<string, string>();
   readonly #booked = new Set<string>();
   #last = 0n;
@@ -244,7 +244,7 @@ class Reader {
 }
 
 async function expectAllRecorded(
-  blocks: readonly Block[],
+  blocks: readonly DrawnBlock[],
   kinds: ReadonlyMap<string, string>,
 ): Promise<void> {
   const { ledger } = use;
@@ -285,7 +285,7 @@ it('the ledger has each deposit once, an unbroken chain and a feed without a gap
         await use.ledger.scan.start(START);
         const blocks = chainOf(drawn);
         const scanners = [new Scanner(use.ledger, blocks), new Scanner(use.other, blocks)];
-        const reader = new Reader();
+        const reader = new FeedReader();
         for (const round of rounds)
           await Promise.all([
             ...round.map((step) => scanners[step.actor]?.do(step)),

@@ -21,10 +21,10 @@ afterAll(() => postgres.stop());
 it('a stopped database fails the statements that wait and that follow, and answers again once it continues', async () => {
   const db = connect(briefUrl);
   await sql`select 1`.execute(db);
-  const goOn = pausePostgres(postgres);
+  const resume = pausePostgres(postgres);
   // The first statement uses the open connection.
   const asked = await Promise.allSettled([1, 2, 3].map(() => sql`select 1`.execute(db)));
-  goOn();
+  resume();
   for (const ended of asked) expect(ended).toSatisfy(failedAsAway);
   await sql`select 1`.execute(db);
   await db.destroy();
@@ -41,15 +41,15 @@ it('the server ends a statement that takes too long, inside a transaction and ou
 it('a commit whose answer is lost in a stopped database has an unknown outcome, and is done once the database continues', async () => {
   const db = connect(briefUrl);
   await sql`create table kept (x int)`.execute(db);
-  let goOn = (): void => undefined;
+  let resume = (): void => undefined;
   const order = db.transaction().execute(async (trx) => {
     // Otherwise the server may end the silent session before it reads on: then the commit is not done, and the caller cannot know that either.
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
     await sql`insert into kept values (1)`.execute(trx);
-    goOn = pausePostgres(postgres);
+    resume = pausePostgres(postgres);
   });
   await expect(order).rejects.toSatisfy(isDatabaseUnavailable);
-  goOn();
+  resume();
   await vi.waitFor(async () => {
     const { rows } = await sql<{ x: number }>`select x from kept`.execute(db);
     expect(rows).toEqual([{ x: 1 }]);

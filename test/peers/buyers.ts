@@ -19,13 +19,13 @@ export interface Buyer {
 }
 
 /** The last response of the seller, and the settlement that its header reports, if any. */
-export interface Purchase {
+export interface BuyResult {
   readonly response: Response;
   readonly settlement: SettleResponse | null;
 }
 
 /** Requests a URL and pays when the seller asks for payment. It uses one client, which caches mints. */
-export type Buy = (url: string, init?: RequestInit) => Promise<Purchase>;
+export type Buy = (url: string, init?: RequestInit) => Promise<BuyResult>;
 
 /** The official client of version 2: @x402/fetch with the scheme exact of @x402/svm. */
 export async function version2Buyer({

@@ -17,7 +17,7 @@ import {
 import type { Buyer } from './buyers.ts';
 
 /** `payment` of a 402. Source: docs/interface.md, Payment protocol resources: Quote. */
-export interface Quote {
+export interface ExampleQuote {
   readonly recipientWallet: string;
   readonly tokenAccount: string;
   readonly mint: string;
@@ -35,7 +35,7 @@ export type ExamplePayload =
 
 export interface ExamplePurchase {
   readonly response: Response;
-  readonly quote: Quote;
+  readonly quote: ExampleQuote;
   /** The payload of X-PAYMENT; {@link showPayment} can send it again. */
   readonly payload: ExamplePayload;
 }
@@ -73,17 +73,17 @@ export async function buyAsSubmitter(
 }
 
 /** @throws Error if the seller does not answer 402 with a quote */
-export async function fetchQuote(url: string, { fetch = globalThis.fetch }: Buyer): Promise<Quote> {
+export async function fetchQuote(url: string, { fetch = globalThis.fetch }: Buyer): Promise<ExampleQuote> {
   const response = await fetch(url);
   if (response.status !== 402) throw new Error(`${url} answers ${response.status}; expected 402`);
-  const { payment } = (await response.json()) as { payment?: Quote };
+  const { payment } = (await response.json()) as { payment?: ExampleQuote };
   if (payment === undefined) throw new Error(`the 402 of ${url} has no payment`);
   return payment;
 }
 
 /** The wire bytes of a transfer of the quoted amount that the buyer has signed and pays for; not submitted. */
 export async function signTransfer(
-  quote: Quote,
+  quote: ExampleQuote,
   buyer: Buyer,
   { version = 'legacy', memo }: ExampleOptions & { readonly memo?: string } = {},
 ): Promise<Uint8Array> {
@@ -109,7 +109,7 @@ export async function signTransfer(
 
 /** Submits a transfer with the memo of the quote, and waits until it is confirmed. @throws Error if it fails or is not confirmed in time */
 export async function submitTransfer(
-  quote: Quote,
+  quote: ExampleQuote,
   buyer: Buyer,
   options: ExampleOptions = {},
 ): Promise<{ readonly signature: string; readonly quoteToken: string }> {
@@ -131,7 +131,7 @@ export function memoOf(quoteToken: string): string {
 export function showPayment(
   url: string,
   { fetch = globalThis.fetch }: Buyer,
-  { cluster }: Quote,
+  { cluster }: ExampleQuote,
   payload: ExamplePayload,
 ): Promise<Response> {
   const network = cluster === 'devnet' ? 'chain-devnet' : 'chain-mainnet';
@@ -141,7 +141,7 @@ export function showPayment(
 }
 
 async function transferInstructions(
-  quote: Quote,
+  quote: ExampleQuote,
   payer: PublicKey,
   connection: Connection,
 ): Promise<TransactionInstruction[]> {

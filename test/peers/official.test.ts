@@ -3,7 +3,7 @@ import { Keypair, PublicKey } from '@solana/web3.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Bench } from '../localnet/support.ts';
 import type { HttpServer } from '../support/http.ts';
-import { type Buy, legacyBuyer, type Purchase, version1Buyer, version2Buyer } from './buyers.ts';
+import { type Buy, type BuyResult, legacyBuyer, version1Buyer, version2Buyer } from './buyers.ts';
 import { type CountingProxy, startCountingProxy } from './counting-proxy.ts';
 import { startPeerFacilitator } from './peer-facilitator.ts';
 import { PRICED, startPeerServer } from './peer-server.ts';
@@ -51,7 +51,7 @@ async function received(): Promise<bigint> {
 }
 
 /** Buys once, and expects that the seller served and received the price. */
-async function buyOnce(buy: Buy, seller: HttpServer): Promise<Purchase> {
+async function buyOnce(buy: Buy, seller: HttpServer): Promise<BuyResult> {
   const before = await received();
   const purchase = await buy(`${seller.url}${PRICED.path}`);
   expect(purchase.response.status).toBe(200);

@@ -15,7 +15,7 @@ export interface PeerFacilitatorOptions {
 /** The type has the identifiers of version 2 alone. */
 const VERSION_1_NETWORK = 'solana-devnet' as Network;
 
-interface FacilitatorRequest {
+interface PeerFacilitatorRequest {
   readonly paymentPayload: PaymentPayload;
   readonly paymentRequirements: PaymentRequirements;
 }
@@ -39,7 +39,7 @@ export async function startPeerFacilitator({
 }
 
 async function answerTo(facilitator: x402Facilitator, endpoint: string, body: Buffer): Promise<unknown> {
-  const read = () => JSON.parse(body.toString()) as FacilitatorRequest;
+  const read = () => JSON.parse(body.toString()) as PeerFacilitatorRequest;
   switch (endpoint) {
     case 'GET /supported':
       return facilitator.getSupported();

@@ -11,7 +11,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { SettlementStatus } from '../../src/domain/settlement.ts';
 import type { Preparation } from '../../src/domain/steps.ts';
-import { adopt } from '../../src/settlement/adopt.ts';
+import { type Adoption, adopt, type BuyersTransaction } from '../../src/settlement/adopt.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { prepareNext } from '../../src/settlement/prepare.ts';
 import { AdoptedLifetimes, acceptingSlot, adoptedLifetime } from '../../src/solana/proof/adopted.ts';
@@ -134,9 +134,16 @@ describe('an adopted settlement', () => {
 });
 
 describe('the transaction of a buyer', () => {
+  const adoptionOf = (transaction: BuyersTransaction): Adoption => ({
+    settlementId: 'purchase/1',
+    position: PLACE,
+    transaction,
+    ours: [payer()],
+    cost: COST,
+  });
   const slotNow = () => BigInt(tip().slot);
   const adopted = (wire: Uint8Array, slot: bigint | null = slotNow()) =>
-    adopt(fixture, 'purchase/1', PLACE, { wire, slot }, [payer()], COST);
+    adopt(fixture, adoptionOf({ wire, slot }));
   const messageOf = async (advances: boolean) => {
     const authority = buyer.publicKey;
     const advance = SystemProgram.nonceAdvance({
@@ -200,8 +207,8 @@ describe('the transaction of a buyer', () => {
     const wire = await buyerTransaction(fixture, buyer, newAddress(), payer());
     const adopting = { pool: fixture.pool, lifetimes: new AdoptedLifetimes(fixture.pool) };
     const lifeFrom = async (slot: bigint) => {
-      const adopted = await adopt(adopting, 'purchase/1', PLACE, { wire, slot }, [payer()], COST);
-      return adopted.lastValidBlockHeight ?? 0n;
+      const { lastValidBlockHeight } = await adopt(adopting, adoptionOf({ wire, slot }));
+      return lastValidBlockHeight ?? 0n;
     };
     const honest = await lifeFrom(slotNow());
     expect(await lifeFrom(9_000_000_000_000n)).toBeLessThan(honest + 150n);

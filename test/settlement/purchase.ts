@@ -17,20 +17,20 @@ export const PRICE = 2_000_000n;
 const FEE_LAMPORTS = 10_000n;
 
 /** The buyer's wire bytes, and the slot in which a node accepted their blockhash, or showed them in a block. */
-export interface Order {
+export interface PurchaseOrder {
   readonly wire: Uint8Array;
   readonly acceptedAt: bigint;
 }
 
 /** The recorded purchases, by the address of the seller. */
-export type Orders = Map<string, Order>;
+export type Orders = Map<string, PurchaseOrder>;
 
 /** Requests a purchase; returns its id. */
 export async function requestPurchase(
   ledger: Ledger,
   orders: Orders,
   seller: string,
-  order: Order,
+  order: PurchaseOrder,
 ): Promise<string> {
   orders.set(seller, order);
   await requestSettlements(ledger.db, PURCHASE, [seller]);
@@ -58,16 +58,22 @@ export async function buyerTransaction(
 /** The only key of `keys` pays the fee of a message with a missing signature. */
 export function purchases({ chain }: LandingFixture, orders: Orders, keys: Keys): Kind {
   return {
-    compose: async ({ id, subjectId }, place) => {
+    compose: async ({ id, subjectId }, position) => {
       const order = orders.get(subjectId);
       if (order === undefined) throw new DomainError('NotFound', `there is no order of ${subjectId}`);
       const ours = Object.values(keys).flatMap((key) => key?.address ?? []);
       const transaction = { wire: order.wire, slot: order.acceptedAt };
-      const attempt = await adopt(chain, id, place, transaction, ours, {
-        computeUnitLimit: 200_000,
-        computeUnitPriceMicroLamports: 0n,
-        feeLamports: FEE_LAMPORTS,
-        rentLamports: 0n,
+      const attempt = await adopt(chain, {
+        settlementId: id,
+        position,
+        transaction,
+        ours,
+        cost: {
+          computeUnitLimit: 200_000,
+          computeUnitPriceMicroLamports: 0n,
+          feeLamports: FEE_LAMPORTS,
+          rentLamports: 0n,
+        },
       });
       if (!attempt.signatures?.includes(null)) return { kind: 'composed', attempt, reservations: [] };
       const [wallet = ''] = attempt.signers;

@@ -16,7 +16,7 @@ import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import { blockhashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { type SettlementView, settlementReached } from '../../src/workflows/messages.ts';
-import { PACE, useLandingFixture } from '../solana/landing-fixture.ts';
+import { INTERVALS, useLandingFixture } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { failOnceAt } from '../support/intercept.ts';
 import { freshNamespace } from '../support/namespace.ts';
@@ -83,7 +83,7 @@ function activities(crashes: string[] = [], answerWithinMs = PATIENT_MS, signs =
   };
   const bounds = { priceCapMicroLamports: 100_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
   const kinds = { [PURCHASE]: purchases(fixture, orders, keys) };
-  const watcher = new LandingWatcher(fixture.chain, PACE);
+  const watcher = new LandingWatcher(fixture.chain, INTERVALS);
   const deps = { ledger: record, kinds, watcher, chain: fixture.chain, recheckMs: 50 };
   const signer = createSignerActivities({ keys, bounds, rules: PURCHASE_RULE });
   const landing = createLanding(deps);
@@ -117,8 +117,8 @@ function untilPaid<T>(seller: string, wait: Promise<T>): Promise<T> {
 describe('the quick part of a settlement', () => {
   it('answers at confirmed, with the attempt recorded and sent', async () => {
     const { id, seller } = await bought();
-    const standing = await untilPaid(seller, quickly(id));
-    expect(standing).toMatchObject({ status: 'confirmed', attempt: { n: 1 } });
+    const state = await untilPaid(seller, quickly(id));
+    expect(state).toMatchObject({ status: 'confirmed', attempt: { n: 1 } });
     expect(fixture.localnet.controls.chain.vm.account(seller)?.lamports).toBe(PRICE);
   });
 
@@ -164,9 +164,9 @@ describe('a settlement that Sluice keys sign', () => {
     const send = vi.spyOn(fixture.chain, 'send');
     const note = { actor: 'ops', reason: 'look first' };
     await ledger.pauses.begin(note);
-    const standing = await quickly(id);
+    const state = await quickly(id);
     await ledger.pauses.end(note);
-    expect(standing).toMatchObject({ status: 'held', reason: { code: 'paused' }, attempt: null });
+    expect(state).toMatchObject({ status: 'held', reason: { code: 'paused' }, attempt: null });
     expect(await ledger.attempts.of(id)).toEqual([]);
     expect(send).not.toHaveBeenCalled();
   });
@@ -174,8 +174,8 @@ describe('a settlement that Sluice keys sign', () => {
   it('on other workers returns the signing tasks to its run', async () => {
     const { id } = await bought();
     const work = () => activities([], PATIENT_MS, false).settleQuickly({ id, shown });
-    const standing: SettlementState = await activityEnvironment().run(work);
-    expect(standing).toMatchObject({
+    const state: SettlementState = await activityEnvironment().run(work);
+    expect(state).toMatchObject({
       status: 'preparing',
       attempt: { signature: null, tasks: [{ kind: PURCHASE, key: 'fee-payer/1' }] },
     });

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { backfillWorkflowId } from '../../src/domain/backfill.ts';
 import { settlementWorkflowId, withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import { settlementId } from '../../src/domain/settlement.ts';
-import { NONCE_CREATE } from '../../src/domain/settlement-kinds.ts';
+import { NONCE_CREATE, settlementId } from '../../src/domain/settlement-kinds.ts';
 import type { AttemptOutcome } from '../../src/ledger/settlements/attempts.ts';
 import { createMissingRunStarter, type WorkflowRuns } from '../../src/settlement/restart-unfinished.ts';
 import { nonceKinds } from '../../src/treasury/nonce-accounts.ts';

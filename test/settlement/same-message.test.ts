@@ -69,11 +69,11 @@ it('the judge postpones proofs that would make the queue grow without bound', as
   if (attempt === undefined) throw new Error('there are some');
   const release = blockCalls(fixture.pool);
   const putOff: MessageVerdict[] = [];
-  const words = Array.from({ length: PLACES + 2 }, () => sameMessage.judge(attempt, deathEvidence()));
-  for (const word of words) void word.then((one) => putOff.push(one));
+  const verdicts = Array.from({ length: PLACES + 2 }, () => sameMessage.judge(attempt, deathEvidence()));
+  for (const verdict of verdicts) void verdict.then((one) => putOff.push(one));
   // No proof can end before a node answers.
   await expect.poll(() => putOff.length, { timeout: 10_000 }).toBe(2);
   for (const { unproved } of putOff) expect(unproved).toContain('tries again later');
   release();
-  expect((await Promise.all(words)).filter(({ unproved }) => unproved === null)).toHaveLength(PLACES);
+  expect((await Promise.all(verdicts)).filter(({ unproved }) => unproved === null)).toHaveLength(PLACES);
 });

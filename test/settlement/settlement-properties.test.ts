@@ -16,7 +16,7 @@ import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import { blockhashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { openReservations, useLedger } from '../ledger/support.ts';
-import { PACE, useLandingFixture } from '../solana/landing-fixture.ts';
+import { INTERVALS, useLandingFixture } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { failOnceAt } from '../support/intercept.ts';
 import {
@@ -147,7 +147,7 @@ function worker(left: string[]) {
   };
   const rules: SigningRules = { ...GATHERING_RULE, ...PURCHASE_RULE };
   const bounds = { priceCapMicroLamports: 100_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
-  const watcher = new LandingWatcher(fixture.chain, { ...PACE, maxUnconfirmedTries: 5 });
+  const watcher = new LandingWatcher(fixture.chain, { ...INTERVALS, maxUnconfirmedTries: 5 });
   return {
     ...createSettlementActivities({ ledger, kinds }),
     ...createSignerActivities({ keys, bounds, rules }),

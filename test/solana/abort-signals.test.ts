@@ -102,7 +102,7 @@ describe('a request without a waiting caller is aborted, and its node is not bla
     const before = await heldBytes();
     const end = new AbortController();
     const reads = [2n, 3n, 4n, 5n].map((slot) =>
-      fetchBlock(node, slot, 'finalized', new WatchSet(0), undefined, end.signal),
+      fetchBlock(node, { slot, commitment: 'finalized', watched: new WatchSet(0), signal: end.signal }),
     );
     const held = async () => (await heldBytes()) - before;
     // A garbage collection pauses the process: without breaks, the nodes have no time to drip.

@@ -31,8 +31,8 @@ describe('an attempt that never arrives', () => {
       last: { height: sent.lastValidBlockHeight + 1n },
       containsSignature: false,
     });
-    for (const end of [evidence.coverage?.first, evidence.coverage?.last])
-      expect(end?.agreeingNodes).toHaveLength(2);
+    for (const bound of [evidence.coverage?.first, evidence.coverage?.last])
+      expect(bound?.agreeingNodes).toHaveLength(2);
     expect(evidence.finalizedHeights.every((height) => height.answer > sent.lastValidBlockHeight)).toBe(true);
   });
 

@@ -7,16 +7,16 @@ import type { SignedAttempt } from '../../src/solana/proof/investigate.ts';
 import { type BlockCache, blockCache } from '../../src/solana/proof/linked-blocks.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { quickChain } from '../support/quick-chain.ts';
-import { type BlockAnswer, falseHash, type Lie, startLiar } from './lying-node.ts';
+import { type BlockAnswer, type FalseResult, falseHash, startLiar } from './lying-node.ts';
 import type { ScriptedNode } from './rpc-scripted-node.ts';
 
 const HONEST = 3;
-const TRUTH: Lie = () => undefined;
+const TRUTH: FalseResult = () => undefined;
 const AHEAD = 60;
 const FINALITY_LAG = 4;
 let localnet: Localnet;
 let liar: ScriptedNode;
-let lie: Lie = TRUTH;
+let lie: FalseResult = TRUTH;
 
 beforeAll(async () => {
   localnet = await startLocalnet({ slotMs: 0, finalityLag: FINALITY_LAG, nodes: HONEST });
@@ -43,7 +43,7 @@ async function withLiar<T>(honest: number, act: (pool: NodePool) => Promise<T>):
 }
 
 /** Makes the liar the best node of two; `other` is the answer of the rest. */
-function leading(other: Lie): Lie {
+function leading(other: FalseResult): FalseResult {
   return (asked, truth) => (asked.method === 'getSlot' ? Number(truth) + AHEAD : other(asked, truth));
 }
 
@@ -80,7 +80,7 @@ async function judged(
  * Says that the block of the attempt's blockhash, and all above it, are as low as the reported height of the attempt, and invents the blocks
  * from there to a real finalized one, so that the attempt looks expired.
  */
-function inventor({ blockhash, blockhashSlot, blockhashHeight }: SignedAttempt): Lie {
+function inventor({ blockhash, blockhashSlot, blockhashHeight }: SignedAttempt): FalseResult {
   const invented = new Map<number, BlockAnswer>();
   const invent = (top: BlockAnswer, topSlot: number): void => {
     let previous = { slot: Number(blockhashSlot), hash: blockhash };

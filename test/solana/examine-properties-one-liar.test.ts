@@ -11,14 +11,14 @@ import type { SignedAttempt } from '../../src/solana/proof/investigate.ts';
 import { blockCache } from '../../src/solana/proof/linked-blocks.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { quickChain } from '../support/quick-chain.ts';
-import { type BlockAnswer, falseHash, type Lie, startLiar } from './lying-node.ts';
+import { type BlockAnswer, type FalseResult, falseHash, startLiar } from './lying-node.ts';
 import type { ScriptedNode } from './rpc-scripted-node.ts';
 
 const LIFE = 150n;
 let localnet: Localnet;
 let honest: NodePool;
 let liar: ScriptedNode;
-let lie: Lie = () => undefined;
+let lie: FalseResult = () => undefined;
 
 beforeAll(async () => {
   localnet = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes: 4 });
@@ -34,11 +34,11 @@ afterAll(async () => {
 
 const truth = fc.constant(undefined);
 const number = fc.oneof(fc.integer({ min: -400, max: 400 }), fc.constantFrom(-(10 ** 6), 10 ** 9));
-const error = fc.constantFrom(null, { InstructionError: [0, { Custom: 1 }] });
+const transactionError = fc.constantFrom(null, { InstructionError: [0, { Custom: 1 }] });
 const status = fc.record({
   slot: fc.integer({ min: 1, max: 5_000 }),
   confirmations: fc.constant(null),
-  err: error,
+  err: transactionError,
   confirmationStatus: fc.constantFrom('processed', 'confirmed', 'finalized'),
 });
 
@@ -55,12 +55,12 @@ const lies = fc.record({
   outcome: fc.oneof(
     truth,
     fc.constant(null),
-    fc.record({ slot: fc.integer({ min: 1, max: 5_000 }), err: error }),
+    fc.record({ slot: fc.integer({ min: 1, max: 5_000 }), err: transactionError }),
   ),
 });
-type Lies = typeof lies extends fc.Arbitrary<infer T> ? T : never;
+type DrawnLies = typeof lies extends fc.Arbitrary<infer T> ? T : never;
 
-function lieOf(falseAnswers: Lies): Lie {
+function lieOf(falseAnswers: DrawnLies): FalseResult {
   return ({ method }, said) => {
     if (method === 'getSlot' && falseAnswers.ahead !== undefined)
       return Math.max(0, Number(said) + falseAnswers.ahead);
@@ -86,7 +86,7 @@ function lieOf(falseAnswers: Lies): Lie {
 }
 
 function blockOf(
-  { blockHigher = 0, hash, parentSlot = 0, signatures }: Lies,
+  { blockHigher = 0, hash, parentSlot = 0, signatures }: DrawnLies,
   block: BlockAnswer,
 ): BlockAnswer {
   return {
@@ -162,7 +162,7 @@ const cases = fc.record({
   /** What an honest node does wrong at the same time. */
   beside: fc.constantFrom('nothing', 'nothing', 'false null', 'hole'),
 });
-const HONEST: Lies = {
+const HONEST: DrawnLies = {
   ahead: undefined,
   higher: undefined,
   blockHigher: undefined,

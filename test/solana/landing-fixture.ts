@@ -12,7 +12,7 @@ import { assembleTransaction, type TokenTransfer } from '../../src/solana/tx/tra
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 import { signerOf } from '../support/signer.ts';
 
-export const PACE = { pollMs: 20, resendMs: 100, examineIntervalMs: 50 };
+export const INTERVALS = { pollMs: 20, resendMs: 100, examineIntervalMs: 50 };
 
 /** The parts of a started fixture. */
 interface Parts {
@@ -41,7 +41,7 @@ export class LandingFixture {
     const localnet = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes, hotWallet });
     const pool = await openNodePool(localnet.rpcUrls);
     const chain = quickChain(pool);
-    const watcher = new LandingWatcher(chain, PACE);
+    const watcher = new LandingWatcher(chain, INTERVALS);
     this.#parts = { localnet, pool, chain, signer, watcher, fees: new FeePlanner(chain, QUICK_PRICES) };
   }
 
@@ -77,12 +77,12 @@ export class LandingFixture {
 
   /** A watcher that soon holds an attempt while the finalized height does not grow. */
   restless(): LandingWatcher {
-    return new LandingWatcher(this.chain, { ...PACE, stallMs: 200 });
+    return new LandingWatcher(this.chain, { ...INTERVALS, stallMs: 200 });
   }
 
   /** One that soon holds an outcome that no second node shows. */
   impatient(): LandingWatcher {
-    return new LandingWatcher(this.chain, { ...PACE, maxUnconfirmedTries: 3 });
+    return new LandingWatcher(this.chain, { ...INTERVALS, maxUnconfirmedTries: 3 });
   }
 
   /** A signed payment of the hot wallet, not yet sent. */

@@ -8,10 +8,10 @@ import {
   linkedRange,
 } from '../../src/solana/proof/linked-blocks.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import { type BlockAnswer, falseHash, type Lie, startLiar } from './lying-node.ts';
+import { type BlockAnswer, type FalseResult, falseHash, startLiar } from './lying-node.ts';
 import type { ScriptedNode } from './rpc-scripted-node.ts';
 
-const TRUTH: Lie = () => undefined;
+const TRUTH: FalseResult = () => undefined;
 const FIRST = 5;
 const FALSE = 8;
 const LAST = 12;
@@ -21,7 +21,7 @@ let liars: readonly ScriptedNode[];
 let pool: NodePool;
 let origin: AgreedBlock;
 let cache: BlockCache;
-let lie: Lie = TRUTH;
+let lie: FalseResult = TRUTH;
 
 beforeAll(async () => {
   localnet = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes: 2 });

@@ -4,10 +4,10 @@ import { rpc } from '../../devkit/localstack/rpc.ts';
 import { type RpcRequest, resultOf, type ScriptedNode, startScriptedNode } from './rpc-scripted-node.ts';
 
 /** The answer of a liar, given the answer of an honest node (null if that has none). Undefined: the truth. */
-export type Lie = (asked: Pick<RpcRequest, 'method' | 'params'>, truth: unknown) => unknown;
+export type FalseResult = (asked: Pick<RpcRequest, 'method' | 'params'>, truth: unknown) => unknown;
 
 /** A node of its own identity that asks the honest one at `url`, and then returns the result of `lie`. */
-export function startLiar(url: string, lie: () => Lie): Promise<ScriptedNode> {
+export function startLiar(url: string, lie: () => FalseResult): Promise<ScriptedNode> {
   const identity = newAddress();
   return startScriptedNode(async (asked) => {
     if (asked.method === 'getIdentity') return resultOf(asked, JSON.stringify({ identity }));

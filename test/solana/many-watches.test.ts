@@ -2,8 +2,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import type { AttemptProgress, WatchedAttempt } from '../../src/solana/proof/watch.ts';
+import { NodeFault } from '../../src/solana/rpc/errors.ts';
 import { until } from '../support/until.ts';
-import { PACE, recordProgress, useLandingFixture } from './landing-fixture.ts';
+import { INTERVALS, recordProgress, useLandingFixture } from './landing-fixture.ts';
 
 const fixture = useLandingFixture();
 
@@ -15,14 +16,14 @@ function watchAll(
   attempts: readonly WatchedAttempt[],
   start?: AttemptProgress,
 ): [Promise<unknown>[], () => void] {
-  const hearing = attempts.map(() => recordProgress());
-  const waits = hearing.map(({ hooks }, index) =>
+  const recorders = attempts.map(() => recordProgress());
+  const waits = recorders.map(({ hooks }, index) =>
     watcher.watch(attempts[index] as WatchedAttempt, hooks, start),
   );
   return [
     waits,
     () => {
-      for (const { abort } of hearing) abort.abort();
+      for (const { abort } of recorders) abort.abort();
     },
   ];
 }
@@ -30,7 +31,7 @@ function watchAll(
 describe('a watcher of many attempts that no node confirms', () => {
   it('resends a few of them at a time in turn, and new ones at once', async () => {
     const [attempts, resendsPerSecond] = [12, 10];
-    const watcher = new LandingWatcher(fixture.chain, { ...PACE, resendMs: 20, resendsPerSecond });
+    const watcher = new LandingWatcher(fixture.chain, { ...INTERVALS, resendMs: 20, resendsPerSecond });
     const all = await Promise.all(
       Array.from({ length: attempts }, () => fixture.attempt(newAddress(), 1_000_000n)),
     );
@@ -58,7 +59,7 @@ describe('a watcher of many attempts that no node confirms', () => {
   });
 
   it('requests all of them at once, more than fit into the arguments of a function', async () => {
-    const watcher = new LandingWatcher(fixture.chain, PACE);
+    const watcher = new LandingWatcher(fixture.chain, INTERVALS);
     const attempt = await fixture.attempt(newAddress(), 1_000_000n);
     let [asked, open, most] = [0, 0, 0];
     vi.spyOn(fixture.chain, 'recentStatuses').mockImplementation(async (signatures) => {
@@ -67,7 +68,7 @@ describe('a watcher of many attempts that no node confirms', () => {
       most = Math.max(most, open);
       await new Promise(setImmediate);
       open -= 1;
-      throw new Error('no node answers');
+      throw new NodeFault('node', 'does not answer');
     });
     const count = 130_000;
     const all = Array.from({ length: count }, () => attempt);

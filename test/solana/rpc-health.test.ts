@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Health } from '../../src/solana/rpc/health.ts';
+import { NodeHealth } from '../../src/solana/rpc/health.ts';
 
 let now = 0;
 
-function healthAt(start: number): Health {
+function healthAt(start: number): NodeHealth {
   now = start;
-  return new Health(() => now);
+  return new NodeHealth(() => now);
 }
 
-function causeAt(health: Health, time: number): string | undefined {
+function causeAt(health: NodeHealth, time: number): string | undefined {
   now = time;
   return health.demotion?.cause;
 }
@@ -112,7 +112,7 @@ describe('a score', () => {
   });
 
   it('drops a point for four slots, ten for a quarter of failed requests and one for 250 ms', () => {
-    const scoreWith = (part: Partial<Pick<Health, 'lagSlots' | 'errorRate' | 'latencyMs'>>) =>
+    const scoreWith = (part: Partial<Pick<NodeHealth, 'lagSlots' | 'errorRate' | 'latencyMs'>>) =>
       Object.assign(healthAt(0), part).score;
     expect(scoreWith({})).toBe(100);
     expect(scoreWith({ lagSlots: 40n })).toBe(90);

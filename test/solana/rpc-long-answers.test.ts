@@ -9,7 +9,7 @@ import { type NodeOptions, SolanaNode } from '../../src/solana/rpc/node.ts';
 
 const HELD_BYTES = 1_000;
 const MIB = 1_024 * 1_024;
-const RIM = Buffer.from('{"result":{},"id":1}');
+const ENVELOPE = Buffer.from('{"result":{},"id":1}');
 let server: Server | undefined;
 let node: SolanaNode | undefined;
 
@@ -33,7 +33,7 @@ afterEach(async () => {
 async function joined(parts: AsyncIterable<Uint8Array>) {
   const all: Uint8Array[] = [];
   for await (const part of parts) all.push(part);
-  return { envelope: RIM, text: Buffer.concat(all).toString('latin1') };
+  return { envelope: ENVELOPE, text: Buffer.concat(all).toString('latin1') };
 }
 
 /** The clock of deadlines, until the end of the test: however long this process pauses, only the test advances it. */
@@ -68,7 +68,7 @@ describe('an answer too long for memory', () => {
           for (let at = 0; at < member.length; at += 333) response.write(member.subarray(at, at + 333));
         response.end();
       });
-      expect(await ask(asked)).toEqual({ envelope: RIM, text });
+      expect(await ask(asked)).toEqual({ envelope: ENVELOPE, text });
       await asked.close();
       server?.close();
     }
@@ -172,9 +172,9 @@ describe('an answer too long for memory', () => {
         if (text.length < 6 * MIB) answer?.write(part);
         else answer?.end();
       }
-      return { envelope: RIM, text };
+      return { envelope: ENVELOPE, text };
     };
-    expect(await ask(asked, read)).toEqual({ envelope: RIM, text: part.repeat(6) });
+    expect(await ask(asked, read)).toEqual({ envelope: ENVELOPE, text: part.repeat(6) });
   });
 
   it('has a longer deadline when its last request saw no first byte in time', async () => {
@@ -204,7 +204,7 @@ describe('an answer too long for memory', () => {
       vi.advanceTimersByTime(4_000);
       return joined(parts);
     };
-    expect(await ask(asked, late)).toEqual({ envelope: RIM, text });
+    expect(await ask(asked, late)).toEqual({ envelope: ENVELOPE, text });
   });
 
   it('is dropped when bytes no longer arrive', async () => {

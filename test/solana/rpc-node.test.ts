@@ -10,7 +10,7 @@ import {
   sendTransaction,
 } from '../../src/solana/rpc/methods.ts';
 import { accountsAnswer, textAnswer, u64 } from '../../src/solana/rpc/schemas.ts';
-import { type Reply, type RpcRequest, resultOf, useScriptedNode } from './rpc-scripted-node.ts';
+import { type RpcRequest, resultOf, type ScriptedReply, useScriptedNode } from './rpc-scripted-node.ts';
 
 const scripted = useScriptedNode();
 
@@ -18,7 +18,7 @@ const slot = () => scripted.node.call('getSlot', [], u64);
 const page = '<!DOCTYPE html><html><body>Bad Gateway</body></html>';
 
 describe('a malformed answer', () => {
-  it.each<[string, (asked: RpcRequest) => Reply, string]>([
+  it.each<[string, (asked: RpcRequest) => ScriptedReply, string]>([
     ['an HTML page', () => ({ body: page }), 'the answer is not JSON: it begins with "<!DOCTYPE html>'],
     ['JSON cut short', ({ id }) => ({ body: `{"jsonrpc":"2.0","id":${id},"res` }), 'the answer is not JSON'],
     ['nothing', () => ({ body: '' }), 'the answer is not JSON'],
@@ -114,7 +114,7 @@ describe('a request to a node', () => {
 
   it('reads no more bytes than allowed, packed or not', async () => {
     const long = (asked: RpcRequest) => `{"id":${asked.id},"result":"${'x'.repeat(5_000)}"}`;
-    const packed = (asked: RpcRequest): Reply => ({
+    const packed = (asked: RpcRequest): ScriptedReply => ({
       body: gzipSync(long(asked)),
       headers: { 'content-encoding': 'gzip' },
     });
@@ -136,7 +136,7 @@ describe('a request to a node', () => {
   });
 
   it('accepts gzip, and keeps its connection', async () => {
-    const packed = ({ id }: RpcRequest): Reply => ({
+    const packed = ({ id }: RpcRequest): ScriptedReply => ({
       body: gzipSync(`{"id":${id},"result":5}`),
       headers: { 'content-encoding': 'gzip' },
     });

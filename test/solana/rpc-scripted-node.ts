@@ -14,7 +14,7 @@ export interface RpcRequest {
 }
 
 /** The bytes of an answer; `silent` keeps the connection open without any. */
-export type Reply =
+export type ScriptedReply =
   | {
       readonly body: string | Buffer;
       readonly status?: number;
@@ -30,7 +30,7 @@ export interface ScriptedNode {
 
 /** An HTTP server on loopback that answers each JSON-RPC request with the bytes that the test sets. */
 export async function startScriptedNode(
-  answer: (asked: RpcRequest) => Reply | Promise<Reply>,
+  answer: (asked: RpcRequest) => ScriptedReply | Promise<ScriptedReply>,
 ): Promise<ScriptedNode> {
   const asked: RpcRequest[] = [];
   const server = await startHttp(async (request, response) => {
@@ -71,6 +71,6 @@ export function useScriptedNode() {
 }
 
 /** A well-formed answer whose result is this JSON text. */
-export function resultOf({ id }: RpcRequest, json: string): Reply {
+export function resultOf({ id }: RpcRequest, json: string): ScriptedReply {
   return { body: `{"jsonrpc":"2.0","id":${id},"result":${json}}` };
 }

@@ -7,8 +7,8 @@ afterEach(closeSlowNodes);
 
 const headerOf = (node: SolanaNode, slot: bigint) =>
   getBlock(node, slot, { commitment: 'finalized', transactionDetails: 'signatures' });
-type Header = Awaited<ReturnType<typeof headerOf>>;
-const isSame = (one: Header, other: Header) => one?.blockhash === other?.blockhash;
+type BlockHeaderAnswer = Awaited<ReturnType<typeof headerOf>>;
+const isSame = (one: BlockHeaderAnswer, other: BlockHeaderAnswer) => one?.blockhash === other?.blockhash;
 
 it.each([
   ['for two ranges', 16, false],

@@ -78,4 +78,8 @@ export async function poolWithSlowNode(state: SlowNode, options: PoolOptions = {
 }
 
 export const readBlock = (pool: NodePool, slot: bigint, end?: AbortSignal) =>
-  pool.read((node, over) => fetchBlock(node, slot, 'finalized', new WatchSet(0), undefined, over), end);
+  pool.read(
+    (node, over) =>
+      fetchBlock(node, { slot, commitment: 'finalized', watched: new WatchSet(0), signal: over }),
+    end,
+  );

@@ -7,9 +7,9 @@ export interface HttpServer {
 }
 
 /** Answers one request; a failure closes the connection without an answer, as a dead server does. */
-export type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-export async function startHttp(answer: Answer): Promise<HttpServer> {
+export async function startHttp(answer: RequestHandler): Promise<HttpServer> {
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());
   });

@@ -23,8 +23,8 @@ export function intercept<T extends object>(service: T, name: string, listener: 
 
 /** Whether a call is at this point, such as "before attempts.prepare" or, with a required argument, "after settlements.note confirmed". */
 export function isAt(point: string, ...[side, call, args]: Parameters<CallListener>): boolean {
-  const [itsSide, itsCall, word] = point.split(' ');
-  return itsSide === side && itsCall === call && (word === undefined || args.includes(word));
+  const [itsSide, itsCall, argument] = point.split(' ');
+  return itsSide === side && itsCall === call && (argument === undefined || args.includes(argument));
 }
 
 /** Wraps services so that a call throws at each of these points, once: a worker that dies there, in the process of the test. */

@@ -1,24 +1,25 @@
 import type { ServerResponse } from 'node:http';
 import { bodyOf, type HttpServer, startHttp } from './http.ts';
 
-type Json = ReturnType<typeof JSON.parse>;
+/** Any JSON value, untyped. */
+export type AnyJson = ReturnType<typeof JSON.parse>;
 
 /** One JSON-RPC request that a client sent to the proxy. */
 export interface ProxyRequest {
-  readonly id: Json;
+  readonly id: AnyJson;
   readonly method: string;
-  readonly params: Json;
+  readonly params: AnyJson;
   /** The answer of the node; undefined while the node is unavailable. */
-  readonly forward: () => Promise<NodeAnswer>;
+  readonly forward: () => Promise<ProxiedAnswer>;
   readonly response: ServerResponse;
 }
 
 /** The answer of a node: `json` is undefined where the body is not JSON, as of a node that limits the rate. */
-export interface NodeAnswer {
+export interface ProxiedAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Buffer;
-  readonly json: Json;
+  readonly json: AnyJson;
 }
 
 /** Headers of the connection to the node, and of the content encoding, which fetch decodes. */
@@ -45,20 +46,20 @@ export function startNodeProxy(
 }
 
 /** Passes on the answer of a node: its status, its headers and its bytes. */
-export function sendAnswer({ status, headers, body }: NodeAnswer, response: ServerResponse): void {
+export function sendAnswer({ status, headers, body }: ProxiedAnswer, response: ServerResponse): void {
   response.statusCode = status;
   for (const [name, value] of headers) if (!DROPPED_HEADERS.includes(name)) response.setHeader(name, value);
   response.end(body);
 }
 
-async function askNode(target: string, body: Buffer, signal: AbortSignal): Promise<NodeAnswer> {
+async function askNode(target: string, body: Buffer, signal: AbortSignal): Promise<ProxiedAnswer> {
   const headers = { 'content-type': 'application/json' };
   const answer = await fetch(target, { method: 'POST', headers, body: new Uint8Array(body), signal });
   const bytes = Buffer.from(await answer.arrayBuffer());
   return { status: answer.status, headers: answer.headers, body: bytes, json: jsonOf(bytes) };
 }
 
-function jsonOf(bytes: Buffer): Json {
+function jsonOf(bytes: Buffer): AnyJson {
   try {
     return JSON.parse(bytes.toString());
   } catch {

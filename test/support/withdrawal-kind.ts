@@ -1,4 +1,4 @@
-import { WITHDRAWAL } from '../../src/domain/settlement.ts';
+import { WITHDRAWAL } from '../../src/domain/settlement-kinds.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Kinds } from '../../src/settlement/kind.ts';
 import { withdrawalKind } from '../../src/withdrawals/kind.ts';

@@ -10,7 +10,12 @@ import type { Chain } from '../../src/solana/chain.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
 import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
-import { AMOUNT, NonceFixture, type Paid, type Signed } from '../activities/nonce-fixture.ts';
+import {
+  AMOUNT,
+  NonceFixture,
+  type PaidWithdrawal,
+  type UnsentAttempt,
+} from '../activities/nonce-fixture.ts';
 import { resume } from '../ledger/support.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { quickChain } from '../support/quick-chain.ts';
@@ -27,9 +32,9 @@ let chain: Chain;
 /** The database after the restore, and what the restore lost. */
 let ledger: Ledger;
 let fixture: NonceFixture;
-let landsLate: Paid;
-let neverLands: Paid;
-let living: { readonly paid: Paid; readonly signed: Signed };
+let landsLate: PaidWithdrawal;
+let neverLands: PaidWithdrawal;
+let living: { readonly paid: PaidWithdrawal; readonly signed: UnsentAttempt };
 const lostBytes = new Map<string, string>();
 
 beforeAll(async () => {
@@ -42,7 +47,7 @@ beforeAll(async () => {
   closers.push(async () => clearInterval(clock));
   const newer = await freshDatabase();
   closers.push(newer.drop);
-  const restored = await backedUpAndGoneOn(newer);
+  const restored = await backedUpAndContinued(newer);
   closers.push(restored.drop);
   ledger = await openLedger(restored.url);
   closers.push(() => ledger.close());
@@ -53,7 +58,7 @@ afterAll(async () => {
 });
 
 /** A backup with one account that is free and one with a living attempt; after it, an account and two attempts that it does not know. */
-async function backedUpAndGoneOn({ url, copy }: Awaited<ReturnType<typeof freshDatabase>>) {
+async function backedUpAndContinued({ url, copy }: Awaited<ReturnType<typeof freshDatabase>>) {
   const before = await openLedger(url);
   const first = await NonceFixture.open({ ledger: before, chain, key: KEY });
   await look(before);
@@ -93,7 +98,7 @@ async function openAlerts(): Promise<readonly (readonly [string, string])[]> {
   return rows.map(({ kind, subject }) => [kind, subject] as const);
 }
 
-async function received({ destination }: Paid): Promise<bigint> {
+async function received({ destination }: PaidWithdrawal): Promise<bigint> {
   return (await chain.accounts([destination])).accounts[0]?.lamports ?? 0n;
 }
 
@@ -114,7 +119,7 @@ async function started(): Promise<readonly SettlementRow[]> {
   return settlements;
 }
 
-/** The best node says that none of the accounts is there. */
+/** The best node returns none of the accounts. */
 async function neverDroppedByOneNode(requests: readonly SettlementRow[]): Promise<void> {
   const slot = localnet.controls.chain.ledger.tip.slot;
   const result = { context: { slot }, value: [null] };
@@ -126,7 +131,7 @@ async function neverDroppedByOneNode(requests: readonly SettlementRow[]): Promis
   localnet.controls.clearFaults();
 }
 
-async function send({ id }: Paid): Promise<void> {
+async function send({ id }: PaidWithdrawal): Promise<void> {
   await chain.send(lostBytes.get(id) ?? '');
   localnet.controls.produceSlots(8);
 }

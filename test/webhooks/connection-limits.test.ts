@@ -4,13 +4,13 @@ import { ConnectionLimiter, mayTake } from '../../src/webhooks/connection-limits
 
 const TOTAL = 100;
 
-/** Takes all places that the endpoint may have; returns their number. */
-function fill(places: ConnectionLimiter, endpoint: string): number {
-  for (let held = 0; ; held += 1) if (places.take(endpoint).kind === 'full') return held;
+/** Takes all tries that the endpoint may have; returns their number. */
+function fill(limiter: ConnectionLimiter, endpoint: string): number {
+  for (let held = 0; ; held += 1) if (limiter.take(endpoint).kind === 'full') return held;
 }
 
 describe('the connection limiter of a process', () => {
-  it('gives a single hanging endpoint a third of the places, and each of ten hanging endpoints a twelfth', () => {
+  it('gives a single hanging endpoint a third of the tries, and each of ten hanging endpoints a twelfth', () => {
     expect(fill(new ConnectionLimiter(TOTAL), 'a')).toBe(33);
     const ten = new ConnectionLimiter(TOTAL);
     const names = Array.from({ length: 10 }, (_, n) => `slow-${n}`);
@@ -32,7 +32,7 @@ describe('the connection limiter of a process', () => {
     const some = fc.array(fc.tuple(fc.nat(30), fc.boolean()), { maxLength: 400 });
     fc.assert(
       fc.property(fc.integer({ min: 10, max: 60 }), some, (total, steps) => {
-        const places = new ConnectionLimiter(total);
+        const limiter = new ConnectionLimiter(total);
         const held = new Map<number, (() => void)[]>();
         for (const [endpoint, comes] of steps) {
           const own = held.get(endpoint) ?? [];
@@ -42,25 +42,25 @@ describe('the connection limiter of a process', () => {
             continue;
           }
           const free = total - [...held.values()].reduce((sum, each) => sum + each.length, 0);
-          const turn = places.take(String(endpoint));
+          const turn = limiter.take(String(endpoint));
           expect(turn.kind === 'taken').toBe(mayTake(own.length, free));
           if (turn.kind === 'taken') own.push(turn.release);
           expect(own.length).toBeLessThanOrEqual((total + 1) / 3);
         }
         const free = total - [...held.values()].reduce((sum, each) => sum + each.length, 0);
         expect(free).toBeGreaterThan(0);
-        expect(places.take('new').kind === 'taken').toBe(free > 1);
+        expect(limiter.take('new').kind === 'taken').toBe(free > 1);
       }),
     );
   });
 
   it('frees a place when its owner releases it, and only once', () => {
-    const places = new ConnectionLimiter(TOTAL);
-    const turns = Array.from({ length: 33 }, () => places.take('a'));
-    expect(places.take('a').kind).toBe('full');
+    const limiter = new ConnectionLimiter(TOTAL);
+    const turns = Array.from({ length: 33 }, () => limiter.take('a'));
+    expect(limiter.take('a').kind).toBe('full');
     for (const turn of [...turns, ...turns]) if (turn.kind === 'taken') turn.release();
-    expect(fill(places, 'b')).toBe(33);
-    expect(fill(places, 'a')).toBeGreaterThan(20);
+    expect(fill(limiter, 'b')).toBe(33);
+    expect(fill(limiter, 'a')).toBeGreaterThan(20);
   });
 });
 
@@ -68,7 +68,7 @@ describe('a delivery attempt without a free place', () => {
   /** Delivers so many events of one endpoint that each take so long, by a simulated clock; null: the endpoint never answers. */
   function played(events: number, tookMs: number | null, untilMs: number) {
     let now = 0;
-    const places = new ConnectionLimiter(TOTAL, () => now);
+    const limiter = new ConnectionLimiter(TOTAL, () => now);
     const calendar = new Map<number, (() => void)[]>();
     const after = (ms: number, happen: () => void): void => {
       const at = now + Math.max(1, Math.ceil(ms));
@@ -77,7 +77,7 @@ describe('a delivery attempt without a free place', () => {
     let [asked, done, endedAt] = [0, 0, 0];
     const come = (): void => {
       asked += 1;
-      const turn = places.take('slow');
+      const turn = limiter.take('slow');
       if (turn.kind === 'full') return after(turn.retryInMs, come);
       if (tookMs !== null)
         after(tookMs, () => {

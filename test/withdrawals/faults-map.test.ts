@@ -7,26 +7,26 @@ const ROW = /^\| (?!-|fault |program )(.+) \|$/gm;
 const PROOF = /\[([^\]]+)\]\(([^)]+)\) (.+)/;
 
 /** A test that a row names: its file, as the page names and links it, and its title or the start of the title. */
-interface Proof {
+interface NamedTest {
   readonly name: string;
   readonly path: string;
   readonly title: string;
 }
 
-interface Row {
+interface FaultRow {
   /** The first cell: the fault, or the program that had it. */
   readonly subject: string;
-  readonly proofs: readonly Proof[];
+  readonly proofs: readonly NamedTest[];
 }
 
-function rowsOf(text: string): readonly Row[] {
+function rowsOf(text: string): readonly FaultRow[] {
   return [...text.matchAll(ROW)].map(([, row = '']) => {
     const cells = row.split(' | ').map((cell) => cell.trim());
     return { subject: cells[0] ?? '', proofs: (cells.at(-1) ?? '').split('<br>').map(proofOf) };
   });
 }
 
-function proofOf(cell: string): Proof {
+function proofOf(cell: string): NamedTest {
   const [, name = '', path = '', title = ''] = PROOF.exec(cell) ?? [];
   return { name, path, title };
 }

@@ -6,8 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { type LocalTemporal, startTemporal } from '../../devkit/localstack/temporal.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import { paymentId } from '../../src/domain/payment.ts';
-import { settlementId } from '../../src/domain/settlement.ts';
-import { NONCE_CREATE } from '../../src/domain/settlement-kinds.ts';
+import { NONCE_CREATE, settlementId } from '../../src/domain/settlement-kinds.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { runSettlement } from '../../src/platform/temporal/starts.ts';
 import { nonceAddress, nonceSeed } from '../../src/solana/nonces/account.ts';

@@ -25,8 +25,8 @@ const ATTEMPT = { n: 1, message: 'AA==', signature: null, maxFeeLamports: '0', m
 const QUEUES = 4;
 const { CommandType } = proto.temporal.api.enums.v1;
 
-/** A gate that a test opens once; a step waits for it. */
-class Gate {
+/** A latch that a test opens once; a step waits for it. */
+class Latch {
   open: () => void = () => undefined;
   readonly opened = new Promise<void>((resolve) => {
     this.open = resolve;
@@ -41,8 +41,8 @@ describe('workers of two versions', () => {
   let place: TestNamespace;
   let client: Client;
   let connection: NativeConnection;
-  const gates = [new Gate(), new Gate(), new Gate()] as const;
-  const [prepared, scanned, preparedBefore] = gates;
+  const latches = [new Latch(), new Latch(), new Latch()] as const;
+  const [prepared, scanned, preparedBefore] = latches;
   /** Which build executed which step of which run, in order. */
   const steps: string[] = [];
   const stops: (() => Promise<void>)[] = [];
@@ -53,7 +53,7 @@ describe('workers of two versions', () => {
     connection = await NativeConnection.connect({ address: place.address });
   });
   afterAll(async () => {
-    for (const gate of gates) gate.open();
+    for (const latch of latches) latch.open();
     await Promise.all(stops.map((stop) => stop()));
     await connection?.close();
   });
@@ -82,7 +82,7 @@ describe('workers of two versions', () => {
       planCatchUp: async () => ({ behind: false, ranges: [], reason: null }),
       scanTail: async () => {
         note('reads', 'scan');
-        await (build === 'a' ? scanned.opened : Promise.all(gates.map(({ opened }) => opened)));
+        await (build === 'a' ? scanned.opened : Promise.all(latches.map(({ opened }) => opened)));
         return { state: 'waiting', cursor: null, tip: null, lag: null, blocksPerSecond: null, at: null };
       },
     };
@@ -159,7 +159,7 @@ describe('workers of two versions', () => {
     const second = await settle('second');
     expect(await second.result()).toMatchObject({ status: 'finalized' });
     expect(await verify(place)).toMatchObject({ code: 0, stdout: '2 open runs replayed, 0 failed\n' });
-    for (const gate of gates) gate.open();
+    for (const latch of latches) latch.open();
     expect(await first.result()).toMatchObject({ status: 'finalized' });
 
     await expect.poll(() => steps, { timeout: 60_000 }).toContain('b reads scan');

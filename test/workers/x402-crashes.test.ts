@@ -63,10 +63,10 @@ async function newPayment() {
   return { id, target, headers, victim, gatewayUrl: sales.gatewayUrl };
 }
 
-type Payment = Awaited<ReturnType<typeof newPayment>>;
+type UnservedPayment = Awaited<ReturnType<typeof newPayment>>;
 
 /** A conforming buyer sends the same payment until he gets an answer; the lease of a dead process is ended, as time would end it. */
-async function untilServed({ id, target, headers, gatewayUrl }: Payment): Promise<void> {
+async function untilServed({ id, target, headers, gatewayUrl }: UnservedPayment): Promise<void> {
   await vi.waitFor(async () => {
     await ledger.db
       .updateTable('payment')
@@ -80,7 +80,7 @@ async function untilServed({ id, target, headers, gatewayUrl }: Payment): Promis
 }
 
 /** One transfer on the chain, one stored attempt, and upstream requests under one key. */
-async function expectBoughtOnce({ id, target }: Payment): Promise<void> {
+async function expectBoughtOnce({ id, target }: UnservedPayment): Promise<void> {
   const attempts = await ledger.attempts.of(id);
   expect(attempts.map(({ n }) => n)).toEqual([1]);
   const { value } = await rpc<{ value: readonly ({ err: unknown } | null)[] }>(
@@ -112,7 +112,7 @@ const WORKER_CRASHES = {
 describe.each(Object.entries(WORKER_CRASHES))(
   'a payment survives the death of the x402 worker %s',
   (_, points) => {
-    const payments = new Map<string, Payment>();
+    const payments = new Map<string, UnservedPayment>();
 
     // One worker after the other dies at a payment of its own, and also continues those of the workers before it.
     beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NOTHING_AUDITED } from '../../src/domain/audit.ts';
-import { WITHDRAWAL } from '../../src/domain/settlement.ts';
+import { WITHDRAWAL } from '../../src/domain/settlement-kinds.ts';
 import { backfillCard, progressCard, purposeOf } from '../../src/workflows/details.ts';
 
 const TERMS = {

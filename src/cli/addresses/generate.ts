@@ -11,8 +11,8 @@ export interface GenerateOptions {
   readonly mnemonicFile?: string | undefined;
 }
 
-/** Result of the generation. The mnemonic is in `mnemonicFile` and is never printed. */
-export interface GenerationResult {
+/** Result of {@link generate}. The mnemonic is in `mnemonicFile` and is never printed. */
+export interface GenerateResult {
   readonly manifest: string;
   readonly manifestKey: string;
   readonly mnemonicFile: string;
@@ -32,7 +32,7 @@ const PROGRESS_EVERY = 1_000;
  *
  * @throws UsageError; DomainError InvalidRequest for an invalid mnemonic
  */
-export async function generate(options: GenerateOptions, output: Output): Promise<GenerationResult> {
+export async function generate(options: GenerateOptions, output: Output): Promise<GenerateResult> {
   const { MAX_MANIFEST_ENTRIES } = await import('../../deposits/addresses/address-manifest.ts');
   const { DepositKeys, seedOf } = await import('../../deposits/addresses/hd-keys.ts');
   const { count, start, out } = options;
@@ -63,7 +63,7 @@ async function newMnemonic(out: string, output: Output): Promise<string> {
   const path = `${out.replace(/\.json$/, '')}.mnemonic`;
   await write(path, `${generateMnemonic(wordlist, ENTROPY_BITS)}\n`, 0o600);
   output.progress(
-    `a new 24-word mnemonic is in ${path}: keep it offline, because it derives the keys of all these addresses`,
+    `a new mnemonic of 24 words is in ${path}: keep it offline, because it derives the keys of all these addresses`,
   );
   return path;
 }

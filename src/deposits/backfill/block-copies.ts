@@ -72,17 +72,18 @@ async function blockOrNull(
   watch: WatchState,
   signal: AbortSignal,
 ): Promise<WatchedBlock | null> {
+  const request = { slot: header.slot, commitment: 'finalized' } as const;
   const watched = (block: SearchedBlock, by: WatchState): WatchedBlock => ({
     ...block,
     header,
     watch: by,
     readAgain: async (newer) => {
       const expected = { ...header, signaturesHash: block.signaturesHash };
-      return watched(await fetchBlock(node, header.slot, 'finalized', newer.set, expected), newer);
+      return watched(await fetchBlock(node, { ...request, watched: newer.set, expected }), newer);
     },
   });
   try {
-    const block = await fetchBlockOrNull(node, header.slot, 'finalized', watch.set, header, signal);
+    const block = await fetchBlockOrNull(node, { ...request, watched: watch.set, expected: header, signal });
     return block === null ? null : watched(block, watch);
   } catch (error) {
     if (isBlockMissing(error)) return null;

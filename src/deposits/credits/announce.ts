@@ -72,14 +72,12 @@ async function readLinked(
   set: WatchSet,
   signal: AbortSignal,
 ): Promise<Search> {
-  const { header, signaturesHash, candidates, transactions } = await fetchBlock(
-    node,
+  const { header, signaturesHash, candidates, transactions } = await fetchBlock(node, {
     slot,
-    'confirmed',
-    set,
-    undefined,
+    commitment: 'confirmed',
+    watched: set,
     signal,
-  );
+  });
   if (header.parentSlot < slot) return { header, signaturesHash, candidates, transactions };
   throw new NodeFault(
     node.name,

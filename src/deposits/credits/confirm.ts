@@ -153,15 +153,15 @@ function alertOf(row: DepositRow, answers: readonly Answer<ReportedInflow | null
     answers.flatMap(({ node, answer }) =>
       (answer !== null && isAlike(answer, row)) === agrees ? [node] : [],
     );
-  const [agree, deny] = [nodesThat(true), nodesThat(false)];
-  const confirming = agree.length === 0 ? 'no node confirms' : `only ${agree.join(', ')} confirms`;
-  const denying = deny.length === 0 ? '' : `, ${deny.join(', ')} denies`;
+  const [agreeing, denying] = [nodesThat(true), nodesThat(false)];
+  const confirmation = agreeing.length === 0 ? 'no node confirms' : `only ${agreeing.join(', ')} confirms`;
+  const denial = denying.length === 0 ? '' : `, ${denying.join(', ')} denies`;
   const reasonText = reason === null ? '' : ` as ${reason}`;
   return {
     kind: 'deposit_unconfirmed',
     subject: depositId(row),
-    message: `${confirming}${denying} that ${amount} base units of ${asset} arrived at ${account}${reasonText}: the deposit stays pending`,
-    details: { signature, account, asset, amount: amount.toString(), reason, agree, deny },
+    message: `${confirmation}${denial} that ${amount} base units of ${asset} arrived at ${account}${reasonText}: the deposit stays pending`,
+    details: { signature, account, asset, amount: amount.toString(), reason, agree: agreeing, deny: denying },
   };
 }
 

@@ -196,7 +196,11 @@ export class DepositMatcher {
 
   #search({ header, node }: WatchedBlock, bytes: Uint8Array, set: WatchSet): Search {
     const { maxTransactionVersion } = this.#options;
-    return searchBlock(bytes, header.slot, set, { name: node, maxTransactionVersion });
+    return searchBlock(bytes, {
+      slot: header.slot,
+      watched: set,
+      node: { name: node, maxTransactionVersion },
+    });
   }
 
   #rules(terms: TermsByAsset): Rules {

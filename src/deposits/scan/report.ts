@@ -1,4 +1,6 @@
+import { log } from '@temporalio/activity';
 import type { ScanReport } from '../../domain/scan.ts';
+import { isNodeError } from '../../solana/rpc/errors.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
 import type { BrokenLink } from '../../solana/scan/chain-reader.ts';
 import { finalizedTip } from '../../solana/scan/frontier.ts';
@@ -57,7 +59,15 @@ export function slowReport(tip: bigint | null, waitedMs: number): ScanReport {
   return { state: 'waiting', tip, reason };
 }
 
-/** The newest slot that a quorum has finalized. Null if nodes fail: a cached tip would give a wrong lag. */
-export function tipOrNull(pool: NodePool): Promise<bigint | null> {
-  return finalizedTip(pool).catch(() => null);
+/**
+ * The newest slot that a quorum has finalized; null if it cannot be read. A cached tip would give a wrong lag. Never
+ * throws, because the caller must still report the state of the scan. A defect is logged.
+ */
+export async function tipOrNull(pool: NodePool): Promise<bigint | null> {
+  try {
+    return await finalizedTip(pool);
+  } catch (error) {
+    if (!isNodeError(error)) log.error('the finalized slot cannot be read', { error });
+    return null;
+  }
 }

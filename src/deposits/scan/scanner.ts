@@ -108,7 +108,8 @@ function blockFetcher({ pool, matcher }: BlockDeps): FetchBlock<WatchedBlock> {
     expected?: ExpectedBlock,
   ): Promise<WatchedBlock> => {
     const block = await pool.read(
-      (node, nodeSignal) => fetchBlock(node, slot, 'finalized', watch.set, expected, nodeSignal),
+      (node, nodeSignal) =>
+        fetchBlock(node, { slot, commitment: 'finalized', watched: watch.set, expected, signal: nodeSignal }),
       signal,
     );
     const { header, signaturesHash } = block;

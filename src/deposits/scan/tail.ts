@@ -54,9 +54,15 @@ export function createDepositScan(deps: DepositScanDeps) {
       const turn = (turnEnd: AbortSignal) =>
         withAbort((abandoned) => scan(turnEnd, abandoned), ...abortSignals);
       await withAbort(turn, AbortSignal.timeout(seconds * 1_000), ...abortSignals);
-      return deps.ledger.scanStatus.read().catch(() => null);
+      return deps.ledger.scanStatus.read().catch(nullIfOperational);
     },
   };
+}
+
+/** For `catch`: returns null for an expected error, and throws a defect. */
+function nullIfOperational(error: unknown): null {
+  if (isOperational(error)) return null;
+  throw error;
 }
 
 interface TurnContext {

@@ -38,7 +38,7 @@ const ClosedBody = z
 
 const openFilter = z
   .enum(['true', 'false'])
-  .transform((text) => text === 'true')
+  .transform((value) => value === 'true')
   .optional()
   .describe('`true`: only open alerts. `false`: only closed alerts');
 
@@ -78,8 +78,8 @@ export function alertRoutes(app: FastifyInstance, { ledger }: { readonly ledger:
     bodyLimit: POSITIONS_BODY_LIMIT,
     body: SeenBody,
     response: ClosedBody,
-    handler: async ({ caller: actor, body: { seen, reason } }) => {
-      const closed = await ledger.alerts.acknowledge(seen, { actor, reason });
+    handler: async ({ caller: actor, body }) => {
+      const closed = await ledger.alerts.acknowledge(body.seen, { actor, reason: body.reason });
       return { alerts: closed.map(withRunbook) };
     },
   });
@@ -91,8 +91,9 @@ export function alertRoutes(app: FastifyInstance, { ledger }: { readonly ledger:
       'The alert gets `closedBy` and `closedReason` in its details. The settlement then continues from its newest attempt, and can be paid. If the settlement was paid already, use `POST /v1/settlements/paid` instead. A pause of payments stays until `POST /v1/resume`.',
     body: CloseBody,
     response: ClosedAlertBody,
-    handler: async ({ caller: actor, body: { kind, subject, reason } }) => {
-      const note = { actor, reason };
+    handler: async ({ caller: actor, body }) => {
+      const { kind, subject } = body;
+      const note = { actor, reason: body.reason };
       return {
         closed: await (kind === PAID_BY_DEAD
           ? ledger.settlements.continueUnpaid(subject, note)

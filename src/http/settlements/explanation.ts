@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { SETTLEMENT_ALERTS } from '../../domain/alerts.ts';
 import { nextStep, waitsFor } from '../../domain/attempt-progress.ts';
 import type { ExplorerSettings } from '../../domain/explorer.ts';
-import { WITHDRAWAL } from '../../domain/settlement.ts';
+import { definitionOf } from '../../domain/settlement-kinds.ts';
 import { type ChainDeps, noChain } from '../no-chain.ts';
 import { AlertBody } from '../operations/alerts.ts';
 import { route } from '../route.ts';
@@ -84,16 +84,17 @@ async function explanationOf({ ledger, explorer }: ExplanationDeps, explain: Exp
   const [attempts, alerts, terms] = await Promise.all([
     ledger.attempts.of(id),
     ledger.alerts.listOpenAbout(id),
-    row.kind === WITHDRAWAL ? ledger.withdrawals.get(id) : null,
+    ledger.withdrawals.find(id),
   ]);
   const attempt = await explain(attempts);
   // Null for an unsigned attempt: it waits for the signer, whatever the nodes return about it.
   const verdict = attempt?.state === 'signed' ? attempt.verdict : null;
+  const { texts } = definitionOf(row.kind);
   return {
     ...presentSettlement(row),
-    terms,
-    waitsFor: waitsFor(row.kind, row.status, row.reason?.code),
-    nextStep: nextStep(row.kind, row, verdict),
+    terms: terms ?? null,
+    waitsFor: waitsFor(texts, row.status, row.reason?.code),
+    nextStep: nextStep(texts, row, verdict),
     attempt,
     attempts: attempts.map((each) => presentAttempt(each, explorer)),
     alerts,

@@ -3,7 +3,8 @@ import type { UpdateDefinition } from '@temporalio/common';
 import { DomainError } from '../../domain/errors.ts';
 import { withdrawalWorkflowId } from '../../domain/ids.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
-import { isTerminal, PAID_ALREADY, WITHDRAWAL } from '../../domain/settlement.ts';
+import { isTerminal, PAID_ALREADY } from '../../domain/settlement.ts';
+import { definitionOf } from '../../domain/settlement-kinds.ts';
 import { CANCELLED } from '../../domain/withdrawal.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { termsOf } from '../../ledger/withdrawals/withdrawals.ts';
@@ -48,14 +49,14 @@ export async function cancel(deps: CustomerCommandDeps, id: string): Promise<voi
 }
 
 /**
- * Ends a settlement of any kind that an operator has seen paid on chain. The workflow of a withdrawal can be waiting for
- * its customer, so the API sends the workflow an update. Others read the database again within half a minute.
+ * Ends a settlement of any kind that an operator has seen paid on chain. A workflow can be waiting for its customer, so
+ * the API sends it an update. The workflows of other kinds read the database again within half a minute.
  *
  * @throws DomainError NotFound, NotCancellable, Unavailable
  */
 export async function endAsPaid(deps: CustomerCommandDeps, id: string, note: OperatorNote): Promise<void> {
   const { kind } = await deps.ledger.settlements.endAsPaid(id, note);
-  if (kind === WITHDRAWAL) await sendUpdate(deps, id, cancelWithdrawal);
+  if (definitionOf(kind).hasCustomer === true) await sendUpdate(deps, id, cancelWithdrawal);
 }
 
 /** True if the withdrawal is unfinished and its workflow accepted the update. Otherwise the caller must write to the database. */

@@ -62,10 +62,10 @@ async function lockListed(
     .onConflict((conflict) =>
       conflict
         .column('asset')
-        .doUpdateSet((row) => ({
-          extensions: row.ref('excluded.extensions'),
-          freezeAuthority: row.ref('excluded.freezeAuthority'),
-          permanentDelegate: row.ref('excluded.permanentDelegate'),
+        .doUpdateSet((columns) => ({
+          extensions: columns.ref('excluded.extensions'),
+          freezeAuthority: columns.ref('excluded.freezeAuthority'),
+          permanentDelegate: columns.ref('excluded.permanentDelegate'),
         }))
         .where('asset.program', 'is not distinct from', asset.program)
         .where('asset.decimals', '=', asset.decimals),

@@ -37,7 +37,7 @@ export const deposits = migrationOf([
     constraint deposit_reason check (
       case state when 'not_credited' then reason is not null when 'pending' then true else reason is null end
     ),
-    constraint deposit_witnessed check (
+    constraint deposit_confirmed check (
       case state when 'final' then confirmed_by is not null when 'not_credited' then true else confirmed_by is null end
     )
   )`,

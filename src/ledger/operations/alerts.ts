@@ -207,8 +207,8 @@ export async function syncOpenAlerts(
     .select(['position', 'kind', 'subject'])
     .where('kind', 'in', kinds)
     .where('closedAt', 'is', null)
-    .$if(wallets !== undefined, (open) =>
-      open.where(sql<string>`details ->> 'wallet'`, '=', anyOf(wallets ?? [])),
+    .$if(wallets !== undefined, (query) =>
+      query.where(sql<string>`details ->> 'wallet'`, '=', anyOf(wallets ?? [])),
     )
     .execute();
   const outdated = open.filter(

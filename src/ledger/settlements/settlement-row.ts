@@ -5,9 +5,9 @@ import {
   PAID_BY_DEAD,
   type SettlementStatus,
   type StatusReason,
-  settlementId,
   statesBefore,
 } from '../../domain/settlement.ts';
+import { settlementId } from '../../domain/settlement-kinds.ts';
 import type { Database, RowOf, Trx } from '../database.ts';
 import { closeAlert, raiseAlert } from '../operations/alerts.ts';
 import type { AttemptOutcome, AttemptRow } from './attempt-row.ts';

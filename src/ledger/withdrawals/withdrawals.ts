@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { SOL } from '../../domain/deposit-asset.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { isTerminal, UNFINISHED, UNPAID_ENDS, WITHDRAWAL } from '../../domain/settlement.ts';
+import { isTerminal, UNFINISHED, UNPAID_ENDS } from '../../domain/settlement.ts';
+import { WITHDRAWAL } from '../../domain/settlement-kinds.ts';
 import {
   fingerprint,
   isWithdrawalStatus,
@@ -221,11 +222,11 @@ export type WithdrawalRow = Readonly<Omit<StoredWithdrawal, 'position'>> &
 
 function toWithdrawalRow(stored: StoredWithdrawal & RowOf<'settlement'>): WithdrawalRow {
   const { id, asset, amount, destination, acceptEmptyWallet, memo, ...rest } = stored;
-  const { fingerprint, confirmedByCustomer, amountReceived, ...settlement } = rest;
+  const { fingerprint: storedFingerprint, confirmedByCustomer, amountReceived, ...settlement } = rest;
   const { status, reason, createdAt, updatedAt } = toSettlementRow({ id, ...settlement });
   if (!isWithdrawalStatus(status))
     throw new Error(`withdrawal ${id} has status ${status}, which is not a withdrawal status`);
-  const terms = { id, asset, amount, destination, acceptEmptyWallet, memo, fingerprint };
+  const terms = { id, asset, amount, destination, acceptEmptyWallet, memo, fingerprint: storedFingerprint };
   return { ...terms, confirmedByCustomer, amountReceived, status, reason, createdAt, updatedAt };
 }
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { X402 } from '../../domain/payment.ts';
+import { X402 } from '../../domain/settlement-kinds.ts';
 import type { TextCipher } from '../../domain/webhook.ts';
 import type { Database } from '../database.ts';
 import { type BoughtRequest, type Lease, type StoredAnswer, timeAfterMs } from './obligations.ts';

@@ -12,9 +12,7 @@ import {
   WATCH_TASK_QUEUE,
   WORKFLOW_TASK_QUEUE,
 } from '../../domain/ids.ts';
-import { X402 } from '../../domain/payment.ts';
-import { WITHDRAWAL } from '../../domain/settlement.ts';
-import type { SettlementKind } from '../../domain/settlement-kinds.ts';
+import { type SettlementKind, WITHDRAWAL, X402 } from '../../domain/settlement-kinds.ts';
 import { type Ledger, openLedger } from '../../ledger/ledger.ts';
 import type { Kind } from '../../settlement/kind.ts';
 import { blockhashLifetimes, NonceLifetimes } from '../../settlement/lifetimes.ts';

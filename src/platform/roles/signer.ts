@@ -1,9 +1,13 @@
 import { type NativeConnection, Worker } from '@temporalio/worker';
 import { createSignerActivities } from '../../activities/signing.ts';
 import { SIGNER_TASK_QUEUE } from '../../domain/ids.ts';
-import { X402 } from '../../domain/payment.ts';
-import { WITHDRAWAL } from '../../domain/settlement.ts';
-import { NONCE_ADVANCE, NONCE_CREATE, type SettlementKind } from '../../domain/settlement-kinds.ts';
+import {
+  NONCE_ADVANCE,
+  NONCE_CREATE,
+  type SettlementKind,
+  WITHDRAWAL,
+  X402,
+} from '../../domain/settlement-kinds.ts';
 import { allowsHooks } from '../../domain/token-rules.ts';
 import type { SigningBounds, SigningRule } from '../../signing/checks.ts';
 import { nonceAdvanceRule, nonceCreateRule } from '../../signing/policy/nonces.ts';

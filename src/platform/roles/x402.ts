@@ -4,7 +4,7 @@ import { createSettlementActivities } from '../../activities/settlements.ts';
 import { createSignerActivities } from '../../activities/signing.ts';
 import { createX402Activities } from '../../activities/x402.ts';
 import { QUICK_TASK_QUEUE } from '../../domain/ids.ts';
-import { X402 } from '../../domain/payment.ts';
+import { X402 } from '../../domain/settlement-kinds.ts';
 import { openLedger } from '../../ledger/ledger.ts';
 import { loadKeypair, type Signer } from '../../signing/signer.ts';
 import { Chain } from '../../solana/chain.ts';

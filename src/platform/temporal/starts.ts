@@ -12,7 +12,8 @@ import {
   webhookWorkflowId,
   withdrawalWorkflowId,
 } from '../../domain/ids.ts';
-import { type AwaitedCommitment, settlementId } from '../../domain/settlement.ts';
+import { type AwaitedCommitment } from '../../domain/settlement.ts';
+import { settlementId } from '../../domain/settlement-kinds.ts';
 import type { SettlementEnd } from '../../domain/steps.ts';
 import { TIMEOUTS } from '../../domain/timeouts.ts';
 import type { DeliveryLine, Patience } from '../../domain/webhook.ts';

@@ -5,6 +5,7 @@ import type {
   Displacement,
   Evidence,
   NodeAnswer,
+  NonceAttemptFacts,
   SequencedCoverage,
 } from '../../domain/attempt.ts';
 import { type BlockHeight, type Blockhash, isAbove, type Slot } from '../../domain/units.ts';
@@ -78,6 +79,17 @@ export function isDue(attempt: AttemptFacts, heights: readonly NodeAnswer<BlockH
   const isOutOfReach =
     heights.length > 0 && heights.every(({ answer }) => claimedHeight - answer > MAX_HEIGHTS_AHEAD);
   return isOutOfReach || heights.some(({ answer }) => isAbove(answer, claimedHeight));
+}
+
+/** True if a quorum's finalized heights are above the attempt's claimed last height; false for a nonce. Not a proof. */
+export function isPastLastHeight(
+  attempt: AttemptFacts | NonceAttemptFacts,
+  heights: readonly NodeAnswer<BlockHeight>[],
+  quorum: number,
+): boolean {
+  if ('nonce' in attempt) return false;
+  const last = claimedLastHeight(attempt);
+  return heights.filter(({ answer }) => isAbove(answer, last)).length >= quorum;
 }
 
 /**

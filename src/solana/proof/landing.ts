@@ -2,15 +2,15 @@ import pLimit from 'p-limit';
 import type { NodeAnswer, StatusObservation } from '../../domain/attempt.ts';
 import { chunksOf } from '../../domain/chunks.ts';
 import { messageOf } from '../../domain/errors.ts';
-import { type BlockHeight, isAbove } from '../../domain/units.ts';
 import type { Chain } from '../chain.ts';
+import { isNodeError, nullIfNodesFail } from '../rpc/errors.ts';
 import { outcomeEvidence, secondOutcome, unconfirmedReason } from './confirm-outcome.ts';
 import { examine, type Finding, findDue, findOutcome } from './examine.ts';
 import { Finality } from './heights.ts';
-import { claimedLastHeight } from './judge.ts';
+import { isPastLastHeight } from './judge.ts';
 import { blockCache } from './linked-blocks.ts';
 import { type AskOutcome, askBlockOutcome, askOutcome } from './outcomes.ts';
-import { type PollOptions, PollSchedule } from './poll-schedule.ts';
+import { PollSchedule, type PollScheduleOptions } from './poll-schedule.ts';
 import { UNKNOWN_SPENDING } from './spending.ts';
 import { STATUSES_PER_CALL } from './statuses.ts';
 import {
@@ -38,8 +38,8 @@ export interface LandingOptions {
   readonly minOutcomesForBlock?: number;
   /** Time without a new finalized height after which attempts are held. */
   readonly stallMs?: number;
-  /** See {@link PollOptions.slots}. */
-  readonly slots?: PollOptions['slots'];
+  /** See {@link PollScheduleOptions.slots}. */
+  readonly slots?: PollScheduleOptions['slots'];
 }
 
 const DEFAULTS: Required<Omit<LandingOptions, 'slots'>> = {
@@ -109,17 +109,25 @@ export class LandingWatcher {
   async #run(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
-    const polls = pLimit(MAX_CONCURRENT_POLLS);
-    await this.#schedule.during(async () => {
-      while (this.#watches.size > 0) {
-        this.#resend();
-        await this.#schedule.untilDue(this.#watches);
-        await polls.map(chunksOf([...this.#watches], STATUSES_PER_CALL), (watches) => this.#poll(watches));
-        void this.#examineDue();
-      }
-      // In the same tick as the last check of `#watches`: a watch that is added later starts the next run.
+    try {
+      await this.#schedule.during(() => this.#pollAll());
+    } catch (error) {
       this.#isRunning = false;
-    });
+      // Only a defect ends the loop. No watch can settle without the loop, so each one rejects with the error.
+      for (const watch of this.#watches) watch.fail(error);
+    }
+  }
+
+  async #pollAll(): Promise<void> {
+    const polls = pLimit(MAX_CONCURRENT_POLLS);
+    while (this.#watches.size > 0) {
+      this.#resend();
+      await this.#schedule.untilDue(this.#watches);
+      await polls.map(chunksOf([...this.#watches], STATUSES_PER_CALL), (watches) => this.#poll(watches));
+      void this.#examineDue();
+    }
+    // In the same tick as the last check of `#watches`: a watch that is added later starts the next run.
+    this.#isRunning = false;
   }
 
   /** Within the rate limit, resends the attempts that were sent the longest time ago, so that each gets its turn. */
@@ -150,7 +158,7 @@ export class LandingWatcher {
 
   async #poll(watches: readonly Watch[]): Promise<void> {
     const signatures = watches.map((watch) => watch.attempt.signature);
-    const answer = await this.#chain.recentStatuses(signatures).catch(() => null);
+    const answer = await this.#chain.recentStatuses(signatures).catch(nullIfNodesFail);
     if (answer === null) return;
     const finalized = new Map<bigint, FinalizedAttempt[]>();
     watches.forEach((watch, index) => {
@@ -172,14 +180,15 @@ export class LandingWatcher {
     const signatures = attempts.map(({ watch }) => watch.attempt.signature);
     const ask =
       attempts.length < this.#options.minOutcomesForBlock ? askOutcome : askBlockOutcome(slot, signatures);
-    for (const { watch, report } of attempts) void this.#confirmOutcome(watch, report, ask);
+    for (const { watch, report } of attempts)
+      this.#confirmOutcome(watch, report, ask).catch((error: unknown) => watch.fail(error));
   }
 
   /**
-   * Asks a second node for the finalized outcome, one request at a time for each attempt. A missing or failed answer
-   * has no effect: the next poll asks again. After `maxUnconfirmedTries` unsuccessful requests, the attempt is held.
-   * If other nodes have answered, the reporting node is also distrusted and its report discarded, so that the bytes
-   * are sent again and another node is polled.
+   * Asks a second node for the finalized outcome, one request at a time for each attempt. If no node answers, the next
+   * poll asks again. After `maxUnconfirmedTries` unsuccessful requests, the attempt is held. If other nodes have
+   * answered, the reporting node is also distrusted and its report discarded, so that the bytes are sent again and
+   * another node is polled.
    */
   async #confirmOutcome(watch: Watch, report: NodeAnswer<StatusObservation>, ask: AskOutcome): Promise<void> {
     watch.isConfirming = true;
@@ -191,7 +200,7 @@ export class LandingWatcher {
       othersAnswered ||= node.name !== report.node;
       return outcome;
     };
-    const outcome = await secondOutcome(this.#chain, report, signature, askOther).catch(() => null);
+    const outcome = await secondOutcome(this.#chain, report, signature, askOther).catch(nullIfNodesFail);
     watch.isConfirming = false;
     const evidence = outcomeEvidence(this.#chain.pool.quorum, report, outcome);
     const finding = findOutcome(watch.attempt, evidence, askedAt, outcome?.spending ?? UNKNOWN_SPENDING);
@@ -233,7 +242,7 @@ export class LandingWatcher {
       const found = await findDue(this.#chain, candidates);
       due = waiting.filter((watch) => watch.isOpen && found.attempts.includes(watch.attempt));
       for (const watch of waiting)
-        watch.hasExpired = isPast(watch.attempt, found.heights, this.#chain.pool.quorum);
+        watch.hasExpired = isPastLastHeight(watch.attempt, found.heights, this.#chain.pool.quorum);
       const stall = this.#finality.observe(found.heights);
       for (const watch of waiting) if (!due.includes(watch)) watch.hold(watch.isExpiring ? stall : null);
       const attempts = due.map((watch) => watch.attempt);
@@ -243,7 +252,9 @@ export class LandingWatcher {
         if (watch !== undefined) watch.hold(this.#settle(watch, finding));
       }
     } catch (error) {
-      for (const watch of due) watch.hold(messageOf(error));
+      // A defect before the due attempts are known concerns every attempt, since none can be proved dead.
+      const concerned = isNodeError(error) || due.length > 0 ? due : waiting;
+      for (const watch of concerned) watch.hold(messageOf(error));
     }
     this.#isExamining = false;
   }
@@ -256,15 +267,4 @@ export class LandingWatcher {
     if (watch.isOpen) watch.finish({ verdict, evidence, times, spending });
     return null;
   }
-}
-
-/** True if a quorum's finalized heights are above the attempt's claimed last height. */
-function isPast(
-  attempt: WatchedAttempt,
-  heights: readonly NodeAnswer<BlockHeight>[],
-  quorum: number,
-): boolean {
-  if (!('lastValidBlockHeight' in attempt)) return false;
-  const last = claimedLastHeight(attempt);
-  return heights.filter(({ answer }) => isAbove(answer, last)).length >= quorum;
 }

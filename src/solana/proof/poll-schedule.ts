@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SlotNotifications } from '../rpc/slot-notifications.ts';
 import type { Watch } from './watch.ts';
 
-export interface PollOptions {
+export interface PollScheduleOptions {
   readonly pollMs: number;
   /** Poll interval while a caller waits for `confirmed` and no slot notifications arrive. */
   readonly awaitedPollMs: number;
@@ -27,14 +27,14 @@ const YOUNG_TIME_SHARE = 0.8;
 
 /** Decides when the statuses of watched attempts are polled. Times are on the clock of `performance.now()`. */
 export class PollSchedule {
-  readonly #options: PollOptions;
+  readonly #options: PollScheduleOptions;
   #polledAt = 0;
   #notifiedAt = 0;
   /** Time from the start of a watch to the poll that reported the attempt as finalized, for the newest such attempt. */
   #finalAfterMs = 0;
   #waitAbort = new AbortController();
 
-  constructor(options: PollOptions) {
+  constructor(options: PollScheduleOptions) {
     this.#options = options;
   }
 

@@ -35,7 +35,7 @@ export const envelope = z.object({
   error: z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
 });
 
-/** How providers word a request limit. No error message of a validator matches. */
+/** Phrases of providers for a request limit. No error message of a validator matches. */
 const REQUEST_LIMIT =
   /\b(?:rate[ -]?limit(?:ed)?|request(?:s)? limit|too many requests|requests? per (?:second|minute|day)|per second capacity|(?:request|usage|credit|daily|monthly)s? (?:limit|quota))/i;
 

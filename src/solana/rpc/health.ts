@@ -25,7 +25,7 @@ const NEWEST_LATENCY_WEIGHT = 0.3;
 const MAX_LAG_SLOTS = 128n;
 
 /** A node's score for the order of requests, and the causes for which the node is avoided. */
-export class Health {
+export class NodeHealth {
   /** Finalized slots behind the other nodes; negative if ahead; null until the first comparison. */
   lagSlots: bigint | null = null;
   /** Running share of failed requests, 0 to 1. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../domain/errors.ts';
 import { HISTORY_OFF, isNodeAtFault, NodeFault, RpcError } from './errors.ts';
-import { type Demotion, Health } from './health.ts';
+import { type Demotion, NodeHealth } from './health.ts';
 import type { SolanaNode } from './node.ts';
 import {
   type Clock,
@@ -18,7 +18,7 @@ const SUSPECT_TIMEOUT_MS = 2_000;
 /** A configured node with its identity, its health, and its membership in the pool. */
 export class PooledNode {
   readonly node: SolanaNode;
-  readonly health: Health;
+  readonly health: NodeHealth;
   /** The finalized slot at the newest probe; null if that probe failed. */
   finalizedSlot: bigint | null = null;
   readonly #now: Clock;
@@ -30,7 +30,7 @@ export class PooledNode {
   constructor(node: SolanaNode, now: Clock) {
     this.node = node;
     this.#now = now;
-    this.health = new Health(now);
+    this.health = new NodeHealth(now);
   }
 
   get membership(): Membership {

@@ -17,7 +17,7 @@ export interface PrefetchOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-type Load<Block> = (slot: bigint, signal: AbortSignal) => Promise<Block>;
+type LoadBlock<Block> = (slot: bigint, signal: AbortSignal) => Promise<Block>;
 
 interface LoadingBlock<Block> {
   readonly block: Promise<Block | null>;
@@ -29,14 +29,14 @@ interface LoadingBlock<Block> {
  * the budget is used up, so that a reader that takes blocks in order never waits for memory.
  */
 export class Prefetch<Block extends SizedBlock> {
-  readonly #load: Load<Block>;
+  readonly #load: LoadBlock<Block>;
   readonly #options: PrefetchOptions;
   readonly #limit: ReturnType<typeof pLimit>;
   readonly #blocks = new Map<bigint, LoadingBlock<Block>>();
   readonly #sizes = new Map<bigint, number>();
   #largest = 0;
 
-  constructor(load: Load<Block>, options: PrefetchOptions) {
+  constructor(load: LoadBlock<Block>, options: PrefetchOptions) {
     this.#load = load;
     this.#options = options;
     this.#limit = pLimit(options.concurrency);
@@ -105,6 +105,7 @@ export class Prefetch<Block extends SizedBlock> {
       if (!controller.signal.aborted) this.#sizes.set(slot, loaded.size);
       return loaded;
     };
+    // No error is lost: the reader requests a missing block itself, and that request fails with the same error.
     const block = this.#limit(load).catch(() => null);
     this.#blocks.set(slot, { block, controller });
   }

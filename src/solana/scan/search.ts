@@ -22,15 +22,18 @@ export interface SearchMatches extends Pick<Search, 'candidates' | 'transactions
 
 export type BlockSource = Pick<SolanaNode, 'name' | 'maxTransactionVersion'>;
 
+export interface BlockSearch {
+  readonly slot: bigint;
+  readonly watched: WatchSet;
+  /** The node that returned the answer. */
+  readonly node: BlockSource;
+  /** Result of `scanBlockBytes`. Default: the bytes are scanned. */
+  readonly scan?: BlockScan;
+}
+
 /** Searches a getBlock answer for watched wallets. Throws as `readBlock` does. */
-export function searchBlock(
-  bytes: Uint8Array,
-  slot: bigint,
-  watched: WatchSet,
-  node: BlockSource,
-  scan: BlockScan = scanBlockBytes(bytes, watched),
-): Search {
-  const { header, matches } = searchAnswer(bytes, slot, watched, node, undefined, scan);
+export function searchBlock(bytes: Uint8Array, search: BlockSearch): Search {
+  const { header, matches } = searchAnswer(bytes, search);
   const { signatureList, candidates, transactions } = matches;
   return { header, signaturesHash: hashOfList(signatureList), candidates, transactions };
 }
@@ -38,12 +41,10 @@ export function searchBlock(
 /** Like {@link searchBlock}, for a piece of an answer. Adds every address in the piece to `seenAddresses`. */
 export function searchAnswer(
   bytes: Uint8Array,
-  slot: bigint,
-  watched: WatchSet,
-  node: BlockSource,
+  { slot, watched, node, ...rest }: BlockSearch,
   seenAddresses?: WatchSet,
-  scan: BlockScan = scanBlockBytes(bytes, watched, seenAddresses),
 ): { readonly header: BlockHeader; readonly matches: SearchMatches } {
+  const scan = rest.scan ?? scanBlockBytes(bytes, watched, seenAddresses);
   const options = { node: node.name, maxTransactionVersion: node.maxTransactionVersion };
   if (!scan.mustParse) {
     const { header, signatureList, candidates, hitTransactions } = scan;

@@ -27,32 +27,32 @@ export interface SearchedBlock extends ListedBlock, Search {
 /** The header that a fetched block must have. The signatures are compared only if `signaturesHash` is set. */
 export type ExpectedBlock = BlockHeader & Partial<Pick<ListedHeader, 'signaturesHash'>>;
 
+export interface BlockRequest {
+  readonly slot: bigint;
+  readonly commitment: 'confirmed' | 'finalized';
+  readonly watched: WatchSet;
+  readonly expected?: ExpectedBlock | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
  * Fetches the block of a slot from one node and searches it for watched wallets. Throws NodeFault if the node returns
  * no block, an incomplete block, or a block that differs from `expected`; also if `signal` is aborted.
  */
-export async function fetchBlock(
-  node: SolanaNode,
-  slot: bigint,
-  commitment: 'confirmed' | 'finalized',
-  watched: WatchSet,
-  expected?: ExpectedBlock,
-  signal?: AbortSignal,
-): Promise<SearchedBlock> {
-  const block = await fetchBlockOrNull(node, slot, commitment, watched, expected, signal);
+export async function fetchBlock(node: SolanaNode, request: BlockRequest): Promise<SearchedBlock> {
+  const block = await fetchBlockOrNull(node, request);
   if (block === null)
-    throw new NodeFault(node.name, `getBlock: the answer for slot ${slot} is null: it contains no block`);
+    throw new NodeFault(
+      node.name,
+      `getBlock: the answer for slot ${request.slot} is null: it contains no block`,
+    );
   return block;
 }
 
 /** Like {@link fetchBlock}, but null if the node returns null. */
 export async function fetchBlockOrNull(
   node: SolanaNode,
-  slot: bigint,
-  commitment: 'confirmed' | 'finalized',
-  watched: WatchSet,
-  expected?: ExpectedBlock,
-  signal?: AbortSignal,
+  { slot, commitment, watched, expected, signal }: BlockRequest,
 ): Promise<SearchedBlock | null> {
   const read = (parts: AsyncIterable<Uint8Array>) =>
     limitLongReads(node, () => searchParts(parts, slot, watched, node), signal);
@@ -81,5 +81,5 @@ function searchBytesOrNull(bytes: Uint8Array, slot: bigint, watched: WatchSet, n
   const scan = scanBlockBytes(bytes, watched);
   if (scan.mustParse && bytes.byteLength > MAX_PARSED_BYTES) return null;
   const retained = { kind: 'bytes', bytes } as const;
-  return { ...searchBlock(bytes, slot, watched, node, scan), retained, size: bytes.byteLength };
+  return { ...searchBlock(bytes, { slot, watched, node, scan }), retained, size: bytes.byteLength };
 }

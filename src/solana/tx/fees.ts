@@ -84,7 +84,7 @@ export class FeePlanner {
   ): Promise<FeePlan> {
     const compose = (settings: ComputeSettings) => composeTransfer({ ...draft, ...settings });
     const limitOf = (trialMessage: Uint8Array) => this.#limits.limitFor(draft, basis, trialMessage);
-    return this.#plan({ compose, limitOf, ownAccounts: ownAccounts(draft), lastPrice, salt });
+    return this.#plan({ compose, limitOf, ownAccounts: accountsOf(draft), lastPrice, salt });
   }
 
   /** Plans the creation or the advance of a nonce account. Throws as {@link plan}. */
@@ -138,7 +138,7 @@ export class FeePlanner {
 }
 
 /** Accounts that only our payments lock, so that prices paid for them are our own. */
-function ownAccounts({ source, token, nonceAccount }: TransferDraft): readonly string[] {
+function accountsOf({ source, token, nonceAccount }: TransferDraft): readonly string[] {
   return [
     source,
     ...(token === null ? [] : [deriveAta(source, token.mint, token.program)]),

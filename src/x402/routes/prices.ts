@@ -20,8 +20,8 @@ export function priceOf(
   const assets = new Set([configuredAsset, price.asset, finalizedAbove?.asset]);
   assets.delete(undefined);
   if (assets.size > 1) return invalid('.asset: must be the same in asset, price and finalizedAbove');
-  const [one = 'USDC'] = assets;
-  const asset = one === 'USDC' ? network.usdc : one;
+  const [namedAsset = 'USDC'] = assets;
+  const asset = namedAsset === 'USDC' ? network.usdc : namedAsset;
   const decimals = asset === network.usdc ? USDC_DECIMALS : configuredDecimals;
   if (configuredDecimals !== undefined && configuredDecimals !== decimals)
     return invalid(`.decimals: must be ${decimals}, the decimals of USDC`);
@@ -33,7 +33,9 @@ export function priceOf(
   if (typeof finalizedAboveUnits === 'string') faults.push(`.finalizedAbove: ${finalizedAboveUnits}`);
   if (faults.length > 0 || typeof amount === 'string' || typeof finalizedAboveUnits === 'string')
     return invalid(...faults);
-  const isDecimal = [price, finalizedAbove].some((one) => one !== undefined && 'decimal' in one);
+  const isDecimal = [price, finalizedAbove].some(
+    (amountOfRoute) => amountOfRoute !== undefined && 'decimal' in amountOfRoute,
+  );
   const requiredDecimals = isDecimal ? (decimals ?? null) : null;
   return {
     price: { asset, amount, decimals: requiredDecimals, finalizedAbove: finalizedAboveUnits },

@@ -145,8 +145,8 @@ export function routesJsonSchema(): object {
   return z.toJSONSchema(RoutesFile, { io: 'input' });
 }
 
-function parameterNames(path: string): readonly string[] {
-  return path.split('/').filter((segment) => segment.startsWith(':'));
+function parameterNames(routePath: string): readonly string[] {
+  return routePath.split('/').filter((segment) => segment.startsWith(':'));
 }
 
 function isBaseUrl(text: string): boolean {

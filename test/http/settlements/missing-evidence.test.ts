@@ -87,9 +87,9 @@ test('the missing evidence of a durable nonce names the attempt that holds it, a
   expect(missingNonceEvidence(attempt, { ...evidence, use: { ...use, shownBy: ['a'] } }, ['a', 'b'])).toEqual(
     [{ node: null, what: 'the transaction that advanced nonce account account, returned by 2 nodes' }],
   );
-  const standing = [nodeAnswer('a', 1, 'n1')];
+  const unadvanced = [nodeAnswer('a', 1, 'n1')];
   expect(
-    missingNonceEvidence(attempt, { ...evidence, use: null, finalizedNonces: standing }, ['a', 'b']),
+    missingNonceEvidence(attempt, { ...evidence, use: null, finalizedNonces: unadvanced }, ['a', 'b']),
   ).toEqual([
     { node: 'a', what: 'the advance of nonce account account, whose nonce is still valid on the node' },
     { node: 'b', what: 'the finalized nonce of account' },

@@ -1,8 +1,12 @@
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SettlementExplanation, SettlementPage } from '../../../src/client/client.ts';
-import { settlementId } from '../../../src/domain/settlement.ts';
-import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE } from '../../../src/domain/settlement-kinds.ts';
+import {
+  advanceSubject,
+  NONCE_ADVANCE,
+  NONCE_CREATE,
+  settlementId,
+} from '../../../src/domain/settlement-kinds.ts';
 import { requestSettlements } from '../../../src/ledger/settlements/settlement-row.ts';
 import { meterSettlements } from '../../../src/platform/metrics.ts';
 import { deathProof } from '../../domain/evidence.ts';

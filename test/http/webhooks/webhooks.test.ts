@@ -121,8 +121,8 @@ describe('the routes of webhooks', () => {
       deliveries: [{ event: oldest }],
       nextCursor: null,
     });
-    const standing = async () => (await call('GET', '/v1/webhooks')).json().webhooks;
-    expect(await standing()).toMatchObject([
+    const listed = async () => (await call('GET', '/v1/webhooks')).json().webhooks;
+    expect(await listed()).toMatchObject([
       { id, waiting: 0, dead: 2, lastError: 'the receiver answered 500' },
     ]);
     const replay = (payload: object) => call('POST', `/v1/webhooks/${id}/replay`, payload);
@@ -136,7 +136,7 @@ describe('the routes of webhooks', () => {
     const entity = 'deposit/2';
     const key = await service.ledger.deliveries.nextInLine({ endpoint: id, entity });
     if (key !== null) await service.ledger.deliveries.recordFailure(key, 'the receiver answered 503');
-    expect(await standing()).toMatchObject([
+    expect(await listed()).toMatchObject([
       { id, waiting: 2, dead: 0, lastError: 'the receiver answered 503' },
     ]);
     await service.ledger.webhooks.remove(id);

@@ -108,18 +108,22 @@ test('the API stores a confirm where no workflow runs, and starts one', async ()
 });
 
 /** The database, where a run of the withdrawal starts and begins to wait just before the note is written. */
-function withRunBetween(word: 'confirmDestination' | 'cancel'): Ledger {
+function withRunBetween(method: 'confirmDestination' | 'cancel'): Ledger {
   const { settlements, withdrawals } = service.ledger;
-  return { ...service.ledger, withdrawals: late(withdrawals, word), settlements: late(settlements, word) };
+  return {
+    ...service.ledger,
+    withdrawals: late(withdrawals, method),
+    settlements: late(settlements, method),
+  };
 }
 
-function late<T extends object>(record: T, word: string): T {
+function late<T extends object>(record: T, method: string): T {
   return new Proxy(record, {
     get(target, key) {
       const member: unknown = Reflect.get(target, key, target);
       if (typeof member !== 'function') return member;
       return async (...args: readonly unknown[]) => {
-        if (key === word) await runWaits(String(args[0]));
+        if (key === method) await runWaits(String(args[0]));
         return member.apply(target, args);
       };
     },

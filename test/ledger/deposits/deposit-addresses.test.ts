@@ -228,7 +228,7 @@ describe('a deposit address', () => {
     const entries = [ANN, BEN].map((one, index) => ({ address: one, path: `m/${index}` }));
     expect(await addresses.import(entries, 40n)).toEqual({ imported: 0, known: 2 });
     const due = async () =>
-      (await importAudits.listDue(10)).map(({ address, state, since }) => [address, state, since]);
+      (await importAudits.listDue(10)).map((audit) => [audit.address, audit.state, audit.since]);
     expect(await due()).toEqual([
       [ANN, 'assigned', 40n],
       [BEN, 'used', 40n],

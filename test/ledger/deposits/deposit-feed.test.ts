@@ -96,7 +96,7 @@ const aStep = fc.oneof(
 );
 type Drawn<Arbitrary> = Arbitrary extends fc.Arbitrary<infer T> ? T : never;
 
-async function take(step: Drawn<typeof aStep>, readers: readonly Reader[]): Promise<void> {
+async function take(step: Drawn<typeof aStep>, readers: readonly FeedPager[]): Promise<void> {
   switch (step.do) {
     case 'pay':
       return (await pay(use.other, step.payments))();
@@ -117,7 +117,7 @@ async function take(step: Drawn<typeof aStep>, readers: readonly Reader[]): Prom
     case 'leap':
       await use.other.db
         .updateTable('depositFeed')
-        .set((feed) => ({ lastSequence: feed('lastSequence', '+', 1_000n) }))
+        .set((column) => ({ lastSequence: column('lastSequence', '+', 1_000n) }))
         .execute();
   }
 }
@@ -130,7 +130,7 @@ async function pay(
   payments: readonly { readonly wallet: string; readonly asset: string }[],
 ): Promise<() => Promise<void>> {
   const trx = await db.startTransaction().execute();
-  const feed = await lockFeed(trx);
+  const lockedFeed = await lockFeed(trx);
   const arrivals = payments.map(({ wallet, asset }) => {
     paid += 1;
     return {
@@ -140,7 +140,7 @@ async function pay(
       time: null,
     };
   });
-  await appendEvents(feed, await addDeposits(feed, arrivals));
+  await appendEvents(lockedFeed, await addDeposits(lockedFeed, arrivals));
   return async () => {
     await trx.commit().execute();
   };
@@ -165,7 +165,7 @@ class AfterFirst implements KyselyPlugin {
 }
 
 /** Continues with the cursor of the page before. */
-class Reader {
+class FeedPager {
   readonly seen: bigint[] = [];
   readonly #how: Drawn<typeof aReader>;
   #after = 0n;
@@ -238,7 +238,7 @@ describe('a page of the feed', () => {
           await deleteDeposits(use.ledger.db);
           await use.ledger.scan.start(START);
           await importWallets(use.ledger, ANN, BEN);
-          const readers = drawn.map((one) => new Reader(one));
+          const readers = drawn.map((one) => new FeedPager(one));
           for (const step of steps) await take(step, readers);
           for (const reader of readers) {
             await reader.readAll();

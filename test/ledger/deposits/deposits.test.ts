@@ -211,10 +211,10 @@ describe('a deposit', () => {
   it('keeps its address from being assigned during its insert', async () => {
     await importWallets(use.ledger, ANN, BEN);
     const slow = await use.other.db.startTransaction().execute();
-    const feed = await lockFeed(slow);
+    const lockedFeed = await lockFeed(slow);
     const arrivals = [{ ...inflow(ANN), slot: 101n, blockhash: 'b101', time: null }];
-    await lockWalletsOf(feed, arrivals);
-    await addDeposits(feed, arrivals);
+    await lockWalletsOf(lockedFeed, arrivals);
+    await addDeposits(lockedFeed, arrivals);
     const given = await use.ledger.addresses.assign('user-1');
     await slow.commit().execute();
     expect(given.address).toBe(BEN);

@@ -137,7 +137,7 @@ describe('an address that is added while blocks are scanned', () => {
   const found = (added: readonly WatchedWallet[]): MatchedBlock[] =>
     chain(
       START,
-      added.map(({ address }) => inflow(address)),
+      added.map((wallet) => inflow(wallet.address)),
     );
 
   /** Commits blocks that were matched with this version, and matches them again if wallets were added since. */

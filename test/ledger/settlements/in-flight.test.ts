@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { settlementId } from '../../../src/domain/settlement.ts';
-import { NONCE_CREATE } from '../../../src/domain/settlement-kinds.ts';
+import { NONCE_CREATE, settlementId } from '../../../src/domain/settlement-kinds.ts';
 import { requestSettlements } from '../../../src/ledger/settlements/settlement-row.ts';
 import { attempt, DEAD, PLENTY, REASON, reserved, signed, useLedger } from '../support.ts';
 

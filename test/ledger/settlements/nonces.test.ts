@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { settlementId } from '../../../src/domain/settlement.ts';
-import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE } from '../../../src/domain/settlement-kinds.ts';
+import {
+  advanceSubject,
+  NONCE_ADVANCE,
+  NONCE_CREATE,
+  settlementId,
+} from '../../../src/domain/settlement-kinds.ts';
 import type { NewAttempt } from '../../../src/ledger/settlements/attempts.ts';
 import { attempt, DEAD, newId, PLENTY, resume, solNeed, useLedger } from '../support.ts';
 import { terms } from '../terms.ts';

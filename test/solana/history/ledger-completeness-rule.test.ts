@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Slots } from '../../../src/domain/scan.ts';
 import { hasAllOf, type ListedBlocks } from '../../../src/solana/history/ledger-completeness.ts';
 
-interface Block {
+interface LedgerBlock {
   readonly slot: bigint;
   readonly parentSlot: bigint;
   readonly height: bigint;
@@ -31,8 +31,8 @@ const histories = fc
     return { chain, slots: { from: from ?? low, to: to ?? low }, ledgers };
   });
 
-function chainOf(steps: readonly number[]): readonly Block[] {
-  const chain: Block[] = [{ slot: 100n, parentSlot: 99n, height: 70n }];
+function chainOf(steps: readonly number[]): readonly LedgerBlock[] {
+  const chain: LedgerBlock[] = [{ slot: 100n, parentSlot: 99n, height: 70n }];
   for (const step of steps) {
     const { slot: parentSlot, height } = chain.at(-1) ?? { slot: 0n, height: 0n };
     chain.push({ slot: parentSlot + BigInt(step), parentSlot, height: height + 1n });
@@ -41,7 +41,7 @@ function chainOf(steps: readonly number[]): readonly Block[] {
 }
 
 /** The answer of an honest node with these blocks; null if it lists none behind the end. */
-function shownOf(ledger: readonly Block[], { from, to }: Slots): ListedBlocks | null {
+function shownOf(ledger: readonly LedgerBlock[], { from, to }: Slots): ListedBlocks | null {
   const first = ledger.find(({ slot }) => slot >= from);
   const last = ledger.find(({ slot }) => slot >= to);
   if (first === undefined || last === undefined) return null;
@@ -49,13 +49,17 @@ function shownOf(ledger: readonly Block[], { from, to }: Slots): ListedBlocks | 
   return { first, last, count };
 }
 
-function holds(ledger: readonly Block[], slots: Slots): boolean {
+function holds(ledger: readonly LedgerBlock[], slots: Slots): boolean {
   const shown = shownOf(ledger, slots);
   return shown !== null && hasAllOf(slots, shown);
 }
 
 /** The blocks of these slots that a ledger lacks. */
-function lacks(chain: readonly Block[], ledger: readonly Block[], { from, to }: Slots): readonly Block[] {
+function lacks(
+  chain: readonly LedgerBlock[],
+  ledger: readonly LedgerBlock[],
+  { from, to }: Slots,
+): readonly LedgerBlock[] {
   return chain.filter((block) => block.slot >= from && block.slot <= to && !ledger.includes(block));
 }
 

@@ -159,12 +159,12 @@ describe('an attempt with a durable nonce is dead', () => {
         expect(evidence.coverage?.containsSignature).not.toBe(true);
         expect(statuses.some(({ answer }) => answer.kind === 'seen')).toBe(false);
         expect(outcomeConfirmedBy).toEqual([]);
-        const standing = new Set(
+        const unadvanced = new Set(
           finalizedNonces.filter((one) => one.answer === 'old').map((one) => one.node),
         );
         const silent = statuses.filter(({ answer, sequence: at, node: by }) => {
           const before = finalizedNonces.filter((one) => one.answer !== 'old' && one.sequence < at);
-          const confirming = new Set(before.map((one) => one.node).filter((one) => !standing.has(one)));
+          const confirming = new Set(before.map((one) => one.node).filter((one) => !unadvanced.has(one)));
           const isConfirming = confirming.has(by) && shownBy.includes(by);
           return answer.kind === 'absent' && at > known && isConfirming && confirming.size >= quorum;
         });

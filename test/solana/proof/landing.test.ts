@@ -272,4 +272,30 @@ describe('an attempt that another worker watched before', () => {
       'a defect',
     );
   });
+
+  it('ends the watch if the statuses cannot be read because of a defect, and the next watch works', async () => {
+    const sent = await fixture.attempt(newAddress(), 5_000_000n);
+    vi.spyOn(fixture.chain, 'recentStatuses').mockRejectedValueOnce(new TypeError('a defect'));
+    const first = fixture.watcher.watch(sent, recordProgress().hooks);
+    await expect(fixture.withBlocks(first)).rejects.toThrow('a defect');
+    const second = fixture.watcher.watch(sent, recordProgress().hooks);
+    expect((await fixture.withBlocks(second)).verdict.kind).toBe('landed');
+  });
+
+  it('ends the watch if its outcome cannot be confirmed because of a defect', async () => {
+    const sent = await fixture.attempt(newAddress(), 5_000_000n);
+    vi.spyOn(fixture.pool, 'second').mockRejectedValueOnce(new TypeError('a defect'));
+    const outcome = fixture.watcher.watch(sent, recordProgress().hooks);
+    await expect(fixture.withBlocks(outcome)).rejects.toThrow('a defect');
+  });
+
+  it('is held with the error if the examination of attempts fails because of a defect', async () => {
+    const sent = await fixture.attempt(newAddress(), 5_000_000n);
+    vi.spyOn(fixture.pool, 'all').mockRejectedValue(new TypeError('a defect'));
+    const { progress, hooks, abort } = recordProgress();
+    const end = fixture.watcher.watch(sent, { ...hooks, maySend: async () => false });
+    await until(() => progress.includes('held: a defect'));
+    abort.abort(new Error('enough'));
+    await expect(end).rejects.toThrow('enough');
+  });
 });

@@ -1,7 +1,7 @@
 import { base58 } from '@scure/base';
 
-export type Json = null | boolean | number | string | Json[] | JsonObject;
-export interface JsonObject {
+export type Json = null | boolean | number | string | Json[] | JsonFields;
+export interface JsonFields {
   [key: string]: Json;
 }
 
@@ -66,7 +66,7 @@ export class BlockMaker {
   }
 
   /** The complete answer of a node. Numbers of the header are integers or strings. */
-  answer(): { id: Json; result: JsonObject & { transactions: JsonObject[] } } {
+  answer(): { id: Json; result: JsonFields & { transactions: JsonFields[] } } {
     const integer = (): Json => (this.one([true, false]) ? this.#draw(1e9) : String(this.#draw(1e9)));
     return {
       id: this.#draw(9),
@@ -83,7 +83,7 @@ export class BlockMaker {
   }
 
   /** In transactionDetails `accounts`, or `full` in encoding `jsonParsed` or `json`. */
-  transaction(): JsonObject {
+  transaction(): JsonFields {
     const encoding = this.one(['accounts', 'jsonParsed', 'json']);
     const key = (): Json => (encoding === 'json' ? this.one(ADDRESSES) : this.#key());
     const accountKeys = [key(), ...this.#list(4, key)];
@@ -140,7 +140,7 @@ export class BlockMaker {
   }
 
   /** An unknown member, under a name that may mean something elsewhere. */
-  #extra(): JsonObject {
+  #extra(): JsonFields {
     return this.#draw(6) === 0 ? { [this.one(this.#texts)]: this.noise() } : {};
   }
 

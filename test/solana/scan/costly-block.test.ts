@@ -41,7 +41,11 @@ it.each<[string, (id: number) => string]>([
     const watched = new WatchSet(1);
     watched.add(OURS);
     const parse = vi.spyOn(JSON, 'parse');
-    const { retained, candidates, transactions } = await fetchBlock(node, 7n, 'finalized', watched);
+    const { retained, candidates, transactions } = await fetchBlock(node, {
+      slot: 7n,
+      commitment: 'finalized',
+      watched,
+    });
     expect(Math.max(...parse.mock.calls.map(([text]) => text.length))).toBeLessThan(9 * MIB);
     expect([retained.kind, candidates]).toEqual(['names', [OURS]]);
     expect(transactions.map(({ accounts }) => accounts.map(({ address }) => address))).toEqual([[OURS]]);

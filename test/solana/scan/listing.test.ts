@@ -36,7 +36,7 @@ async function* inOnePart(bytes: Buffer): AsyncGenerator<Uint8Array> {
 type ReadResult = readonly [listed: string, found: readonly string[]] | 'refused';
 
 const READERS: readonly [string, (bytes: Buffer) => Promise<ReadResult>][] = [
-  ['in memory', async (bytes) => resultOf(searchBlock(bytes, 7n, watched(), NODE))],
+  ['in memory', async (bytes) => resultOf(searchBlock(bytes, { slot: 7n, watched: watched(), node: NODE }))],
   [
     'that is read in pieces',
     async (bytes) => resultOf(await searchParts(inOnePart(bytes), 7n, watched(), NODE)),

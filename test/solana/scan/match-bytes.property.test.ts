@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { scanBlockBytes } from '../../../src/solana/scan/bytes/match-bytes.ts';
 import { WatchSet } from '../../../src/solana/scan/bytes/watch-set.ts';
-import { BlockMaker, drawFrom, type Json, type JsonObject, OURS, write } from './block-text.ts';
+import { BlockMaker, drawFrom, type Json, type JsonFields, OURS, write } from './block-text.ts';
 
 const watched = new WatchSet(OURS.length);
 for (const wallet of OURS) watched.add(wallet);
@@ -10,7 +10,7 @@ for (const wallet of OURS) watched.add(wallet);
 const seed = fc.integer();
 const RUNS = { numRuns: 1500 };
 
-function object(value: Json | undefined): JsonObject {
+function object(value: Json | undefined): JsonFields {
   return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
 }
 
@@ -95,7 +95,7 @@ test('the byte search misses no wallet, whatever text is quoted, escaped or repe
   );
 });
 
-const HIDING: Record<string, (transaction: JsonObject) => void> = {
+const HIDING: Record<string, (transaction: JsonFields) => void> = {
   'meta is null': (transaction) => Object.assign(transaction, { meta: null }),
   'meta is absent': (transaction) => delete transaction['meta'],
   'token balances are null': ({ meta }) => Object.assign(object(meta), { preTokenBalances: null }),

@@ -1,5 +1,5 @@
 import { base58 } from '@scure/base';
-import { ADDRESSES, type Draw, type Json, type JsonObject, write } from './block-text.ts';
+import { ADDRESSES, type Draw, type Json, type JsonFields, write } from './block-text.ts';
 
 const SIGNATURE_BYTES = 64;
 /** Text that must be escaped, and text that looks like the end of something. */
@@ -12,7 +12,7 @@ const BALANCES = 4;
  */
 export function readableBlock(draw: Draw, { quoting = false } = {}): string {
   const transactions = Array.from({ length: draw(12) }, () => transaction(draw, quoting));
-  const result: JsonObject = {
+  const result: JsonFields = {
     blockhash: one(draw, ADDRESSES),
     previousBlockhash: one(draw, ADDRESSES),
     parentSlot: draw(1e9),
@@ -23,7 +23,7 @@ export function readableBlock(draw: Draw, { quoting = false } = {}): string {
   return write(draw, { jsonrpc: '2.0', id: draw(9), result });
 }
 
-function transaction(draw: Draw, quoting: boolean): JsonObject {
+function transaction(draw: Draw, quoting: boolean): JsonFields {
   const count = 1 + draw(5);
   const first = draw(ADDRESSES.length);
   const keys = Array.from(

@@ -219,10 +219,10 @@ describe('the check reports a difference, and fails,', () => {
       postTokenBalances: [],
     });
     const { details: _details, ...counts } = known;
-    const facts = { ...counts, form: 'result', pre_token_entries: 1, post_token_entries: 0 };
+    const earlyFacts = { ...counts, form: 'result', pre_token_entries: 1, post_token_entries: 0 };
     const report = await check(
       { [needless]: block, [early]: ownerless, 'blocks/late.json': ownerless },
-      { [needless]: { ...known, form: 'result' }, [early]: facts, 'blocks/late.json': facts },
+      { [needless]: { ...known, form: 'result' }, [early]: earlyFacts, 'blocks/late.json': earlyFacts },
     );
     expect(differencesOf(report)).toEqual({
       [early]: [],

@@ -20,8 +20,11 @@ async function* inParts(bytes: Buffer): AsyncGenerator<Uint8Array> {
 /** Each way in which the scan reads an answer, each search with and without a watched wallet. */
 const READERS: readonly [string, (bytes: Buffer) => unknown][] = [
   ['the whole parse', (bytes) => readBlock(bytes, 7n, { node: NODE.name })],
-  ['the byte search', (bytes) => searchBlock(bytes, 7n, watched, NODE)],
-  ['the byte search without a watched wallet', (bytes) => searchBlock(bytes, 7n, noWallet, NODE)],
+  ['the byte search', (bytes) => searchBlock(bytes, { slot: 7n, watched, node: NODE })],
+  [
+    'the byte search without a watched wallet',
+    (bytes) => searchBlock(bytes, { slot: 7n, watched: noWallet, node: NODE }),
+  ],
   ['the piecewise reader', (bytes) => piecewise(bytes, watched)],
   ['the piecewise reader without a watched wallet', (bytes) => piecewise(bytes, noWallet)],
 ];

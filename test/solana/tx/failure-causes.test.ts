@@ -166,9 +166,14 @@ async function hooked(): Promise<string> {
   return mint;
 }
 
-type Row = readonly [what: string, kind: FailureKind, text: string, fail: () => ReturnType<typeof failed>];
+type CauseRow = readonly [
+  what: string,
+  kind: FailureKind,
+  text: string,
+  fail: () => ReturnType<typeof failed>,
+];
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly CauseRow[] = [
   [
     "the issuer has frozen the wallet's account",
     'passing',

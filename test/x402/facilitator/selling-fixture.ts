@@ -10,8 +10,8 @@ import {
 import { vi } from 'vitest';
 import { createQuickActivities } from '../../../src/activities/quick-settlements.ts';
 import { createSignerActivities } from '../../../src/activities/signing.ts';
-import { X402 } from '../../../src/domain/payment.ts';
 import { isTerminal } from '../../../src/domain/settlement.ts';
+import { X402 } from '../../../src/domain/settlement-kinds.ts';
 import type { SettlementState } from '../../../src/domain/steps.ts';
 import type { Ledger } from '../../../src/ledger/ledger.ts';
 import { feePayerKeys } from '../../../src/platform/roles/signer.ts';
@@ -30,7 +30,7 @@ import { x402Kind } from '../../../src/x402/kind.ts';
 import type { Reached } from '../../../src/x402/purchase.ts';
 import { paymentRule } from '../../../src/x402/rules/signing-policy.ts';
 import { NETWORKS } from '../../../src/x402/terms.ts';
-import { LandingFixture, PACE } from '../../solana/landing-fixture.ts';
+import { INTERVALS, LandingFixture } from '../../solana/landing-fixture.ts';
 import { activityEnvironment } from '../../support/activity.ts';
 import { signerOf } from '../../support/signer.ts';
 import { LIMITS, memo, price, transferChecked, units } from '../rules/buyer.ts';
@@ -162,8 +162,8 @@ export class SellingFixture {
       () =>
         this.fixture.pool
           .read((node) => getTransaction(node, named, 'confirmed'))
-          .then((shown) => {
-            if (shown === null) throw new Error('not yet');
+          .then((returned) => {
+            if (returned === null) throw new Error('not yet');
           }),
       10_000,
     );
@@ -223,7 +223,7 @@ export class SellingFixture {
     const { chain, pool } = this.fixture;
     const feePayers = this.feePayers.map(({ address }) => address);
     const kind = x402Kind({ ledger: this.#ledger, chain, lifetimes: new AdoptedLifetimes(pool), feePayers });
-    const watcher = new LandingWatcher(chain, PACE);
+    const watcher = new LandingWatcher(chain, INTERVALS);
     const deps = { ledger: this.#ledger, chain, kinds: { [X402]: kind }, watcher, recheckMs: 50 };
     const bounds = { priceCapMicroLamports: 5_000_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
     const keys = feePayerKeys(this.feePayers);

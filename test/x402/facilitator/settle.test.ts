@@ -7,13 +7,14 @@ import { paymentId } from '../../../src/domain/payment.ts';
 import { messageHashOf } from '../../../src/solana/tx/message.ts';
 import { readSigned } from '../../../src/solana/tx/signed-transaction.ts';
 import { NETWORK, PRICE } from './selling-fixture.ts';
-import { type Answer, facilitatorServer, post, useFacilitator } from './support.ts';
+import { type FacilitatorAnswer, facilitatorServer, post, useFacilitator } from './support.ts';
 
 const use = useFacilitator();
 afterEach(() => vi.restoreAllMocks());
 
-const settle = (body: object, headers = {}): Promise<Answer> => post(use.app, 'settle', body, headers);
-const isSuccess = ({ body }: Answer): boolean => body['success'] === true;
+const settle = (body: object, headers = {}): Promise<FacilitatorAnswer> =>
+  post(use.app, 'settle', body, headers);
+const isSuccess = ({ body }: FacilitatorAnswer): boolean => body['success'] === true;
 
 function idOf(transaction: string): string {
   const signed = readSigned(Buffer.from(transaction, 'base64'));

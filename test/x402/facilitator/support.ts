@@ -13,7 +13,7 @@ export async function facilitatorServer(deps: FacilitatorDeps): Promise<FastifyI
   return app;
 }
 
-export interface Answer {
+export interface FacilitatorAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -23,14 +23,14 @@ export async function post(
   step: 'verify' | 'settle',
   payload: object | string,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Answer> {
+): Promise<FacilitatorAnswer> {
   const response = await app.inject({
     method: 'POST',
     url: `/facilitator/${step}`,
     headers: { 'content-type': 'application/json', ...headers },
     payload,
   });
-  return { status: response.statusCode, body: response.json<Answer['body']>() };
+  return { status: response.statusCode, body: response.json<FacilitatorAnswer['body']>() };
 }
 
 /** A facilitator on a chain and a ledger of its own, for the tests of one file. */

@@ -53,9 +53,9 @@ describe('the 402 answer of the gateway', () => {
         fc.string().map((one) => one.repeat(100)),
         fc.constantFrom('\0', '\ud800', '"', '€', '😀').map((one) => one.repeat(4_000)),
       );
-      const memo = fc.constantFrom('\x01'.repeat(256), '€'.repeat(85), null);
+      const memos = fc.constantFrom('\x01'.repeat(256), '€'.repeat(85), null);
       fc.assert(
-        fc.property(text, text, text, memo, (description, error, query, memo) => {
+        fc.property(text, text, text, memos, (description, error, query, memo) => {
           const resource = {
             ...RESOURCE,
             url: `${RESOURCE.url}?${query}`,
@@ -104,8 +104,8 @@ describe('the 402 answer of the gateway', () => {
   });
 
   it('has no hint where no node returns one', () => {
-    const { headers } = paymentRequired(TERMS, RESOURCE, 'error', { ...more, hint: null });
-    expect(readHeaderJson(headers['payment-required'] ?? '')).toMatchObject({
+    const answer = paymentRequired(TERMS, RESOURCE, 'error', { ...more, hint: null });
+    expect(readHeaderJson(answer.headers['payment-required'] ?? '')).toMatchObject({
       accepts: [requirementsV2(TERMS)],
     });
     expect(requirementsV2(TERMS)['extra']).toEqual({ feePayer: TERMS.feePayer });
@@ -113,15 +113,15 @@ describe('the 402 answer of the gateway', () => {
 
   it('requires a memo in versions 1 and 2', () => {
     const terms = { ...TERMS, memo: 'invoice 7' };
-    const { headers, body } = paymentRequired(terms, RESOURCE, 'error', more);
+    const answer = paymentRequired(terms, RESOURCE, 'error', more);
     const asked = { accepts: [{ extra: { feePayer: TERMS.feePayer, memo: 'invoice 7' } }] };
-    expect(readHeaderJson(headers['payment-required'] ?? '')).toMatchObject(asked);
-    expect(body).toMatchObject(asked);
+    expect(readHeaderJson(answer.headers['payment-required'] ?? '')).toMatchObject(asked);
+    expect(answer.body).toMatchObject(asked);
   });
 
   it('writes every digit of an amount above 2^53', () => {
-    const { body } = paymentRequired({ ...TERMS, amount: U64_MAX }, RESOURCE, 'error', more);
-    expect(exactJson(body)).toContain('"amount":18446744073709551615,');
-    expect(exactJson(body)).toContain('"maxAmountRequired":"18446744073709551615"');
+    const answer = paymentRequired({ ...TERMS, amount: U64_MAX }, RESOURCE, 'error', more);
+    expect(exactJson(answer.body)).toContain('"amount":18446744073709551615,');
+    expect(exactJson(answer.body)).toContain('"maxAmountRequired":"18446744073709551615"');
   });
 });

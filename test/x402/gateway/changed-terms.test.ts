@@ -65,7 +65,7 @@ async function paymentsIn(form: PaymentForm) {
   return { served, owed, refused };
 }
 
-type Payments = Awaited<ReturnType<typeof paymentsIn>>;
+type SentPayments = Awaited<ReturnType<typeof paymentsIn>>;
 
 function timesAsked(target: string): number {
   return shop.asked.filter((asked) => asked.target === target).length;
@@ -85,7 +85,7 @@ async function expectNoTerms(response: Response): Promise<void> {
 }
 
 describe.each(CHANGES)('after a change of the terms to another %s', (_what, change) => {
-  const before = new Map<PaymentForm, Payments>();
+  const before = new Map<PaymentForm, SentPayments>();
   const unshown = new Map<PaymentForm, Awaited<ReturnType<typeof payment>>>();
   beforeAll(async () => {
     await reopenShop('0.001');
@@ -94,7 +94,7 @@ describe.each(CHANGES)('after a change of the terms to another %s', (_what, chan
     await change();
   });
 
-  function paid(form: PaymentForm): Payments {
+  function paid(form: PaymentForm): SentPayments {
     const payments = before.get(form);
     if (payments === undefined) throw new Error(`nothing was paid as ${form}`);
     return payments;

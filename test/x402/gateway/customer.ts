@@ -16,7 +16,7 @@ import { MEMO_PROGRAM } from '../../../src/solana/tx/programs.ts';
 const DECIMALS = 6;
 
 /** Payment requirements of version 2, as far as a buyer needs them. */
-export interface Requirements {
+export interface OfferedRequirements {
   readonly asset: string;
   readonly amount: string;
   readonly payTo: string;
@@ -29,7 +29,7 @@ export interface Requirements {
 }
 
 /** The terms in the header PAYMENT-REQUIRED of a 402. */
-export function requirementsOf(response: Response): Requirements {
+export function requirementsOf(response: Response): OfferedRequirements {
   const header = response.headers.get('payment-required');
   if (header === null) throw new Error(`${response.status} without PAYMENT-REQUIRED`);
   return JSON.parse(Buffer.from(header, 'base64').toString()).accepts[0];
@@ -70,7 +70,10 @@ export class Customer {
   }
 
   /** base64 of a transaction that pays these terms, without the signature of the fee payer. */
-  transaction({ asset, amount, payTo, extra }: Requirements, memo = randomBytes(8).toString('hex')): string {
+  transaction(
+    { asset, amount, payTo, extra }: OfferedRequirements,
+    memo = randomBytes(8).toString('hex'),
+  ): string {
     const [mint, owner] = [new PublicKey(asset), this.keypair.publicKey];
     const source = getAssociatedTokenAddressSync(mint, owner);
     const destination = getAssociatedTokenAddressSync(mint, new PublicKey(payTo));
@@ -101,7 +104,7 @@ export class Customer {
   }
 
   shows(
-    accepted: Requirements,
+    accepted: OfferedRequirements,
     transaction: string,
     identifier?: string,
     required = false,

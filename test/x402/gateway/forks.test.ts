@@ -5,23 +5,23 @@ import { expectPending, ManualClockShop } from './manual-clock-shop.ts';
 
 const LONG_MS = 240_000;
 const PATIENT = { timeout: 60_000, interval: 100 };
-let standing: ManualClockShop;
+let fixture: ManualClockShop;
 let url: string;
 
 beforeAll(async () => {
-  standing = await ManualClockShop.open((upstream) => [{ path: '/weather', price: '0.001', upstream }]);
-  await standing.shop.opened('/weather');
+  fixture = await ManualClockShop.open((upstream) => [{ path: '/weather', price: '0.001', upstream }]);
+  await fixture.shop.opened('/weather');
 });
-afterAll(() => standing?.close());
+afterAll(() => fixture?.close());
 beforeEach(async () => {
-  await standing.clock.pause();
-  const { controls, shop } = standing;
+  await fixture.clock.pause();
+  const { controls, shop } = fixture;
   controls.clearFaults();
   // A fork reverts blocks above the finalized one: the chain must have some.
   controls.produceSlots(20);
   shop.asked.length = 0;
   shop.upstream = (_asked, count) => ({ status: 200, body: `answer ${count}` });
-  url = standing.url('/weather');
+  url = fixture.url('/weather');
 });
 
 interface Shown {
@@ -37,39 +37,39 @@ interface Shown {
  * drops new sends: after a fork no transaction waits for the next block.
  */
 async function confirmed(): Promise<Shown> {
-  const { headers, buyer } = await standing.prepare(url);
+  const { headers, buyer } = await fixture.prepare(url);
   const answer = fetchUntilSettled(url, headers);
-  const { id } = await standing.paymentOf(buyer);
+  const { id } = await fixture.paymentOf(buyer);
   const signature = await vi.waitFor(async () => {
-    const [attempt] = await standing.shop.ledger.attempts.of(id);
+    const [attempt] = await fixture.shop.ledger.attempts.of(id);
     if (typeof attempt?.signature !== 'string') throw new Error('it is not signed yet');
     return attempt.signature;
   }, PATIENT);
-  const { controls } = standing;
+  const { controls } = fixture;
   await vi.waitFor(
     async () => {
       controls.produceSlot();
-      expect(await standing.statusOf(signature)).toBe('processed');
+      expect(await fixture.statusOf(signature)).toBe('processed');
     },
     // So few blocks that its blockhash stays valid.
     { timeout: 60_000, interval: 500 },
   );
   controls.setFault(0, 'sendTransaction', { kind: 'drop-send' });
   controls.produceSlot();
-  expect(await standing.statusOf(signature)).toBe('confirmed');
+  expect(await fixture.statusOf(signature)).toBe('confirmed');
   const response = await answer;
-  return { payment: await standing.shop.ledger.payments.get(id), response, signature, headers, buyer };
+  return { payment: await fixture.shop.ledger.payments.get(id), response, signature, headers, buyer };
 }
 
 /** Reverts the confirmed block of the payment and the block above it. */
 async function takeBack({ signature }: Shown): Promise<void> {
-  standing.controls.fork(2);
-  expect(await standing.statusOf(signature)).toBeNull();
+  fixture.controls.fork(2);
+  expect(await fixture.statusOf(signature)).toBeNull();
 }
 
 /** The messages of the open alerts of a payment. */
 async function alertsOf({ payment: { id } }: Shown): Promise<readonly string[]> {
-  const alerts = await standing.shop.ledger.alerts.listOpenAbout(id);
+  const alerts = await fixture.shop.ledger.alerts.listOpenAbout(id);
   return alerts.filter(({ kind }) => kind === 'confirmed_taken_back').map(({ message }) => message);
 }
 
@@ -81,17 +81,17 @@ async function alerted(shown: Shown, what: string): Promise<void> {
 }
 
 /** The chain continues, with nodes that accept sends. */
-function goOn(): void {
-  standing.controls.clearFaults();
-  standing.clock.run();
+function resume(): void {
+  fixture.controls.clearFaults();
+  fixture.clock.run();
 }
 
 describe('a payment that a fork reverts before it is served', () => {
   it(
     'is unpaid until the same bytes land again, and is then served once',
     async () => {
-      const { shop } = standing;
-      const before = await standing.landed();
+      const { shop } = fixture;
+      const before = await fixture.landed();
       let isBroken = true;
       shop.upstream = (_asked, count) =>
         isBroken ? { status: 500, body: 'broken' } : { status: 200, body: `answer ${count}` };
@@ -103,20 +103,20 @@ describe('a payment that a fork reverts before it is served', () => {
       expect(await alertsOf(shown)).toEqual([]);
 
       await takeBack(shown);
-      await standing.reaches(payment.id, 'settling');
+      await fixture.reaches(payment.id, 'settling');
       await alerted(shown, 'its transaction is sent again');
       isBroken = false;
       expect(await expectPending(await fetch(url, { headers }))).toBe(signature);
       expect(shop.asked).toHaveLength(1);
 
-      goOn();
+      resume();
       await vi.waitFor(async () => {
         const again = await fetch(url, { headers });
         expect([again.status, await again.text()]).toEqual([200, 'answer 2']);
       }, PATIENT);
-      await standing.finalized(payment.id);
+      await fixture.finalized(payment.id);
       expect(await shop.ledger.payments.get(payment.id)).toMatchObject({ state: 'served' });
-      expect(await standing.landed()).toEqual([signature, ...before]);
+      expect(await fixture.landed()).toEqual([signature, ...before]);
       expect(await alertsOf(shown)).toEqual([]);
       expect(shop.asked.map(({ headers: asked }) => asked['idempotency-key'])).toEqual([
         payment.id,
@@ -129,21 +129,21 @@ describe('a payment that a fork reverts before it is served', () => {
   it(
     'is void where it never lands again, and only then its buyer gets a new request for payment',
     async () => {
-      const { shop } = standing;
-      const before = await standing.landed();
+      const { shop } = fixture;
+      const before = await fixture.landed();
       shop.upstream = () => ({ status: 500, body: 'broken' });
       const shown = await confirmed();
       const { response, payment, signature, headers } = shown;
       expect([response.status, payment.state]).toEqual([502, 'owed']);
       await takeBack(shown);
-      await standing.reaches(payment.id, 'settling');
-      standing.expireBlockhashes();
-      await standing.reaches(payment.id, 'void');
+      await fixture.reaches(payment.id, 'settling');
+      fixture.expireBlockhashes();
+      await fixture.reaches(payment.id, 'void');
       await alerted(shown, 'the transaction can no longer land');
       const ended = await fetch(url, { headers });
       expect([ended.status, ended.headers.get('payment-required') !== null]).toEqual([402, true]);
       expect(settlementOf(ended)).toMatchObject({ errorReason: 'payment_expired', transaction: signature });
-      expect(await standing.landed()).toEqual(before);
+      expect(await fixture.landed()).toEqual(before);
       expect(shop.asked).toHaveLength(1);
     },
     LONG_MS,
@@ -154,8 +154,8 @@ describe('a payment that a fork reverts after it was served', () => {
   it(
     'stays served, with an alert until the same bytes are final',
     async () => {
-      const { shop } = standing;
-      const before = await standing.landed();
+      const { shop } = fixture;
+      const before = await fixture.landed();
       const shown = await confirmed();
       const { response, payment, signature, headers } = shown;
       expect([response.status, await response.text(), payment.state]).toEqual([200, 'answer 1', 'served']);
@@ -168,10 +168,10 @@ describe('a payment that a fork reverts after it was served', () => {
       expect([meanwhile.status, await meanwhile.text()]).toEqual([200, 'answer 1']);
       expect(await shop.ledger.payments.get(payment.id)).toMatchObject({ state: 'served' });
 
-      goOn();
-      await standing.finalized(payment.id);
+      resume();
+      await fixture.finalized(payment.id);
       expect(await alertsOf(shown)).toEqual([]);
-      expect(await standing.landed()).toEqual([signature, ...before]);
+      expect(await fixture.landed()).toEqual([signature, ...before]);
       expect(await shop.ledger.payments.get(payment.id)).toMatchObject({ state: 'served' });
       expect(shop.asked).toHaveLength(1);
     },
@@ -181,19 +181,19 @@ describe('a payment that a fork reverts after it was served', () => {
   it(
     'stays served where it never lands again, and the alert reports the loss',
     async () => {
-      const { shop } = standing;
-      const before = await standing.landed();
+      const { shop } = fixture;
+      const before = await fixture.landed();
       const shown = await confirmed();
       const { response, payment, headers } = shown;
       expect([response.status, payment.state]).toEqual([200, 'served']);
       await takeBack(shown);
       await alerted(shown, 'its transaction is sent again');
-      standing.expireBlockhashes();
+      fixture.expireBlockhashes();
       await alerted(shown, 'the transaction can no longer land');
       expect(await shop.ledger.payments.get(payment.id)).toMatchObject({ state: 'served' });
       const again = await fetch(url, { headers });
       expect([again.status, await again.text()]).toEqual([200, 'answer 1']);
-      expect(await standing.landed()).toEqual(before);
+      expect(await fixture.landed()).toEqual(before);
       expect(shop.asked).toHaveLength(1);
     },
     LONG_MS,

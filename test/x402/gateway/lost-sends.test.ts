@@ -4,34 +4,34 @@ import { fetchUntilSettled, settlementOf } from './customer.ts';
 import { expectPending, ManualClockShop } from './manual-clock-shop.ts';
 
 const LONG_MS = 240_000;
-let standing: ManualClockShop;
+let fixture: ManualClockShop;
 let url: string;
 
 beforeAll(async () => {
-  standing = await ManualClockShop.open((upstream) => [{ path: '/weather', price: '0.001', upstream }]);
-  await standing.shop.opened('/weather');
+  fixture = await ManualClockShop.open((upstream) => [{ path: '/weather', price: '0.001', upstream }]);
+  await fixture.shop.opened('/weather');
 });
-afterAll(() => standing?.close());
+afterAll(() => fixture?.close());
 beforeEach(async () => {
-  await standing.clock.pause();
-  standing.controls.clearFaults();
-  const { shop } = standing;
+  await fixture.clock.pause();
+  fixture.controls.clearFaults();
+  const { shop } = fixture;
   shop.asked.length = 0;
   shop.upstream = (_asked, count) => ({ status: 200, body: `answer ${count}` });
-  url = standing.url('/weather');
+  url = fixture.url('/weather');
 });
 
 async function stateShown(signature: string): Promise<unknown> {
-  return (await fetch(`${standing.shop.url}/x402/payments/${signature}`)).json();
+  return (await fetch(`${fixture.shop.url}/x402/payments/${signature}`)).json();
 }
 
 describe('a payment that every node has dropped', () => {
   it(
     'is pending until it is proved dead, and only then its buyer gets a new request for payment',
     async () => {
-      const { controls, shop } = standing;
-      const { headers, buyer } = await standing.prepare(url);
-      const before = await standing.landed();
+      const { controls, shop } = fixture;
+      const { headers, buyer } = await fixture.prepare(url);
+      const before = await fixture.landed();
       controls.setFault(0, 'sendTransaction', { kind: 'drop-send' });
       const signature = await expectPending(await fetch(url, { headers }));
       expect(await stateShown(signature)).toEqual({ signature, state: 'settling' });
@@ -39,13 +39,13 @@ describe('a payment that every node has dropped', () => {
       // The blockhash expires, but the chain does not report it as finally expired.
       const slot = controls.chain.at('finalized').slot;
       controls.setFault(0, '*', { kind: 'stuck-finality', slot });
-      standing.expireBlockhashes();
+      fixture.expireBlockhashes();
       expect(await expectPending(await fetch(url, { headers }))).toBe(signature);
-      const other = await standing.prepare(url, buyer);
+      const other = await fixture.prepare(url, buyer);
       expect(await expectPending(await fetch(url, { headers: other.headers }))).toBe(signature);
 
       controls.clearFaults(0, '*');
-      await standing.reaches((await standing.paymentOf(buyer)).id, 'void');
+      await fixture.reaches((await fixture.paymentOf(buyer)).id, 'void');
       const ended = await fetch(url, { headers });
       expect([ended.status, ended.headers.get('payment-required') !== null]).toEqual([402, true]);
       expect(settlementOf(ended)).toMatchObject({
@@ -54,19 +54,19 @@ describe('a payment that every node has dropped', () => {
         transaction: signature,
       });
       expect(await stateShown(signature)).toEqual({ signature, state: 'void' });
-      expect(await standing.statusOf(signature)).toBeNull();
-      expect(await standing.landed()).toEqual(before);
+      expect(await fixture.statusOf(signature)).toBeNull();
+      expect(await fixture.landed()).toEqual(before);
       expect(shop.asked).toHaveLength(0);
 
       controls.clearFaults();
-      standing.clock.run();
-      const next = await standing.prepare(url, buyer);
+      fixture.clock.run();
+      const next = await fixture.prepare(url, buyer);
       const paid = await fetchUntilSettled(url, next.headers);
       expect([paid.status, await paid.text()]).toEqual([200, 'answer 1']);
       const again = await fetch(url, { headers: next.headers });
       expect([again.status, await again.text()]).toEqual([200, 'answer 1']);
-      await standing.finalized((await standing.paymentOf(buyer)).id);
-      expect(await standing.landed()).toEqual([settlementOf(paid)['transaction'], ...before]);
+      await fixture.finalized((await fixture.paymentOf(buyer)).id);
+      expect(await fixture.landed()).toEqual([settlementOf(paid)['transaction'], ...before]);
       expect(shop.asked).toHaveLength(1);
     },
     LONG_MS,
@@ -82,21 +82,21 @@ describe('a payment is settled once and served once where the node', () => {
   ])(
     '%s',
     async (_what, fault, times) => {
-      const { controls, shop } = standing;
-      const { headers, buyer } = await standing.prepare(url);
-      const before = await standing.landed();
+      const { controls, shop } = fixture;
+      const { headers, buyer } = await fixture.prepare(url);
+      const before = await fixture.landed();
       const met = () => controls.faultsMet()[fault.kind] ?? 0;
       const metBefore = met();
       controls.setFault(0, 'sendTransaction', fault, times === undefined ? {} : { times });
-      standing.clock.run();
+      fixture.clock.run();
       const response = await fetchUntilSettled(url, headers);
       expect([response.status, await response.text()]).toEqual([200, 'answer 1']);
       expect(met() - metBefore).toBeGreaterThanOrEqual(times ?? 1);
       const again = await fetch(url, { headers });
       expect([again.status, await again.text()]).toEqual([200, 'answer 1']);
-      const { id } = await standing.paymentOf(buyer);
-      await standing.finalized(id);
-      expect(await standing.landed()).toEqual([settlementOf(response)['transaction'], ...before]);
+      const { id } = await fixture.paymentOf(buyer);
+      await fixture.finalized(id);
+      expect(await fixture.landed()).toEqual([settlementOf(response)['transaction'], ...before]);
       expect((await shop.ledger.attempts.of(id)).map(({ state }) => state)).toEqual(['landed']);
       expect(await shop.ledger.payments.get(id)).toMatchObject({ state: 'served' });
       expect(shop.asked).toHaveLength(1);

@@ -4,7 +4,7 @@ import type { PaymentRow } from '../../../src/ledger/x402/payments.ts';
 import { deriveAta } from '../../../src/solana/tokens/ata.ts';
 import { TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
 import { ChainClock } from '../../support/chain-clock.ts';
-import { Customer, type Requirements, requirementsOf, settlementOf } from './customer.ts';
+import { Customer, type OfferedRequirements, requirementsOf, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';
 
 /** A blockhash is valid for 30 s of such slots: on a busy machine a payment lands before it expires. */
@@ -66,7 +66,7 @@ export class ManualClockShop {
       { commitment: 'confirmed' },
     ]);
     const extra = { ...accepted.extra, recentBlockhash: value.blockhash };
-    const fresh: Requirements = { ...accepted, extra };
+    const fresh: OfferedRequirements = { ...accepted, extra };
     return { headers: buyer.shows(accepted, buyer.transaction(fresh)), buyer };
   }
 

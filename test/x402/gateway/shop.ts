@@ -23,7 +23,7 @@ import { freshDatabase } from '../../support/postgres.ts';
 import { temporalClient } from '../../support/temporal.ts';
 
 /** A request as the upstream received it. */
-export interface UpstreamRequest {
+export interface ReceivedRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
@@ -31,8 +31,8 @@ export interface UpstreamRequest {
 }
 
 /** The answer of the upstream; by default 200 with its number of calls. */
-export type Upstream = (
-  asked: UpstreamRequest,
+export type UpstreamHandler = (
+  asked: ReceivedRequest,
   count: number,
 ) => {
   readonly status: number;
@@ -58,8 +58,8 @@ export class Shop {
   /** The wallet of the seller. */
   readonly seller: string;
   readonly feePayer: string;
-  readonly asked: UpstreamRequest[] = [];
-  upstream: Upstream = (_asked, count) => ({ status: 200, body: JSON.stringify({ count }) });
+  readonly asked: ReceivedRequest[] = [];
+  upstream: UpstreamHandler = (_asked, count) => ({ status: 200, body: JSON.stringify({ count }) });
   /** Gets the target of each request when its headers have reached the upstream. */
   arrives: ((target: string) => void) | null = null;
   /** The upstream does not answer until it resolves. */
@@ -123,14 +123,14 @@ export class Shop {
   static async open(
     routes: Routes,
     env: Readonly<Record<string, string>> = {},
-    chain: LocalnetOptions = QUICK_CHAIN,
+    localnetOptions: LocalnetOptions = QUICK_CHAIN,
     keysAt: 'x402' | 'signer' = 'x402',
     waits: Pick<GatewayParts, 'answerWithinMs'> = {},
   ): Promise<Shop> {
     const closers = new Closers();
     const dir = mkdtempSync(join(tmpdir(), 'shop-'));
     closers.add('folder', () => rmSync(dir, { recursive: true }));
-    const localnet = await startLocalnet(chain);
+    const localnet = await startLocalnet(localnetOptions);
     closers.add('chain', () => localnet.close());
     const database = await freshDatabase();
     closers.add('database', () => database.drop());
@@ -145,9 +145,9 @@ export class Shop {
       const asked = { method, target: url, headers, body: (await bodyOf(request)).toString() };
       const { shop } = later;
       shop?.asked.push(asked);
-      const place = shop?.asked.length ?? 0;
+      const position = shop?.asked.length ?? 0;
       await shop?.hold?.();
-      const answer = shop?.upstream(asked, place) ?? { status: 500, body: 'too early' };
+      const answer = shop?.upstream(asked, position) ?? { status: 500, body: 'too early' };
       response
         .writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
         .end(answer.body);
@@ -182,15 +182,15 @@ export class Shop {
     closers.add('nodes', () => pool.close());
     const config = readConfig(settings, 'api');
     const logger = createLogger({ level: 'silent', name: 'gateway' });
-    const serve: Serve = (sold, payTo, own) => {
+    const serve: Serve = (sold, payTo, servedClosers) => {
       writeFileSync(routesFile, JSON.stringify({ payTo, routes: sold(upstream.url) }));
       const [temporal, chain] = [temporalClient(place), new Chain(pool)];
       const parts = {
-        ledger: withEndingOffers(ledger, own),
+        ledger: withEndingOffers(ledger, servedClosers),
         temporal,
         chain,
         logger,
-        closers: own,
+        closers: servedClosers,
         ...waits,
       };
       return serveGateway({ ...config, x402Routes: routesFile }, parts);

@@ -2,10 +2,8 @@ import { Connection, Keypair, PublicKey, Transaction, TransactionInstruction } f
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createTransferInstruction, getAssociatedTokenAddressSync } from '../../../src/shims/spl-token.ts';
 import { MEMO_PROGRAM } from '../../../src/solana/tx/programs.ts';
-import { fetchQuote, memoOf, type Quote, showPayment } from '../../peers/example-client.ts';
+import { type ExampleQuote, fetchQuote, memoOf, showPayment } from '../../peers/example-client.ts';
 import { Shop } from './shop.ts';
-
-type Buyer = Awaited<ReturnType<Shop['buyer']>>;
 
 let shop: Shop;
 let url: string;
@@ -18,8 +16,8 @@ afterAll(() => shop?.close());
 
 /** Sends one transfer of each amount with these memos, and waits until it is confirmed. */
 async function send(
-  { tokenAccount, mint }: Quote,
-  { secretKey, rpcUrl }: Buyer,
+  { tokenAccount, mint }: ExampleQuote,
+  { secretKey, rpcUrl }: Awaited<ReturnType<Shop['buyer']>>,
   amounts: readonly number[],
   memos: readonly string[],
 ): Promise<string> {

@@ -37,8 +37,8 @@ describe('the signer of a fee payer', () => {
   it('signs no fee above its own limit, whatever the terms allow', () => {
     const message = readSigned(buyer.wireOf({}))?.message ?? new Uint8Array();
     const bounded = { ...BOUNDS, maxFeeLamports: 5_000n };
-    const sign = () => paymentPolicy(message, TERMS, buyer.FEE_PAYER, bounded);
-    expect(sign).toThrow(refused('price_instruction_too_high'));
+    const signBounded = () => paymentPolicy(message, TERMS, buyer.FEE_PAYER, bounded);
+    expect(signBounded).toThrow(refused('price_instruction_too_high'));
   });
 
   it.each([

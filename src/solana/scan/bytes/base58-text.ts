@@ -30,9 +30,9 @@ export function addressEnd(view: DataView, at: number): number {
     digitsAt(view, at + 28) &
     digitsAt(view, at + 32) &
     digitsAt(view, at + 36);
-  const lastWord = view.getInt32(at + 40, true);
-  if ((digitsMask & (PAIR_KINDS[lastWord & LOW_HALF] as number)) !== DIGITS) return shortAddressEnd(view, at);
-  const pair = PAIR_KINDS[lastWord >>> 16] as number;
+  const lastU32 = view.getInt32(at + 40, true);
+  if ((digitsMask & (PAIR_KINDS[lastU32 & LOW_HALF] as number)) !== DIGITS) return shortAddressEnd(view, at);
+  const pair = PAIR_KINDS[lastU32 >>> 16] as number;
   if (pair === DIGITS) return view.getUint8(at + 44) === QUOTE ? at + 44 : -1;
   if (pair === DIGIT_THEN_QUOTE) return at + 43;
   return pair === QUOTE_FIRST ? at + 42 : -1;
@@ -48,8 +48,8 @@ function shortAddressEnd(view: DataView, at: number): number {
 
 /** {@link DIGITS} if all four bytes are digits. */
 function digitsAt(view: DataView, at: number): number {
-  const word = view.getInt32(at, true);
-  return (PAIR_KINDS[word & LOW_HALF] as number) & (PAIR_KINDS[word >>> 16] as number);
+  const u32 = view.getInt32(at, true);
+  return (PAIR_KINDS[u32 & LOW_HALF] as number) & (PAIR_KINDS[u32 >>> 16] as number);
 }
 
 function pairKindAt(view: DataView, at: number): number {

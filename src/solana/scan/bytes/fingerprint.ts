@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import { WORD_BYTES } from './u32.ts';
+import { U32_BYTES } from './u32.ts';
 
 /** Base58 text of 32 bytes has 32 to 44 characters. */
 export const MIN_ADDRESS_LENGTH = 32;
@@ -9,21 +9,21 @@ export function hasAddressLength(start: number, end: number): boolean {
   return end - start >= MIN_ADDRESS_LENGTH && end - start <= MAX_ADDRESS_LENGTH;
 }
 
-/** A hash reads eight words from the start, three from the end, and the length. These differ for any two addresses. */
-const FRONT_WORDS = 8;
+/** A hash reads eight u32 values from the start, three from the end, and the length: any two addresses differ in them. */
+const FRONT_U32S = 8;
 const END_KEYS = 8;
 const KEY_COUNT = 12;
 
 /**
  * A keyed hash of the text of an address, with new random keys for each instance. It has two sums; each adds up
- * products of two 32-bit words, with a secret key added to each word. Source: Multilinear-HM in Lemire and Kaser,
+ * products of two u32 values, with a secret key added to each value. Source: Multilinear-HM in Lemire and Kaser,
  * "Strongly universal string hashing is fast".
  *
  * Their bound does not apply, because the sums have 32 bits. Two texts collide in one sum with a probability of at most
- * 2^-(32 - v), where v is the lowest bit in which their words differ. The second sum reads the words in the opposite
- * byte order, so that both sums collide with a probability of at most 2^-(64 - v - v'). For one differing character, v
- * + v' is 24 plus twice the lowest bit in which it differs: at most 36 (for `1` and `q`). Without the keys, an attacker
- * therefore finds two addresses with equal hashes with a probability of at most 2^-28.
+ * 2^-(32 - v), where v is the lowest bit in which their u32 values differ. The second sum reads the values in the
+ * opposite byte order, so that both sums collide with a probability of at most 2^-(64 - v - v'). For one differing
+ * character, v + v' is 24 plus twice the lowest bit in which it differs: at most 36 (for `1` and `q`). Without the
+ * keys, an attacker therefore finds two addresses with equal hashes with a probability of at most 2^-28.
  */
 export class Fingerprint {
   /** The other 32 bits of the last hash, independent of the bits that {@link hash} returns. */
@@ -41,16 +41,16 @@ export class Fingerprint {
     const keys = this.#keys;
     let firstSum = 0;
     let secondSum = 0;
-    for (let word = 0; word < FRONT_WORDS; word += 2) {
-      const at = start + word * WORD_BYTES;
-      const next = at + WORD_BYTES;
-      firstSum = (firstSum + product(keys, word, view.getInt32(at, true), view.getInt32(next, true))) | 0;
-      secondSum = (secondSum + product(keys, KEY_COUNT + word, view.getInt32(at), view.getInt32(next))) | 0;
+    for (let index = 0; index < FRONT_U32S; index += 2) {
+      const at = start + index * U32_BYTES;
+      const next = at + U32_BYTES;
+      firstSum = (firstSum + product(keys, index, view.getInt32(at, true), view.getInt32(next, true))) | 0;
+      secondSum = (secondSum + product(keys, KEY_COUNT + index, view.getInt32(at), view.getInt32(next))) | 0;
     }
     const length = end - start;
-    const third = end - 3 * WORD_BYTES;
-    const second = end - 2 * WORD_BYTES;
-    const last = end - WORD_BYTES;
+    const third = end - 3 * U32_BYTES;
+    const second = end - 2 * U32_BYTES;
+    const last = end - U32_BYTES;
     firstSum += product(keys, END_KEYS, view.getInt32(third, true), view.getInt32(second, true));
     firstSum += product(keys, END_KEYS + 2, view.getInt32(last, true), length);
     secondSum += product(keys, KEY_COUNT + END_KEYS, view.getInt32(third), view.getInt32(second));

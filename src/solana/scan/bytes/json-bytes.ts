@@ -1,4 +1,4 @@
-import { lowestMark, quoteMarksOf, WORD_BYTES } from './u32.ts';
+import { lowestMark, quoteMarksOf, U32_BYTES } from './u32.ts';
 
 const QUOTE = 0x22;
 const SPACE = 0x20;
@@ -16,9 +16,9 @@ const COMMA = 0x2c;
 const PLUS = 0x2b;
 const COLON = 0x3a;
 
-/** The bits that are 0 in every byte of a word if each byte is below {@link FIRST_LETTER}. */
+/** The bits that are 0 in every byte of a u32 if each byte is below {@link FIRST_LETTER}. */
 const NOT_BELOW_FIRST_LETTER = 0xc0c0c0c0 | 0;
-const FIRST_LETTER_WORD = 0x40404040;
+const FIRST_LETTER_U32 = 0x40404040;
 const COMMAS = 0x2c2c2c2c;
 
 /** The bytes have an unexpected form, so that only a parse can read them. */
@@ -46,11 +46,11 @@ export type VisitMember = (value: number, key: string) => number;
 export class JsonBytes {
   readonly view: DataView;
   elementCount = 0;
-  readonly #lastWord: number;
+  readonly #lastU32: number;
 
   constructor(view: DataView) {
     this.view = view;
-    this.#lastWord = view.byteLength - WORD_BYTES;
+    this.#lastU32 = view.byteLength - U32_BYTES;
   }
 
   /** Calls `visit` for each member of an object. Throws Unreadable for a duplicate key. */
@@ -110,14 +110,14 @@ export class JsonBytes {
   /** Skips an array and sets {@link elementCount}. It is fastest for an array of numbers. */
   numbers(at: number): number {
     const view = this.view;
-    const lastWord = this.#lastWord;
+    const lastU32 = this.#lastU32;
     const first = expectByte(view, at, OPEN_BRACKET);
     let commas = 0;
     let next = first;
-    for (; next <= lastWord; next += WORD_BYTES) {
-      const word = view.getInt32(next, true);
-      if ((word & NOT_BELOW_FIRST_LETTER) !== 0 || quoteMarksOf(word) !== 0) break;
-      commas += commasIn(word);
+    for (; next <= lastU32; next += U32_BYTES) {
+      const u32 = view.getInt32(next, true);
+      if ((u32 & NOT_BELOW_FIRST_LETTER) !== 0 || quoteMarksOf(u32) !== 0) break;
+      commas += commasIn(u32);
     }
     for (let byte = view.getUint8(next); byte < FIRST_LETTER && byte !== QUOTE; byte = view.getUint8(next)) {
       if (byte === COMMA) commas += 1;
@@ -130,9 +130,9 @@ export class JsonBytes {
 
   textEnd(at: number): number {
     const view = this.view;
-    const lastWord = this.#lastWord;
+    const lastU32 = this.#lastU32;
     let next = at;
-    for (; next <= lastWord; next += WORD_BYTES) {
+    for (; next <= lastU32; next += U32_BYTES) {
       const marks = quoteMarksOf(view.getInt32(next, true));
       if (marks !== 0) return next + lowestMark(marks);
     }
@@ -195,9 +195,9 @@ export class JsonBytes {
   }
 }
 
-/** The number of commas in the four bytes of `word`; each byte must be below {@link FIRST_LETTER}. */
-function commasIn(word: number): number {
-  const marks = (FIRST_LETTER_WORD - (word ^ COMMAS)) & FIRST_LETTER_WORD;
+/** The number of commas in the four bytes of `u32`; each byte must be below {@link FIRST_LETTER}. */
+function commasIn(u32: number): number {
+  const marks = (FIRST_LETTER_U32 - (u32 ^ COMMAS)) & FIRST_LETTER_U32;
   return Math.imul(marks >>> 6, 0x01010101) >>> 24;
 }
 

@@ -57,7 +57,7 @@ export async function searchParts(
   const addresses = new WatchSet(0);
   const findings = new Findings(limits);
   const search = (bytes: Buffer) => {
-    const { header, matches } = searchAnswer(bytes, slot, watched, node, addresses);
+    const { header, matches } = searchAnswer(bytes, { slot, watched, node }, addresses);
     findings.add(matches);
     if (addresses.size > limits.maxAddresses)
       throw new Unreadable(`the block names more than ${limits.maxAddresses} addresses`);
@@ -146,7 +146,7 @@ export async function limitLongReads<T>(
 ): Promise<T> {
   const nodeLimiter = nodeLimiters.get(node) ?? limiterFor(MAX_READS_PER_NODE);
   nodeLimiters.set(node, nodeLimiter);
-  const pass = (signal: AbortSignal) => nodeLimiter.pass(signal, () => processLimiter.pass(signal, read));
+  const pass = (abort: AbortSignal) => nodeLimiter.pass(abort, () => processLimiter.pass(abort, read));
   try {
     return await withAbort(pass, AbortSignal.timeout(MAX_WAIT_MS), signal);
   } catch (error) {

@@ -1,18 +1,18 @@
-/** Bytes of a word: a little-endian 32-bit number. The loops below use the literal 4, because an export is slower. */
-export const WORD_BYTES = 4;
+/** Bytes of a u32: a little-endian 32-bit number. The loops below use the literal 4, because an export is slower. */
+export const U32_BYTES = 4;
 
 const LOWEST_BITS = 0x01010101;
 const HIGHEST_BITS = 0x80808080 | 0;
 
 const QUOTES = 0x22222222;
 const COMMAS = 0x2c2c2c2c;
-/** Four `}`. A word of `]` becomes this word when {@link EITHER_CASE} is set. */
+/** Four `}`. Four `]` become this value when {@link EITHER_CASE} is set. */
 const CLOSES = 0x7d7d7d7d;
 const EITHER_CASE = 0x20202020;
 
-/** Not 0 if `word` contains a quote; {@link lowestMark} returns its index. Marks above the lowest mark can be false. */
-export function quoteMarksOf(word: number): number {
-  return marksOf(word ^ QUOTES);
+/** Not 0 if `u32` contains a quote; {@link lowestMark} returns its index. Marks above the lowest mark can be false. */
+export function quoteMarksOf(u32: number): number {
+  return marksOf(u32 ^ QUOTES);
 }
 
 export function lowestMark(marks: number): number {
@@ -40,14 +40,14 @@ export function quoteAfter(view: DataView, at: number): number {
 export function scalarEndAfter(view: DataView, at: number): number {
   let next = at;
   for (;;) {
-    const word = view.getInt32(next, true);
-    const marks = marksOf(word ^ COMMAS) | marksOf((word | EITHER_CASE) ^ CLOSES);
+    const u32 = view.getInt32(next, true);
+    const marks = marksOf(u32 ^ COMMAS) | marksOf((u32 | EITHER_CASE) ^ CLOSES);
     if (marks !== 0) return next + lowestMark(marks);
     next += 4;
   }
 }
 
-/** Sets the highest bit of each byte of `word` that is 0. Marks above the lowest mark can be false. */
-function marksOf(word: number): number {
-  return (word - LOWEST_BITS) & ~word & HIGHEST_BITS;
+/** Sets the highest bit of each byte of `u32` that is 0. Marks above the lowest mark can be false. */
+function marksOf(u32: number): number {
+  return (u32 - LOWEST_BITS) & ~u32 & HIGHEST_BITS;
 }

@@ -8,10 +8,10 @@ const SEGMENT_COUNT = 2 ** SEGMENT_BITS;
 const MIN_SEGMENT_LENGTH = 8;
 const MAX_LOAD = 3 / 4;
 
-/** Bits of the sieve for each place of the table. Eight places share one 32-bit word of the sieve. */
+/** Bits of the sieve for each place of the table. Eight places share one u32 of the sieve. */
 const SIEVE_BITS_PER_PLACE = 4;
-const WORD_BITS = 32;
-const PLACES_PER_WORD = WORD_BITS / SIEVE_BITS_PER_PLACE;
+const U32_BITS = 32;
+const PLACES_PER_U32 = U32_BITS / SIEVE_BITS_PER_PLACE;
 
 const EMPTY = 0;
 
@@ -34,7 +34,7 @@ export class WatchSet {
    */
   #table: Int32Array;
   #segmentLength: number;
-  /** For each address two bits of one 32-bit word; segment and fingerprint select the word. */
+  /** For each address two bits of one u32; segment and fingerprint select it. */
   #sieve: Int32Array;
   readonly #counts = new Uint32Array(SEGMENT_COUNT);
   #size = 0;
@@ -90,11 +90,11 @@ export class WatchSet {
   }
 
   /**
-   * 1 if the sieve accepts the hash, else 0. It has no branches, so that the processor reads many words in parallel.
+   * 1 if the sieve accepts the hash, else 0. It has no branches, so that the processor reads many values in parallel.
    */
   passesSieve(segmentBits: number, fingerprint: number): number {
-    const sieveWord = this.#sieve[this.#sieveIndexOf(segmentOf(segmentBits), fingerprint)] as number;
-    return (sieveWord >>> firstBit(fingerprint)) & (sieveWord >>> secondBit(fingerprint)) & 1;
+    const sieveU32 = this.#sieve[this.#sieveIndexOf(segmentOf(segmentBits), fingerprint)] as number;
+    return (sieveU32 >>> firstBit(fingerprint)) & (sieveU32 >>> secondBit(fingerprint)) & 1;
   }
 
   tableHas(segmentBits: number, fingerprint: number): boolean {
@@ -126,10 +126,10 @@ export class WatchSet {
     return isNew;
   }
 
-  /** Index of the sieve word for a fingerprint. Its bits do not also select the place in the table. */
+  /** Index of the sieve u32 for a fingerprint. Its bits do not also select the place in the table. */
   #sieveIndexOf(segment: number, fingerprint: number): number {
-    const wordsPerSegment = this.#segmentLength / PLACES_PER_WORD;
-    return segment * wordsPerSegment + ((fingerprint >>> 8) & (wordsPerSegment - 1));
+    const u32sPerSegment = this.#segmentLength / PLACES_PER_U32;
+    return segment * u32sPerSegment + ((fingerprint >>> 8) & (u32sPerSegment - 1));
   }
 
   /**
@@ -214,7 +214,7 @@ export class Lookups {
 }
 
 function sieveFor(table: Int32Array): Int32Array {
-  return new Int32Array(table.length / PLACES_PER_WORD);
+  return new Int32Array(table.length / PLACES_PER_U32);
 }
 
 function firstBit(fingerprint: number): number {

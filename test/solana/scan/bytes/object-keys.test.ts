@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { JsonBytes } from '../../../../src/solana/scan/bytes/json-bytes.ts';
 import { MembersReader } from '../../../../src/solana/scan/bytes/object-keys.ts';
-import { drawFrom, type JsonObject, write } from '../block-text.ts';
+import { drawFrom, type JsonFields, write } from '../block-text.ts';
 
 const KEYS = ['a', 'aa', 'ab', 'preBalances', 'postBalances', 'preTokenBalances'];
 const ASKED = ['a', 'preBalances', 'postBalances'];
@@ -19,7 +19,7 @@ test('the object reader picks the reader of a value by its key, whatever came be
       const draw = drawFrom(seed);
       const spread = seed % 2 === 0;
       const written = objects.map((one) =>
-        spread ? write(draw, one as JsonObject).trim() : JSON.stringify(one),
+        spread ? write(draw, one as JsonFields).trim() : JSON.stringify(one),
       );
       const bytes = Buffer.from(`${written.join(';')}${' '.repeat(8)}`);
       const json = new JsonBytes(new DataView(bytes.buffer, bytes.byteOffset, bytes.length));

@@ -38,7 +38,7 @@ describe('a block that is read in pieces', () => {
       fc.asyncProperty(fc.integer(), async (seed) => {
         const draw = drawFrom(seed);
         const bytes = Buffer.from(readableBlock(draw, { quoting: draw(3) === 0 }));
-        const held = searchBlock(bytes, 7n, watched, NODE);
+        const held = searchBlock(bytes, { slot: 7n, watched, node: NODE });
         const long = await read(bytes, draw, 1 + draw(2_000), draw(4_000));
         expect(long.header).toEqual(held.header);
         expect(long.signaturesHash).toBe(held.signaturesHash);
@@ -54,7 +54,7 @@ describe('a block that is read in pieces', () => {
   it('contains matches, so that the property is not empty', () => {
     const findings = Array.from({ length: 50 }, (_, seed) => {
       const bytes = Buffer.from(readableBlock(drawFrom(seed)));
-      return findingOf(searchBlock(bytes, 7n, watched, NODE), known);
+      return findingOf(searchBlock(bytes, { slot: 7n, watched, node: NODE }), known);
     });
     expect(findings.flatMap(({ inflows }) => inflows).length).toBeGreaterThan(50);
     expect(findings.flatMap(({ outflows }) => outflows).length).toBeGreaterThan(50);

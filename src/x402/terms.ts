@@ -83,6 +83,8 @@ export interface ExactPayment {
   readonly messageHash: string;
   /** The authority of the transfer. */
   readonly payer: string;
+  /** Token account that pays; null if the transaction has no token transfer. */
+  readonly sourceAccount: string | null;
   readonly feePayer: string;
   /** Signature of the fee payer (base58), which identifies the transaction; null until we sign. */
   readonly signature: string | null;

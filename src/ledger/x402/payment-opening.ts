@@ -12,6 +12,7 @@ export type NewPayment = Pick<
   | 'seller'
   | 'dialect'
   | 'payer'
+  | 'sourceAccount'
   | 'feePayer'
   | 'feeLamports'
   | 'computeUnitLimit'

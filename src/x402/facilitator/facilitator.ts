@@ -26,7 +26,7 @@ export interface FacilitatorDeps extends PurchaseDeps {
   /** Addresses of the fee payer keys for new payments. `/supported` returns the first. */
   readonly feePayers: readonly string[];
   readonly tokenPolicy: TokenPolicy;
-  readonly budgets: Pick<Budgets, 'refusal' | 'refusalOfCaller'>;
+  readonly budgets: Pick<Budgets, 'refusal' | 'refusalOfCaller' | 'hold'>;
   /** Null: no key is required. */
   readonly apiKeys: Pick<ApiKeys, 'facilitatorKey'> | null;
   /** Limit of each key, or of each client address if no key is required. Null: no limit. */

@@ -126,6 +126,7 @@ export function readBroken(
     const { message, signed } = transaction;
     if (!hasMemo(message.instructions, memo) || !message.accounts.includes(tokenAccount)) return null;
     const transfer = {
+      source: null,
       authority: payerOf(message) ?? message.feePayer,
       amount: 0n,
       destination: tokenAccount,

@@ -46,8 +46,8 @@ import { withdrawalEvents } from './withdrawals/withdrawal-events.ts';
 import { Withdrawals } from './withdrawals/withdrawals.ts';
 import { Obligations } from './x402/obligations.ts';
 import { Offers } from './x402/offers.ts';
-import { paymentEvents } from './x402/payment-events.ts';
 import { PaymentCosts } from './x402/payment-costs.ts';
+import { paymentEvents } from './x402/payment-events.ts';
 import { Payments } from './x402/payments.ts';
 
 /** The repositories of the database, which has all state that must outlive Temporal. They share one connection pool. */

@@ -118,11 +118,7 @@ export class Chain {
    * Any result other than BlockhashNotFound shows that the bank at the answer's slot accepts that blockhash. The result
    * has the `accounts` as they are after the transaction.
    */
-  simulateAsIs(
-    raw: string,
-    minContextSlot: bigint,
-    accounts: readonly string[] = [],
-  ): Promise<Simulation> {
+  simulateAsIs(raw: string, minContextSlot: bigint, accounts: readonly string[] = []): Promise<Simulation> {
     const options = { replaceBlockhash: false, accounts };
     return this.pool.read((node) => simulateOn(node, raw, minContextSlot, options));
   }

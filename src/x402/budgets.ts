@@ -56,6 +56,10 @@ export class Budgets {
     return feeRefusal({ feePayer, payer, route, spent: { byFeePayer, byPayer }, budgets, history, newest });
   }
 
+  async isFeePayerWithinBudget(feePayer: string): Promise<boolean> {
+    return (await this.#spentBy(feePayer)) < this.#deps.budgets.feePayer;
+  }
+
   /** Holds the amount of a payment until its row is stored; see {@link SourceHolds.hold}. */
   hold(payment: HeldPayment): ReturnType<SourceHolds['hold']> {
     return this.#holds.hold(payment);

@@ -6,6 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { PaymentRow, UnmatchedPayment } from '../ledger/x402/payments.ts';
 import type { Chain } from '../solana/chain.ts';
 import { readTokenAccount } from '../solana/tokens/token-account.ts';
+import type { TransactionError } from '../solana/tx/error.ts';
 import type { RecentBlockhashes } from '../solana/tx/recent-blockhashes.ts';
 import type { Simulation } from '../solana/tx/simulation.ts';
 import type { Budgets } from './budgets.ts';
@@ -97,8 +98,10 @@ function isSponsored({ dialect, payment: { feePayer, payer } }: CheckedPayment):
  */
 export async function simulate(
   { chain, blockhashes }: Pick<PurchaseDeps, 'chain' | 'blockhashes'>,
-  { wire, payment: { blockhash, payer, sourceAccount } }: CheckedPayment,
+  checked: CheckedPayment,
 ): Promise<Admission> {
+  const { wire, payment } = checked;
+  const { blockhash, payer, sourceAccount } = payment;
   const expired = (message: string): Admission => ({
     kind: 'refused',
     reason: 'payment_expired',
@@ -114,6 +117,11 @@ export async function simulate(
     ]);
     if (error?.text === 'AlreadyProcessed') return { kind: 'landed' };
     if (error?.text === 'BlockhashNotFound') return expired('has expired, or the node does not have it yet');
+    if (error !== null && isSponsored(checked) && isOfFeePayer(error))
+      return {
+        kind: 'unavailable',
+        reason: `fee payer ${checked.payment.feePayer} lacks SOL: ${error.text}`,
+      };
     if (error !== null) {
       const reason = 'invalid_exact_svm_transaction_simulation_failed';
       return { kind: 'refused', reason, message: error.text, payer, logs };
@@ -126,6 +134,12 @@ export async function simulate(
   } catch (error) {
     return { kind: 'untried', reason: messageOf(error) };
   }
+}
+
+/** True if the fee payer, which is account 0, has too few lamports or does not exist. */
+function isOfFeePayer(error: TransactionError): boolean {
+  if (error.kind === 'rent') return error.account === 0;
+  return error.text === 'InsufficientFundsForFee' || error.text === 'AccountNotFound';
 }
 
 /** Base units in the token account; null if the node does not return the account. */
@@ -151,7 +165,16 @@ export function paymentRow(
   const costs = { feePayer, feeLamports, computeUnitLimit, computeUnitPriceMicroLamports };
   const rowTerms = { ...rest, network: network.caip2, amount: amount.toString() };
   const transaction = { wire: base64.encode(wire), signature, acceptedSlot };
-  return { id: idOf(checked), ...sale, dialect, payer, sourceAccount, ...costs, terms: rowTerms, ...transaction };
+  return {
+    id: idOf(checked),
+    ...sale,
+    dialect,
+    payer,
+    sourceAccount,
+    ...costs,
+    terms: rowTerms,
+    ...transaction,
+  };
 }
 
 /** Transaction signature (base58); null until the fee payer has signed. */

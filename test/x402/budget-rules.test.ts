@@ -11,9 +11,9 @@ const facts: fc.Arbitrary<FeeFacts> = fc.record({
   spent: fc.record({ byFeePayer: lamports, byPayer: lamports }),
   budgets: fc.record({ feePayer: lamports, buyer: lamports }),
   history: fc.record({ failures: fc.nat({ max: 5 }), hasLanded: fc.boolean() }),
-  newest: fc.nat({ max: 20 }).chain((buyers) =>
-    fc.record({ buyers: fc.constant(buyers), failed: fc.nat({ max: buyers }) }),
-  ),
+  newest: fc
+    .nat({ max: 20 })
+    .chain((buyers) => fc.record({ buyers: fc.constant(buyers), failed: fc.nat({ max: buyers }) })),
 });
 
 describe('the decision to pay a fee', () => {
@@ -66,8 +66,7 @@ class ModelPayment {
     this.position += 1;
     if (this.position > 3 && !this.isAdmitted) return;
     const { id, amount } = this;
-    if (this.position === 1)
-      this.#hold = await model.holds.hold({ id, sourceAccount: 'source', amount });
+    if (this.position === 1) this.#hold = await model.holds.hold({ id, sourceAccount: 'source', amount });
     if (this.position === 2) {
       this.#leftUnits = model.balance - amount;
       if (this.#leftUnits < 0n) this.#hold?.release();

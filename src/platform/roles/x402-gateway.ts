@@ -9,6 +9,7 @@ import { Budgets } from '../../x402/budgets.ts';
 import type { FacilitatorDeps } from '../../x402/facilitator/facilitator.ts';
 import { facilitatorRoutes } from '../../x402/facilitator/routes.ts';
 import { feePayerWatch } from '../../x402/fee-payer-watch.ts';
+import { FeePayers } from '../../x402/fee-payers.ts';
 import { gatewayApp } from '../../x402/gateway/app.ts';
 import { type GatewayDeps, gateway, paymentStateRoute } from '../../x402/gateway/gateway.ts';
 import { RouteOffers } from '../../x402/gateway/offers.ts';
@@ -56,7 +57,8 @@ export async function serveGateway(
     closers.runPeriodically(name, intervalMs, job, (err) =>
       logger.warn({ err }, `${name} cannot be read now`),
     );
-  const offers = openOffers(config, routes, parts);
+  const purchases = purchaseDeps(config, parts);
+  const offers = openOffers(config, routes, purchases, parts);
   const lowLamports = config.x402FeePayerLow;
   const checkFeePayers = feePayerWatch({ ledger, chain, addresses: feePayers, lowLamports });
   runPeriodically('the balances of fee payers', FEE_PAYERS_INTERVAL_MS, checkFeePayers);
@@ -67,10 +69,9 @@ export async function serveGateway(
     .refresh()
     .catch((err: unknown) => logger.warn({ err }, 'the terms of routes cannot be read now'));
   runPeriodically('the terms of routes', OFFERS_INTERVAL_MS, () => offers.refresh());
-  runPeriodically('the terms of closed routes', CLOSED_ROUTES_INTERVAL_MS, () => offers.refreshClosed());
+  runPeriodically('fee payers and closed routes', CLOSED_ROUTES_INTERVAL_MS, () => offers.refreshClosed());
   for (const { routeId, reason } of offers.closed())
     logger.warn({ route: routeId }, `the route is not sold now: ${reason}`);
-  const purchases = purchaseDeps(config, parts);
   const app = await gatewayApp(
     gateway(gatewayDeps(config, routes, offers, purchases, parts)),
     async (server) => {
@@ -98,7 +99,7 @@ function endUnfetched({ ledger, logger }: GatewayParts): () => Promise<void> {
 function purchaseDeps(
   config: Config<'api'>,
   { ledger, chain, temporal, logger }: GatewayParts,
-): PurchaseDeps & Pick<FacilitatorDeps, 'budgets'> {
+): PurchaseDeps & { readonly budgets: Budgets } {
   const budgets = {
     feePayer: config.x402FeePayerBudget,
     buyer: config.x402BuyerBudget,
@@ -169,11 +170,13 @@ function facilitatorDeps(
 }
 
 function openOffers(
-  { cluster, feePayers, tokenPolicy }: Config<'api'>,
+  { cluster, feePayers: addresses, tokenPolicy }: Config<'api'>,
   routes: readonly Route[],
+  { budgets, limits: { maxFeeLamports } }: ReturnType<typeof purchaseDeps>,
   { ledger, chain }: GatewayParts,
 ): RouteOffers {
   const network = NETWORKS[cluster];
+  const feePayers = new FeePayers({ chain, budgets, addresses, maxFeeLamports });
   return new RouteOffers(
     { offers: ledger.offers, chain, network, feePayers, tokenPolicy, validMs: QUOTE_VALIDITY_MS },
     routes.filter((route) => route.kind === 'priced'),

@@ -5,6 +5,7 @@ import type { ApiKeys, FacilitatorKey } from '../../ledger/operations/api-keys.t
 import { FETCH_WITHIN_MS } from '../../ledger/x402/obligations.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
+import type { Budgets } from '../budgets.ts';
 import {
   type Admission,
   admit,
@@ -16,7 +17,6 @@ import {
   simulate,
   voidReason,
 } from '../purchase.ts';
-import type { Budgets } from '../budgets.ts';
 import type { Refused } from '../terms.ts';
 import type { RateLimit } from './callers.ts';
 import { Examiner, type RefusedPayment, UNAVAILABLE } from './examine.ts';

@@ -18,7 +18,9 @@ const FIRST_LEASE_MS = 90_000;
 export async function buy(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
   const { route, request, landedSlot, dialect } = order;
   const admission = await admit(deps, order, route.id, async () =>
-    landedSlot === null ? simulateUnsent(deps, order) : { kind: 'admitted', slot: landedSlot, sourceUnits: null },
+    landedSlot === null
+      ? simulateUnsent(deps, order)
+      : { kind: 'admitted', slot: landedSlot, sourceUnits: null },
   );
   // If no other gateway has recorded this payment, it may be copied from the chain: nothing binds it to this request.
   if (admission.kind === 'landed')

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { isDomainError, messageOf } from '../../domain/errors.ts';
 import type { TokenPolicy } from '../../domain/token-rules.ts';
 import type { OfferedTerms, Offers as OfferRows } from '../../ledger/x402/offers.ts';
@@ -6,6 +5,7 @@ import type { Chain } from '../../solana/chain.ts';
 import { deriveAta } from '../../solana/tokens/ata.ts';
 import { readMint } from '../../solana/tokens/mint.ts';
 import { readTokenAccount } from '../../solana/tokens/token-account.ts';
+import type { FeePayers } from '../fee-payers.ts';
 import type { PricedRoute } from '../routes/route.ts';
 import { recipientRefusal } from '../rules/mint-policy.ts';
 import type { Network, Terms } from '../terms.ts';
@@ -19,8 +19,7 @@ export interface OffersDeps {
   readonly offers: OfferRows;
   readonly chain: Pick<Chain, 'accounts'>;
   readonly network: Network;
-  /** Addresses of the fee payer keys. Every process chooses the same one for a route. */
-  readonly feePayers: readonly string[];
+  readonly feePayers: Pick<FeePayers, 'choose' | 'refresh'>;
   readonly tokenPolicy: TokenPolicy;
   /** How long a quote stays valid after a newer one replaced it. */
   readonly validMs: number;
@@ -62,23 +61,33 @@ export class RouteOffers {
   }
 
   /**
-   * Reads mints and token accounts, and stores the current terms of each route. Call this method at startup and
-   * periodically.
+   * Reads fee payers, mints and token accounts, and stores the current terms of each route. Call this method at startup
+   * and periodically.
    */
   async refresh(): Promise<void> {
+    await this.#deps.feePayers.refresh();
     for (const route of this.#routes) this.#offers.set(route.id, await this.#lookAt(route));
   }
 
+  /** Reads the closed routes, and those whose fee payer is no longer the one to use. */
   async refreshClosed(): Promise<void> {
+    await this.#deps.feePayers.refresh();
     for (const route of this.#routes)
-      if (this.of(route.id).kind === 'closed') this.#offers.set(route.id, await this.#lookAt(route));
+      if (!this.#isCurrent(route.id)) this.#offers.set(route.id, await this.#lookAt(route));
+  }
+
+  #isCurrent(routeId: string): boolean {
+    const offer = this.of(routeId);
+    const chosen = this.#deps.feePayers.choose(routeId);
+    return offer.kind === 'open' && 'feePayer' in chosen && chosen.feePayer === offer.current.feePayer;
   }
 
   async #lookAt(route: PricedRoute): Promise<Offer> {
     const { offers, network, validMs, tokenPolicy } = this.#deps;
     const closed = (reason: string): Offer => ({ kind: 'closed', reason });
-    const feePayer = this.#feePayerOf(route.id);
-    if (feePayer === undefined) return closed('no fee payer is configured: set SLUICE_FEE_PAYERS');
+    const chosen = this.#deps.feePayers.choose(route.id);
+    if ('reason' in chosen) return closed(chosen.reason);
+    const { feePayer } = chosen;
     const { asset, amount, payTo, maxTimeoutSeconds, memo } = route;
     try {
       const mint = readMint(asset, await this.#account(asset));
@@ -100,12 +109,6 @@ export class RouteOffers {
       if (known?.kind === 'open' && !isDomainError(error, 'AssetRejected')) return known;
       return closed(messageOf(error));
     }
-  }
-
-  #feePayerOf(routeId: string): string | undefined {
-    const { feePayers } = this.#deps;
-    const hash = createHash('sha256').update(routeId).digest().readUInt32BE(0);
-    return feePayers[hash % Math.max(1, feePayers.length)];
   }
 
   async #account(address: string) {

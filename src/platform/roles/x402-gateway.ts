@@ -14,6 +14,7 @@ import { gatewayApp } from '../../x402/gateway/app.ts';
 import { type GatewayDeps, gateway, paymentStateRoute } from '../../x402/gateway/gateway.ts';
 import { RouteOffers } from '../../x402/gateway/offers.ts';
 import type { PurchaseDeps } from '../../x402/purchase.ts';
+import { addressLimiter } from '../../x402/rate-limit.ts';
 import { readProxies } from '../../x402/routes/client-address.ts';
 import { readRoutesFile } from '../../x402/routes/read-routes.ts';
 import type { Route } from '../../x402/routes/route.ts';
@@ -138,7 +139,7 @@ function gatewayDeps(
       'InvalidRequest',
       'SLUICE_X402_QUOTE_SECRET must be set if SLUICE_X402_ROUTES is set',
     );
-  const { cluster, rpcUrls = [], explorerUrl } = config;
+  const { cluster, rpcUrls = [], explorerUrl, x402PaymentRate: paymentRate } = config;
   const publicUrl = config.x402PublicUrl ?? `http://${config.x402Host}:${config.x402Port}`;
   return {
     ...purchases,
@@ -148,6 +149,7 @@ function gatewayDeps(
     upstream: askUpstream,
     quoteSecrets: [secret, ...olderSecrets],
     publicUrl: publicUrl.replace(/\/$/, ''),
+    takePaymentToken: addressLimiter({ perSecond: paymentRate, burst: 2 * paymentRate }),
     trustedProxies: readProxies(config.x402TrustedProxies),
     explorerUrl: (signature) => explorerLink(signature, { explorerUrl, cluster, rpcUrls }),
   };

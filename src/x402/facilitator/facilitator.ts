@@ -17,8 +17,8 @@ import {
   simulate,
   voidReason,
 } from '../purchase.ts';
+import type { RateLimit } from '../rate-limit.ts';
 import type { Refused } from '../terms.ts';
-import type { RateLimit } from './callers.ts';
 import { Examiner, type RefusedPayment, UNAVAILABLE } from './examine.ts';
 import type { FacilitatorRequest } from './request.ts';
 

@@ -114,6 +114,8 @@ export type Checked =
 export interface Limits {
   readonly maxComputeUnits: number;
   readonly maxFeeLamports: bigint;
+  /** Maximum price of a compute unit, in micro-lamports: see {@link maxPrice}. */
+  readonly maxPriceMicroLamports: bigint;
   /** Value of one whole token in lamports, by mint address. */
   readonly assetLamports: ReadonlyMap<string, bigint>;
   /** Maximum priority fee in percent of the payment's value, for assets with a configured value. */

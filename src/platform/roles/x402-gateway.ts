@@ -18,6 +18,7 @@ import { addressLimiter } from '../../x402/rate-limit.ts';
 import { readProxies } from '../../x402/routes/client-address.ts';
 import { readRoutesFile } from '../../x402/routes/read-routes.ts';
 import type { Route } from '../../x402/routes/route.ts';
+import { maxPrice } from '../../x402/rules/exact-fees.ts';
 import { NETWORKS } from '../../x402/terms.ts';
 import { askUpstream } from '../../x402/upstream.ts';
 import type { Config } from '../config.ts';
@@ -116,8 +117,9 @@ function purchaseDeps(
     managed: [...config.feePayers, ...config.retiredFeePayers],
     limits: {
       maxComputeUnits: config.x402MaxComputeUnits,
-      // The signer of the fee payer refuses fees above either limit.
+      // The signer of the fee payer refuses fees and prices above its own limits: these settings must agree.
       maxFeeLamports: lowest([config.x402MaxFeeLamports, config.maxFeeLamports]),
+      maxPriceMicroLamports: maxPrice(config.priorityCapMicroLamports),
       assetLamports: config.x402AssetLamports,
       maxFeePercent: config.x402MaxFeePercent,
       maxSigners: MAX_SIGNERS,

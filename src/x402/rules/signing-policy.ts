@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { lowest } from '../../domain/units.ts';
 import { type Policy, readTerms, type SigningRule, signingRefused } from '../../signing/checks.ts';
 import { checkExactMessage } from './exact.ts';
+import { maxPrice } from './exact-fees.ts';
 import { BrokenRule } from './reasons.ts';
 import { readPaymentMessage } from './transaction.ts';
 
@@ -29,6 +30,7 @@ export const paymentPolicy: Policy = (bytes, taskTerms, signer, bounds) => {
   const limits = {
     maxComputeUnits: Number(maxComputeUnits),
     maxFeeLamports: lowest([BigInt(maxFeeLamports), bounds.maxFeeLamports]),
+    maxPriceMicroLamports: maxPrice(bounds.priceCapMicroLamports),
     assetLamports: new Map(),
     maxFeePercent: 0n,
     maxSigners: Number.POSITIVE_INFINITY,
@@ -36,12 +38,7 @@ export const paymentPolicy: Policy = (bytes, taskTerms, signer, bounds) => {
   try {
     const message = readPaymentMessage(bytes);
     const messageTerms = { ...rest, ...numbers, feePayer: signer };
-    const { fees } = checkExactMessage(message, messageTerms, { managed: [signer], limits });
-    const price = fees.computeUnitPriceMicroLamports;
-    if (price > bounds.priceCapMicroLamports)
-      throw signingRefused(
-        `the compute unit price is ${price} micro-lamports; at most ${bounds.priceCapMicroLamports} is allowed`,
-      );
+    checkExactMessage(message, messageTerms, { managed: [signer], limits });
   } catch (error) {
     if (error instanceof BrokenRule) throw signingRefused(`${error.message} (${error.reason})`);
     throw error;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { maxPrice } from '../../../src/x402/rules/exact-fees.ts';
 import { checkExact } from '../../../src/x402/rules/exact.ts';
+import { maxPrice } from '../../../src/x402/rules/exact-fees.ts';
 import * as buyer from './buyer.ts';
 import { memo, price, transferChecked, units, wireOf } from './buyer.ts';
 

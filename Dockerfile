@@ -19,5 +19,7 @@ COPY --from=build --chown=node:node /app/package.json ./
 COPY --from=build --chown=node:node /app/node_modules node_modules
 COPY --from=build --chown=node:node /app/dist dist
 COPY --from=build --chown=node:node /app/scripts/start.mjs scripts/
+# The socket between gateway and x402 worker: a volume that is mounted here takes over the owner.
+RUN install -d -o node -g node -m 700 /run/sluice
 USER node
 CMD ["npm", "run", "worker"]

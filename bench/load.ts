@@ -12,10 +12,19 @@ export async function drive(
   inFlight: number,
   one: (index: number) => Promise<unknown>,
 ): Promise<Load> {
+  return driveWhile((index) => index < count, Math.min(inFlight, count), one);
+}
+
+/** The same as {@link drive}, for as many as `isNext` accepts. */
+export async function driveWhile(
+  isNext: (index: number) => boolean,
+  inFlight: number,
+  one: (index: number) => Promise<unknown>,
+): Promise<Load> {
   const latenciesMs: number[] = [];
   let next = 0;
   const lane = async (): Promise<void> => {
-    while (next < count) {
+    while (isNext(next)) {
       const index = next++;
       const startedAt = performance.now();
       await one(index);
@@ -23,8 +32,8 @@ export async function drive(
     }
   };
   const startedAt = performance.now();
-  await Promise.all(Array.from({ length: Math.min(inFlight, count) }, lane));
-  return { count, seconds: (performance.now() - startedAt) / 1_000, latenciesMs };
+  await Promise.all(Array.from({ length: inFlight }, lane));
+  return { count: next, seconds: (performance.now() - startedAt) / 1_000, latenciesMs };
 }
 
 /** Combines the measurements of several rounds. */

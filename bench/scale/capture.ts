@@ -92,7 +92,8 @@ export class Capture {
     }
   }
 
-  #intercept(client: object, args: readonly unknown[]): unknown {
+  #intercept(client: object, given: readonly unknown[]): unknown {
+    const args = withoutName(given);
     const [first, values] = args;
     const run: RunQuery = (...more) => Reflect.apply(this.#query, client, more);
     if (typeof first !== 'string') return Reflect.apply(this.#query, client, args);
@@ -158,4 +159,11 @@ export function rowsRead(plan: PlanNode): number {
     ? ((plan['Actual Rows'] ?? 0) + (plan['Rows Removed by Filter'] ?? 0)) * (plan['Actual Loops'] ?? 1)
     : 0;
   return own + (plan.Plans ?? []).reduce((sum, one) => sum + rowsRead(one), 0);
+}
+
+/** The arguments of a prepared statement in the form of an unprepared one, so that its text can be explained. */
+function withoutName(args: readonly unknown[]): readonly unknown[] {
+  const [first, ...rest] = args;
+  if (typeof first !== 'object' || first === null || !('name' in first)) return args;
+  return 'text' in first && 'values' in first ? [first.text, first.values, ...rest] : args;
 }

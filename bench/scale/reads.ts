@@ -148,6 +148,7 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await inFlight.newestEnds('withdrawal', 32);
   await paymentCosts.failuresOf('GET /r1', since, { payments: 1_000, buyers: 20 });
   await payments.listOverdue(60_000, 100);
+  await payments.listOwed(of.payer, '0'.repeat(64), 50);
   await paymentCosts.spentSince(since, 'feePayer', FEE_PAYER);
   await paymentCosts.spentSince(since, 'payer', of.payer);
   await paymentCosts.spentSince(since, 'facilitatorKey', 'shop');

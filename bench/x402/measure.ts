@@ -1,95 +1,128 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Keypair } from '@solana/web3.js';
-import { PRICED } from '../../test/peers/peer-server.ts';
-import { drive, type Load } from '../load.ts';
-import { type CallTally, difference } from '../tally.ts';
+import { type CallTally, total } from '../tally.ts';
+import { type Costs, ownCpuMs, startCosts } from './costs.ts';
 import type { Market, Seller } from './market.ts';
-import type { Phases } from './phases.ts';
-import { cpuSeconds } from './processes.ts';
-import { balance, fundBuyers, type PaidRequest, signPayments } from './wallets.ts';
+import { PENDING, SERVED } from './payments.ts';
+import {
+  LEVELS,
+  type LoadLevel,
+  leadSeconds,
+  ONE_WALLET_LEVELS,
+  type Plan,
+  SUSTAINED_LEVEL,
+} from './plan.ts';
+import { received, untilReceived } from './received.ts';
+import { type Length, type Turn, takeTurn } from './turns.ts';
+import { fundBuyers } from './wallets.ts';
 
-/** What to measure. */
-export interface X402Plan {
-  readonly rounds: number;
-  /** Paid requests of a round, one at a time. */
-  readonly alone: number;
-  /** Paid requests of a round for each request in flight, where several are. */
-  readonly perLane: number;
-  readonly buyers: number;
+export interface LevelTurn extends Turn {
+  readonly inFlight: LoadLevel;
 }
 
-/** Requests in flight. */
-export const LEVELS = [1, 16, 64] as const;
-export type LoadLevel = (typeof LEVELS)[number];
-
-/** One load on one seller, and what it cost. */
-export interface Turn {
-  readonly seller: Seller['name'];
-  readonly level: LoadLevel;
-  readonly load: Load;
-  /** Paid requests that were answered before their settlement. */
-  readonly unserved: number;
-  /** RPC calls until the last answer. */
-  readonly rpc: CallTally;
-  /** RPC calls until every payment is finalized and the seller polls no payment. */
-  readonly rpcToFinal: CallTally;
-  /** CPU time until the last answer. */
-  readonly servingCpuSeconds: number;
-  readonly supportingCpuSeconds: number;
-  readonly phases: Phases | null;
+export interface OneWalletTurn extends Turn {
+  readonly inFlight: (typeof ONE_WALLET_LEVELS)[number];
 }
 
-/** All measurements of a run. */
-export interface X402Measurement {
-  readonly turns: readonly Turn[];
-  /** RPC calls of our processes in one second without payments. */
-  readonly idleRpcPerSecond: number;
-  readonly paid: Readonly<Record<Seller['name'], number>>;
-  /** Number of payments according to the sellers' finalized balances. */
-  readonly finalized: Readonly<Record<Seller['name'], number>>;
+/** Payments of one seller: presented, answered with the resource, and received according to its finalized balance. */
+export interface SaleCount {
+  readonly made: number;
+  readonly sold: number;
+  readonly finalized: number;
 }
 
-const WARM_UP = 32;
-const IDLE_MS = 5_000;
+/** All measurements of a run. `many` and `oneWallet` are null if the plan leaves them out. */
+export interface Measurement {
+  readonly many: {
+    readonly levels: readonly LevelTurn[];
+    readonly sustained: readonly Turn[];
+    readonly accounts: Readonly<Record<Seller['name'], SaleCount>>;
+  } | null;
+  readonly oneWallet: {
+    readonly turns: readonly OneWalletTurn[];
+    readonly accounts: Readonly<Record<Seller['name'], SaleCount>>;
+  } | null;
+  readonly idle: Idle;
+}
+
+/** Costs of our processes in a second without payments. */
+export interface Idle {
+  readonly rpcPerSecond: number;
+  readonly besideRpcPerSecond: number;
+  readonly cpuMsPerSecond: number;
+}
+
+type Say = (line: string) => void;
+
+const IDLE_SECONDS = 5;
 const POLL_MS = 400;
 const SOLD_WITHIN_MS = 60_000;
 
 /** Measures both sellers in turn at each level, so that noise of the machine affects both. */
-export async function measure(
-  market: Market,
-  plan: X402Plan,
-  say: (line: string) => void,
-): Promise<X402Measurement> {
+export async function measure(market: Market, plan: Plan, say: Say): Promise<Measurement> {
   for (const { url } of market.sellers) await isSold(url);
-  const buyers = await fundBuyers(market.chain, market.token, plan.buyers);
-  const paid = { ours: 0, theirs: 0 };
+  await warmUp(market, plan, say);
+  const idle = await idleCosts(market);
+  const many = plan.wallets === 'one' ? null : await measureMany(market, plan, say);
+  const oneWallet = plan.wallets === 'many' ? null : await measureOneWallet(market, plan, say);
+  return { many, oneWallet, idle };
+}
+
+async function warmUp(market: Market, { warmUp: count, buyers: wallets }: Plan, say: Say): Promise<void> {
+  const buyers = await fundBuyers(market.chain, market.token, wallets);
+  const before = await balances(market);
   const turns: Turn[] = [];
-  const take = async (seller: Seller, level: LoadLevel, count: number) => {
-    paid[seller.name] += count;
-    return turn(market, seller, buyers, level, count);
-  };
   for (const seller of market.sellers) {
-    await take(seller, 16, WARM_UP);
-    await finalBalance(market, seller, paid[seller.name]);
+    const turn = await takeTurn(market, seller, { buyers, targets: 'many' }, SUSTAINED_LEVEL, { count });
+    say(`warm-up, ${describe(turn)}`);
+    turns.push(turn);
   }
-  const idleRpcPerSecond = await idleRate(market.sellers[0]);
-  for (let round = 1; round <= plan.rounds; round += 1) {
-    for (const level of LEVELS) {
-      for (const seller of market.sellers) {
-        const seen = await take(seller, level, level === 1 ? plan.alone : level * plan.perLane);
-        turns.push(seen);
-        say(
-          `round ${round}, ${level} in flight, ${seller.name}: ${(seen.load.count / seen.load.seconds).toFixed(1)}/s`,
-        );
-      }
-    }
-  }
-  const [ours, theirs] = market.sellers;
-  const finalized = {
-    ours: await finalBalance(market, ours, paid.ours),
-    theirs: await finalBalance(market, theirs, paid.theirs),
+  // The counts that follow begin with finalized balances.
+  await accounts(market, turns, before);
+}
+
+async function measureMany(market: Market, plan: Plan, say: Say): Promise<Measurement['many']> {
+  const buyers = await fundBuyers(market.chain, market.token, plan.buyers);
+  const before = await balances(market);
+  const take = async (seller: Seller, inFlight: number, length: Length, what: string) => {
+    const turn = await takeTurn(market, seller, { buyers, targets: 'many' }, inFlight, length);
+    say(`${what}, ${describe(turn)}`);
+    return turn;
   };
-  return { turns, idleRpcPerSecond, paid, finalized };
+  const levels: LevelTurn[] = [];
+  for (let round = 1; round <= plan.rounds; round += 1)
+    for (const inFlight of LEVELS)
+      for (const seller of market.sellers) {
+        const count = inFlight === 1 ? plan.alone : inFlight * plan.perLane;
+        const turn = await take(seller, inFlight, { count }, `round ${round}, ${inFlight} in flight`);
+        levels.push({ ...turn, inFlight });
+      }
+  const sustained: Turn[] = [];
+  const length = { seconds: plan.sustainedSeconds, leadSeconds: leadSeconds(plan) };
+  for (let turn = 1; turn <= plan.sustainedTurns; turn += 1)
+    for (const seller of market.sellers)
+      sustained.push(await take(seller, SUSTAINED_LEVEL, length, `sustained turn ${turn}`));
+  return { levels, sustained, accounts: await accounts(market, [...levels, ...sustained], before) };
+}
+
+/** One wallet buys at one target, many times at once. */
+async function measureOneWallet(market: Market, plan: Plan, say: Say): Promise<Measurement['oneWallet']> {
+  const buyers = await fundBuyers(market.chain, market.token, 1);
+  const before = await balances(market);
+  const turns: OneWalletTurn[] = [];
+  for (const inFlight of ONE_WALLET_LEVELS)
+    for (const seller of market.sellers) {
+      const length = { count: plan.oneWallet };
+      const turn = await takeTurn(market, seller, { buyers, targets: 'one' }, inFlight, length);
+      say(`one wallet, ${inFlight} in flight, ${describe(turn)}`);
+      turns.push({ ...turn, inFlight });
+    }
+  return { turns, accounts: await accounts(market, turns, before) };
+}
+
+function describe({ seller, outcomes, rate }: Turn): string {
+  const { [SERVED]: served = 0, ...others } = outcomes;
+  const rest = Object.entries(others).map(([outcome, count]) => `; ${count} x ${outcome}`);
+  return `${seller}: ${served} served, ${(rate.served / rate.seconds).toFixed(1)}/s${rest.join('')}`;
 }
 
 /** The gateway sells a route once its token accounts are finalized. */
@@ -103,67 +136,41 @@ async function isSold(url: string): Promise<void> {
   }
 }
 
-async function turn(
-  { nodeUrl }: Market,
-  seller: Seller,
-  buyers: readonly Keypair[],
-  level: LoadLevel,
-  count: number,
-): Promise<Turn> {
-  const { serving, supporting, node } = seller;
-  const requests = await signPayments(seller.url, nodeUrl, buyers, count);
-  const calls = () => Object.fromEntries(node.calls);
-  const [before, cpu, otherCpu] = [calls(), cpuSeconds(serving), cpuSeconds(supporting)];
-  const since = new Date();
-  let unserved = 0;
-  const load = await drive(count, level, async (index) => {
-    if (!(await isServed(requests[index]))) unserved += 1;
-  });
-  const answered = {
-    rpc: difference(before, calls()),
-    servingCpuSeconds: cpuSeconds(serving) - cpu,
-    supportingCpuSeconds: cpuSeconds(supporting) - otherCpu,
-  };
-  await seller.settled();
+async function idleCosts(market: Market): Promise<Idle> {
+  const [ours] = market.sellers;
+  const costs = startCosts(market, ours);
+  await sleep(1_000 * IDLE_SECONDS);
+  const idle: Costs = costs();
+  const perSecond = (tally: CallTally) => total(tally) / IDLE_SECONDS;
   return {
-    seller: seller.name,
-    level,
-    load,
-    unserved,
-    ...answered,
-    rpcToFinal: difference(before, calls()),
-    phases: await seller.phases(since),
+    rpcPerSecond: perSecond(idle.rpc),
+    besideRpcPerSecond: perSecond(idle.besideRpc),
+    cpuMsPerSecond: ownCpuMs(idle) / IDLE_SECONDS,
   };
 }
 
-/** True if the answer is the purchased one. A seller can also answer that the settlement is pending; any other answer is an error. */
-async function isServed(paid: PaidRequest | undefined): Promise<boolean> {
-  if (paid === undefined) throw new Error('a request has no payment');
-  const response = await fetch(paid.url, { headers: { 'payment-signature': paid.header } });
-  const body = await response.text();
-  if (response.status === 200 && body === JSON.stringify(PRICED.body)) return true;
-  const reason = response.headers.get('payment-response') ?? response.headers.get('payment-required') ?? '';
-  const text = `${body} ${Buffer.from(reason, 'base64').toString()}`;
-  if (/settlement_pending|timeout/.test(text)) return false;
-  throw new Error(`${paid.url} answers ${response.status}: ${text.slice(0, 800)}`);
+type BySeller<T> = Readonly<Record<Seller['name'], T>>;
+
+async function balances(market: Market): Promise<BySeller<number>> {
+  const [ours, theirs] = market.sellers;
+  return { ours: await received(market, ours), theirs: await received(market, theirs) };
 }
 
-async function idleRate({ node }: Seller): Promise<number> {
-  const sum = () => [...node.calls.values()].reduce((total, count) => total + count, 0);
-  const before = sum();
-  await sleep(IDLE_MS);
-  return ((sum() - before) * 1_000) / IDLE_MS;
-}
-
-/** Waits at most 30 seconds until the seller's finalized balance shows this many payments, and counts them. */
-async function finalBalance({ nodeUrl, token }: Market, { payTo }: Seller, paid: number): Promise<number> {
-  const count = async () =>
-    Number(((await balance(nodeUrl, token, payTo, 'finalized')) - 1n) / PRICED.amount);
-  const end = Date.now() + 30_000;
-  let seen = await count();
-  while (seen < paid && Date.now() < end) {
-    await sleep(POLL_MS);
-    seen = await count();
-  }
-  return seen;
+/** Counts what each seller sold, and waits for the finalized balance to contain it. */
+async function accounts(
+  market: Market,
+  turns: readonly Turn[],
+  before: BySeller<number>,
+): Promise<BySeller<SaleCount>> {
+  const accountOf = async (seller: Seller): Promise<SaleCount> => {
+    const own = turns.filter((turn) => turn.seller === seller.name);
+    const sum = (count: (turn: Turn) => number) => own.reduce((all, turn) => all + count(turn), 0);
+    const made = sum(({ load }) => load.count);
+    const sold = sum(({ outcomes }) => outcomes[SERVED] ?? 0);
+    const settled = sold + sum(({ outcomes }) => outcomes[PENDING] ?? 0);
+    const start = before[seller.name];
+    return { made, sold, finalized: (await untilReceived(market, seller, start + settled)) - start };
+  };
+  const [ours, theirs] = market.sellers;
+  return { ours: await accountOf(ours), theirs: await accountOf(theirs) };
 }

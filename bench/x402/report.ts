@@ -1,126 +1,167 @@
-import { latencyMs, merge, perSecond } from '../load.ts';
-import { type CallTally, total } from '../tally.ts';
-import { LEVELS, type LoadLevel, type Turn, type X402Measurement } from './measure.ts';
-import type { Phases } from './phases.ts';
+import type { Idle, Measurement, SaleCount } from './measure.ts';
+import { PENDING } from './payments.ts';
+import { LEVELS, type LoadLevel, ONE_WALLET_LEVELS, type Plan } from './plan.ts';
+import { round, type Side, sideOf } from './side.ts';
+import type { Turn } from './turns.ts';
 
-/** One seller with one number of requests in flight. */
-interface Side {
-  readonly payments: number;
-  /** Of them, answered before their settlement. */
-  readonly unserved: number;
-  readonly p50Ms: number;
-  readonly p95Ms: number;
-  readonly perSecond: number;
-  readonly rpcCalls: number;
-  readonly rpcCallsToFinal: number;
-  readonly rpcByMethod: CallTally;
-  readonly rpcByMethodToFinal: CallTally;
-  readonly servingCpuMs: number;
-  /** Of Temporal and PostgreSQL. */
-  readonly supportingCpuMs: number;
-  /** Of each round; none where the seller keeps no record. */
-  readonly phases: readonly Phases[];
+interface Pair {
+  readonly ours: Side;
+  readonly theirs: Side;
 }
 
-/** The figures of one run. Ratios are ours divided by theirs; counts and CPU time are for one payment. */
-export interface X402Report {
-  /** With one request in flight, as is `p95Ratio`. */
+/** Sales of one wallet that buys at one target. */
+export interface OneWalletSide {
+  readonly sold: number;
+  readonly of: number;
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+  readonly notSold: Side['notServed'];
+}
+
+/** The most important figures of many wallets. Ratios are ours divided by theirs; docs/figures.md defines each key. */
+export interface Headline {
   readonly p50Ratio: number;
   readonly p95Ratio: number;
   readonly p50Ratio16: number;
   readonly throughputRatio16: number;
   readonly throughputRatio64: number;
-  /** With 16 in flight, as are the three figures that follow. */
+  readonly sustainedRatio64: number;
+  readonly sustainedPerSecond: number;
+  readonly peerSustainedPerSecond: number;
+  readonly cpuRatio: number;
+  readonly cpuRatioToFinal: number;
+  readonly machineCpuRatioToFinal: number;
+  readonly cpuMsPerPayment: number;
+  readonly cpuMsToFinal: number;
+  readonly peerCpuMsPerPayment: number;
+  readonly peerCpuMsToFinal: number;
   readonly rpcCallsPerPayment: number;
   readonly rpcCallsToFinal: number;
   readonly peerRpcCallsPerPayment: number;
+  readonly notificationsPerPayment: number;
   readonly paymentsPerSecond: number;
-  readonly idleRpcPerSecond: number;
-  readonly levels: readonly { readonly inFlight: LoadLevel; readonly ours: Side; readonly theirs: Side }[];
-  readonly paid: X402Measurement['paid'];
-  readonly finalized: X402Measurement['finalized'];
+  readonly peerPaymentsPerSecond: number;
 }
 
-export function reportOf({ turns, idleRpcPerSecond, paid, finalized }: X402Measurement): X402Report {
-  const side = (name: Turn['seller'], level: LoadLevel) =>
-    sideOf(turns.filter((turn) => turn.seller === name && turn.level === level));
-  const pair = (inFlight: LoadLevel) => ({
-    inFlight,
-    ours: side('ours', inFlight),
-    theirs: side('theirs', inFlight),
-  });
-  const [one, some, many] = [pair(1), pair(16), pair(64)];
+export interface OneWalletReport extends Accounts {
+  readonly levels: readonly (Record<Turn['seller'], OneWalletSide> & { readonly inFlight: number })[];
+}
+
+interface Accounts {
+  readonly accounts: Readonly<Record<Turn['seller'], SaleCount>>;
+}
+
+/** The figures of many wallets: null without them, like `oneWallet`. */
+export interface Report extends Partial<Headline> {
+  readonly chain: Plan['chain'];
+  readonly idle: Idle;
+  readonly many:
+    | ({
+        readonly levels: readonly (Pair & { readonly inFlight: LoadLevel })[];
+        readonly sustained: Pair;
+      } & Accounts)
+    | null;
+  readonly oneWallet: OneWalletReport | null;
+  /** Defects that the run found; the command fails if there is one. */
+  readonly faults: readonly string[];
+}
+
+export function reportOf({ many, oneWallet, idle }: Measurement, { chain }: Pick<Plan, 'chain'>): Report {
+  const faults = [
+    ...(many === null ? [] : faultsOfMany(many)),
+    ...(oneWallet === null ? [] : faultsOf('one wallet', oneWallet.accounts)),
+  ];
+  const sides = many === null ? null : manyOf(many);
   return {
-    p50Ratio: round(one.ours.p50Ms / one.theirs.p50Ms),
-    p95Ratio: round(one.ours.p95Ms / one.theirs.p95Ms),
-    p50Ratio16: round(some.ours.p50Ms / some.theirs.p50Ms),
-    throughputRatio16: round(some.ours.perSecond / some.theirs.perSecond),
-    throughputRatio64: round(many.ours.perSecond / many.theirs.perSecond),
-    rpcCallsPerPayment: some.ours.rpcCalls,
-    rpcCallsToFinal: some.ours.rpcCallsToFinal,
-    peerRpcCallsPerPayment: some.theirs.rpcCalls,
+    ...(sides === null ? {} : headlineOf(sides)),
+    chain,
+    idle,
+    many: sides,
+    oneWallet: oneWallet === null ? null : oneWalletOf(oneWallet),
+    faults,
+  };
+}
+
+function manyOf({ levels, sustained, accounts }: NonNullable<Measurement['many']>) {
+  return {
+    levels: LEVELS.map((inFlight) => ({
+      inFlight,
+      ...pairOf(levels.filter((turn) => turn.inFlight === inFlight)),
+    })),
+    sustained: pairOf(sustained),
+    accounts,
+  };
+}
+
+function pairOf(turns: readonly Turn[]): Pair {
+  const side = (name: Turn['seller']) => sideOf(turns.filter(({ seller }) => seller === name));
+  return { ours: side('ours'), theirs: side('theirs') };
+}
+
+function headlineOf({ levels, sustained }: ReturnType<typeof manyOf>): Headline {
+  const at = (level: LoadLevel): Pair => {
+    const found = levels.find(({ inFlight }) => inFlight === level);
+    if (found === undefined) throw new Error(`nothing was measured with ${level} in flight`);
+    return found;
+  };
+  const [one, some, many] = [at(1), at(16), at(64)];
+  const ratio = ({ ours, theirs }: Pair, figure: (side: Side) => number) =>
+    round(figure(ours) / figure(theirs));
+  return {
+    p50Ratio: ratio(one, ({ p50Ms }) => p50Ms),
+    p95Ratio: ratio(one, ({ p95Ms }) => p95Ms),
+    p50Ratio16: ratio(some, ({ p50Ms }) => p50Ms),
+    throughputRatio16: ratio(some, ({ perSecond }) => perSecond),
+    throughputRatio64: ratio(many, ({ perSecond }) => perSecond),
+    sustainedRatio64: ratio(sustained, ({ perSecond }) => perSecond),
+    sustainedPerSecond: sustained.ours.perSecond,
+    peerSustainedPerSecond: sustained.theirs.perSecond,
+    cpuRatio: ratio(many, ({ untilAnswer }) => untilAnswer.cpuMs),
+    cpuRatioToFinal: ratio(sustained, ({ untilFinal }) => untilFinal.cpuMs),
+    machineCpuRatioToFinal: ratio(sustained, ({ untilFinal }) => untilFinal.machineCpuMs),
+    cpuMsPerPayment: many.ours.untilAnswer.cpuMs,
+    cpuMsToFinal: sustained.ours.untilFinal.cpuMs,
+    peerCpuMsPerPayment: many.theirs.untilAnswer.cpuMs,
+    peerCpuMsToFinal: sustained.theirs.untilFinal.cpuMs,
+    rpcCallsPerPayment: some.ours.untilAnswer.rpcCalls,
+    rpcCallsToFinal: some.ours.untilFinal.rpcCalls,
+    peerRpcCallsPerPayment: some.theirs.untilAnswer.rpcCalls,
+    notificationsPerPayment: some.ours.untilAnswer.notifications,
     paymentsPerSecond: some.ours.perSecond,
-    idleRpcPerSecond,
-    levels: LEVELS.map(pair),
-    paid,
-    finalized,
+    peerPaymentsPerSecond: some.theirs.perSecond,
   };
 }
 
-/** The readable report: each figure with its target. */
-export function renderReport(report: X402Report): string {
-  const lines = report.levels.flatMap(({ inFlight, ours, theirs }) => [
-    `${inFlight} in flight`,
-    `  ours    ${sideLine(ours)}`,
-    `  theirs  ${sideLine(theirs)}`,
-  ]);
-  return [
-    `p50 alone         ${report.p50Ratio} x theirs (aim <= 1.0), p95 ${report.p95Ratio} x`,
-    `throughput        ${report.throughputRatio16} x theirs at 16 in flight (aim >= 1.0), ${report.throughputRatio64} x at 64`,
-    `RPC until answer  ${report.rpcCallsPerPayment} a payment (aim <= 2.2), theirs ${report.peerRpcCallsPerPayment}`,
-    `RPC until final   ${report.rpcCallsToFinal} a payment (aim <= 3.2)`,
-    `RPC without load  ${report.idleRpcPerSecond} a second`,
-    ...lines,
-    `transfers         ours ${report.finalized.ours} of ${report.paid.ours}, theirs ${report.finalized.theirs} of ${report.paid.theirs}`,
-  ].join('\n');
+function oneWalletOf({ turns, accounts }: NonNullable<Measurement['oneWallet']>): OneWalletReport {
+  const levels = ONE_WALLET_LEVELS.map((inFlight) => {
+    const { ours, theirs } = pairOf(turns.filter((turn) => turn.inFlight === inFlight));
+    return { inFlight, ours: soldBy(ours), theirs: soldBy(theirs) };
+  });
+  return { levels, accounts };
 }
 
-function sideLine(side: Side): string {
-  const methods = Object.entries(side.rpcByMethodToFinal).map(([method, calls]) => `${method} ${calls}`);
-  return [
-    `${side.unserved} of ${side.payments} unserved, p50 ${side.p50Ms} ms, p95 ${side.p95Ms} ms, ${side.perSecond}/s`,
-    `CPU ${side.servingCpuMs} + ${side.supportingCpuMs} ms`,
-    `RPC ${side.rpcCalls}, ${side.rpcCallsToFinal} until final: ${methods.join(', ')}`,
-  ].join('; ');
+function soldBy({ served, payments, perSecond, p50Ms, p95Ms, notServed }: Side): OneWalletSide {
+  return { sold: served, of: payments, perSecond, p50Ms, p95Ms, notSold: notServed };
 }
 
-function sideOf(turns: readonly Turn[]): Side {
-  const load = merge(turns.map((turn) => turn.load));
-  const each = (sum: number) => round(sum / load.count);
-  const byMethod = (tallies: readonly CallTally[]): CallTally => {
-    const names = new Set(tallies.flatMap((tally) => Object.keys(tally)));
-    return Object.fromEntries(
-      [...names].map((name) => [name, each(tallies.reduce((sum, tally) => sum + (tally[name] ?? 0), 0))]),
-    );
-  };
-  const [rpc, final] = [turns.map((turn) => turn.rpc), turns.map((turn) => turn.rpcToFinal)];
-  const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
-  return {
-    payments: load.count,
-    unserved: sum(turns.map((turn) => turn.unserved)),
-    p50Ms: Math.round(latencyMs(load, 0.5)),
-    p95Ms: Math.round(latencyMs(load, 0.95)),
-    perSecond: round(perSecond(load)),
-    rpcCalls: each(sum(rpc.map(total))),
-    rpcCallsToFinal: each(sum(final.map(total))),
-    rpcByMethod: byMethod(rpc),
-    rpcByMethodToFinal: byMethod(final),
-    servingCpuMs: each(1_000 * sum(turns.map((turn) => turn.servingCpuSeconds))),
-    phases: turns.flatMap((turn) => turn.phases ?? []),
-    supportingCpuMs: each(1_000 * sum(turns.map((turn) => turn.supportingCpuSeconds))),
-  };
+/** With many wallets every payment is settled: the others are answers that a buyer must never get. */
+function faultsOfMany({ levels, sustained, accounts }: NonNullable<Measurement['many']>): string[] {
+  const faults = faultsOf('many wallets', accounts);
+  for (const { seller, outcomes } of [...levels, ...sustained])
+    for (const [outcome, count] of Object.entries(outcomes))
+      if (outcome !== 'served' && outcome !== PENDING) faults.push(`${seller}: ${count} answers ${outcome}`);
+  for (const [seller, { made, finalized }] of Object.entries(accounts))
+    if (finalized < made) faults.push(`${seller}: ${finalized} of ${made} payments are finalized`);
+  return faults;
 }
 
-function round(value: number): number {
-  return Number(value.toFixed(3));
+function faultsOf(what: string, accounts: Accounts['accounts']): string[] {
+  return Object.entries(accounts).flatMap(([seller, { made, sold, finalized }]) => {
+    if (sold > finalized)
+      return [`${what}, ${seller}: sold ${sold}, but only ${finalized} payments are finalized`];
+    if (finalized > made)
+      return [`${what}, ${seller}: ${made} payments were made, but ${finalized} are finalized`];
+    return [];
+  });
 }

@@ -3,11 +3,10 @@ import { EXIT } from '../../src/cli/exit.ts';
 import { JSON_AND_PROGRESS_OPTION, type Output, run } from '../../src/cli/output.ts';
 import { SluiceClient } from '../../src/client/client.ts';
 import { shutdownSignal } from '../../src/platform/shutdown.ts';
-import type { ChainKind } from '../localstack/chain.ts';
+import type { ChainInfo, ChainKind } from '../localstack/chain.ts';
 import type { Stack } from '../localstack/stack.ts';
 import { chainOption, errorOrInterruption } from './dev.ts';
 import type { DemoReport } from './report.ts';
-import { renderTable } from './table.ts';
 
 const STATE_DIR = '.sluice/demo';
 
@@ -54,7 +53,8 @@ async function demonstrate(output: Output, chainKind: ChainKind | undefined): Pr
     signal.throwIfAborted();
     const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
     const node = stack.rpcUrls[0] ?? '';
-    return printReport(await runScenario({ stack, sluice, pool, upstream, node, say, signal }), output);
+    const report = await runScenario({ stack, sluice, pool, upstream, node, say, signal });
+    return await printReport(report, stack.chainInfo, output);
   } catch (error) {
     throw errorOrInterruption(signal, error);
   } finally {
@@ -76,13 +76,15 @@ async function announce({ temporal }: Stack, say: (line: string) => void): Promi
   );
 }
 
-function printReport(
-  { rows, depositRows, saleRows, faults, ...summary }: DemoReport,
-  output: Output,
-): number {
-  output.progress(`\n${renderTable(['withdrawal', 'status', 'base units'], rows)}`);
-  output.progress(`\n${renderTable(['deposit', 'state', 'base units'], depositRows)}`);
-  output.progress(`\n${renderTable(['x402 payment', 'state', 'base units'], saleRows)}\n`);
+async function printReport(report: DemoReport, chain: ChainInfo | null, output: Output): Promise<number> {
+  const { renderTable, WITHDRAWAL_HEADINGS } = await import('./table.ts');
+  const { rows, depositRows, saleRows, faults, ...summary } = report;
+  output.progress('\nPromise: each withdrawal is paid exactly once, or rejected without a payment');
+  output.progress(renderTable(WITHDRAWAL_HEADINGS, rows, chain));
+  output.progress('\nPromise: each deposit is credited exactly once, and no other transfer is credited');
+  output.progress(renderTable(['transfer to a user', 'result', 'sent'], depositRows, chain));
+  output.progress('\nPromise: each x402 payment is settled once and buys one response');
+  output.progress(`${renderTable(['x402 payment', 'result', 'price'], saleRows, chain)}\n`);
   for (const what of summary.chain.leftOut) output.progress(`not covered on ${summary.chain.kind}: ${what}`);
   for (const fault of faults) output.progress(`fault: ${fault}`);
   const error = { code: 'DemoFailed', message: faults.join('; ') };

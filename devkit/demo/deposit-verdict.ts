@@ -48,13 +48,15 @@ export function depositRows(
   feed: readonly DepositEvent[],
 ): readonly DemoRow[] {
   return planned.map((plan) => {
-    const transfer = incoming.find((item) => plannedFor([plan], item) !== undefined);
+    const transfers = incoming.filter((item) => plannedFor([plan], item) !== undefined);
+    const [transfer] = transfers;
     const last = feed.findLast(({ deposit }) => transfer !== undefined && isOf(transfer, deposit));
     return {
       what: plan.what,
       status: transfer === undefined ? 'not received' : stateOf(last),
-      sent: plan.sent.toString(),
-      onChain: (transfer?.amount ?? 0n).toString(),
+      asset: plan.asset,
+      sent: plan.sent,
+      received: transfers.map(({ amount }) => amount),
       note: plan.signature,
     };
   });
@@ -62,8 +64,9 @@ export function depositRows(
 
 function stateOf(event: DepositEvent | undefined): string {
   if (event === undefined) return 'not in the feed';
-  const { reason } = event.deposit;
-  return reason === null ? event.kind : `${event.kind}: ${reason}`;
+  const { kind, deposit } = event;
+  if (kind === 'final') return 'credited';
+  return [kind, deposit.reason ?? []].flat().join(': ').replaceAll('_', ' ');
 }
 
 function plannedFor(planned: readonly SentTransfer[], transfer: IncomingTransfer): SentTransfer | undefined {

@@ -89,7 +89,7 @@ export function report(
     faults,
     rows: [
       ...paid.map((ended, index) => paidRow(ended, verdicts[index]?.transfers ?? [])),
-      { ...row(rejected), onChain: '0', note: rejected.result.reason?.message ?? '' },
+      { ...row(rejected), received: [], note: rejected.result.reason?.message ?? '' },
     ],
     depositRows,
     saleRows,
@@ -120,14 +120,14 @@ function killFault(last: FinishedWithdrawal | undefined, kill: WorkerKill | null
 }
 
 function paidRow(ended: FinishedWithdrawal, payments: readonly ChainPayment[]): DemoRow {
-  const received = payments.map((payment) => payment.received.toString()).join(' + ');
   return {
     ...row(ended),
-    onChain: `${payments.length} x ${received}`,
+    received: payments.map(({ received }) => received),
     note: payments[0]?.signature ?? '',
   };
 }
 
-function row({ request, result }: FinishedWithdrawal): Pick<DemoRow, 'what' | 'status' | 'sent'> {
-  return { what: request.what, status: result.status, sent: request.terms.amount };
+function row({ request, result }: FinishedWithdrawal): Omit<DemoRow, 'received' | 'note'> {
+  const { asset, amount } = request.terms;
+  return { what: request.what, status: result.status, asset, sent: BigInt(amount) };
 }

@@ -134,14 +134,14 @@ function errorOf({ body }: Purchase): string | null {
 }
 
 function rowOf(payment: Payment, payments: readonly ChainPayment[], kill: GatewayKill): DemoRow {
-  const { id, dialect, state, amount, signature } = payment;
+  const { id, dialect, state, asset, amount, signature } = payment;
   const transfers = payments.filter((transfer) => transfer.signature === signature);
-  const received = transfers.map((transfer) => transfer.received.toString()).join(' + ');
   return {
     what: id === kill.paymentId ? `${TITLES[dialect]}, gateway killed before its answer` : TITLES[dialect],
     status: state,
-    sent: amount,
-    onChain: `${transfers.length} x ${received}`,
+    asset,
+    sent: BigInt(amount),
+    received: transfers.map(({ received }) => received),
     note: signature ?? '',
   };
 }

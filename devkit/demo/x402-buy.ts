@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from '@commander-js/extra-typings';
+import { base58 } from '@scure/base';
 import { localCommand } from '../../src/cli/command.ts';
 import { DEV_FILE, missingSetting, readDevFile } from '../../src/cli/dev-file.ts';
 import { EXIT, UsageError } from '../../src/cli/exit.ts';
 import { type Output, type OutputOptions, run } from '../../src/cli/output.ts';
+import { messageHashOf } from '../../src/solana/tx/message.ts';
+import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import type { PaymentForm } from '../localstack/buyer.ts';
+import type { KeptPayment } from './kept-payment.ts';
 
 const FORMS: readonly PaymentForm[] = ['v2', 'v1', 'example', 'submitted'];
 const KEY_BYTES = 64;
@@ -12,45 +16,93 @@ const KEY_BYTES = 64;
 interface BuyOptions extends OutputOptions {
   readonly key?: string | undefined;
   readonly form: PaymentForm;
+  readonly resume?: true | undefined;
 }
 
 export function registerBuy(x402: Command): void {
   localCommand(x402, 'buy', 'Buy one answer, in development: get the price, pay, present the payment')
     .argument('<url>', 'URL that answers 402')
     .option('--key <file>', `Key of the buyer, a solana-keygen file (default: the buyer in ${DEV_FILE})`)
+    .option('--resume', 'Present the kept payment of an earlier call again, and sign no new one')
     .addOption(new Option('--form <form>', 'Payment format').choices(FORMS).default('v2' as PaymentForm))
     .action((url, options) => run(options, (output) => buy(url, options, output)));
 }
 
-async function buy(url: string, { key, form }: BuyOptions, output: Output): Promise<number> {
+/**
+ * Signs a payment, keeps it in a file, and presents it. The file remains until the seller has decided, so that a lost
+ * answer never leads to a second payment.
+ */
+async function buy(url: string, options: BuyOptions, output: Output): Promise<number> {
   if (!URL.canParse(url)) throw new UsageError(`${url} is not a URL`);
-  const dev = readDevFile();
-  const [rpcUrl] = process.env.SLUICE_RPC_URLS?.split(',') ?? dev.rpcUrls ?? [];
+  const [rpcUrl] = process.env.SLUICE_RPC_URLS?.split(',') ?? readDevFile().rpcUrls ?? [];
   if (rpcUrl === undefined) throw missingSetting('SLUICE_RPC_URLS');
-  const keyFile = key ?? dev.sales?.buyerKeyFile;
-  if (keyFile === undefined)
-    throw new UsageError(
-      `no buyer's key file is set: use --key, or start "npm run dev", which writes ${DEV_FILE}`,
-    );
-  const secretKey = readKey(keyFile);
-  const { fetchTerms, pay, presentPayment, paymentSignature } = await import('../localstack/buyer.ts');
-  const headers = await pay(form, await fetchTerms(url), secretKey, rpcUrl.trim());
-  const response = await presentPayment(url, headers);
+  const kept = await import('./kept-payment.ts');
+  const { paymentSignature, presentPayment, submit } = await import('../localstack/buyer.ts');
+  const payment =
+    options.resume === true ? kept.readKeptPayment(url) : await signAndKeep(url, options, rpcUrl.trim());
+  const transaction = Buffer.from(payment.transaction, 'base64');
+  const { hash, signature: knownSignature } = describePayment(transaction);
+  output.progress(`payment    ${hash}`);
+  output.progress(`signature  ${knownSignature ?? 'made by the seller'}`);
+  if (payment.form === 'submitted') await submit(transaction, rpcUrl.trim());
+  const response = await presentPayment(url, payment.headers).catch((error: unknown) => {
+    throw new Error(`${url} did not answer: repeat the command with --resume`, { cause: error });
+  });
   const body = await response.text();
-  const signature = paymentSignature(response);
+  const isDecided = isFinalAnswer(response, body);
+  if (isDecided) kept.forgetPayment(url);
+  const signature = paymentSignature(response) ?? knownSignature;
   const explorer = signature && explorerOf(signature, rpcUrl.trim());
-  const facts = { ok: response.ok, status: response.status, form, body, signature, explorer };
+  const { form } = payment;
+  const facts = { ok: response.ok, status: response.status, form, payment: hash, body, signature, explorer };
   output.result(
     facts,
     [
       `status     ${response.status}`,
       `signature  ${signature ?? 'none'}`,
       `explorer   ${explorer ?? 'none'}`,
+      ...(isDecided ? [] : ['next       repeat the command with --resume']),
       '',
       body,
     ].join('\n'),
   );
   return response.ok ? EXIT.ok : EXIT.failure;
+}
+
+async function signAndKeep(url: string, { key, form }: BuyOptions, rpcUrl: string): Promise<KeptPayment> {
+  const keyFile = key ?? readDevFile().sales?.buyerKeyFile;
+  if (keyFile === undefined)
+    throw new UsageError(
+      `no buyer's key file is set: use --key, or start "npm run dev", which writes ${DEV_FILE}`,
+    );
+  const secretKey = readKey(keyFile);
+  const { checkNoPaymentKept, keepPayment } = await import('./kept-payment.ts');
+  const { fetchTerms, signPayment } = await import('../localstack/buyer.ts');
+  checkNoPaymentKept(url);
+  const { headers, transaction } = await signPayment(form, await fetchTerms(url), secretKey, rpcUrl);
+  const payment = { url, form, headers, transaction: Buffer.from(transaction).toString('base64') };
+  keepPayment(payment);
+  return payment;
+}
+
+/** The hash that identifies the payment at the seller; and the signature, unless the seller's fee payer makes it. */
+function describePayment(transaction: Uint8Array): {
+  readonly hash: string;
+  readonly signature: string | null;
+} {
+  const signed = readSigned(transaction);
+  const [first] = signed?.signatures ?? [];
+  if (signed === null || first === undefined) throw new Error('the signed transaction cannot be read');
+  return {
+    hash: messageHashOf(signed.message),
+    signature: first.some((byte) => byte !== 0) ? base58.encode(first) : null,
+  };
+}
+
+/** False if the payment may have been settled and the seller can still serve it: 5xx, and 402 without terms. */
+function isFinalAnswer({ status, headers }: Response, body: string): boolean {
+  if (status >= 500) return false;
+  return status !== 402 || headers.has('payment-required') || body.includes('duplicate_settlement');
 }
 
 function readKey(path: string): Uint8Array {

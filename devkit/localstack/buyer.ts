@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { base58 } from '@scure/base';
 import {
   ComputeBudgetProgram,
   Connection,
@@ -74,30 +75,66 @@ export async function fetchTerms(url: string, signal?: AbortSignal): Promise<Sel
   return { v2: fromHeader(header) as SellerTerms['v2'], v1: accepts, quote: payment };
 }
 
-/**
- * Signs a payment for these terms and returns the headers that present it. With `submitted`, also sends it and waits until it is
- * confirmed. `key` has the 64 bytes of a solana-keygen file.
- */
+/** A signed payment, before anything is sent. */
+export interface SignedPayment {
+  /** Headers that present it. */
+  readonly headers: PaymentHeaders;
+  /** The transaction in wire format. */
+  readonly transaction: Uint8Array;
+}
+
+/** Signs a payment and, with `submitted`, sends it. Returns the headers that present it. */
 export async function pay(
   form: PaymentForm,
   terms: SellerTerms,
   key: Uint8Array,
   rpcUrl: string,
 ): Promise<PaymentHeaders> {
-  const connection = new Connection(rpcUrl, { commitment: 'confirmed', disableRetryOnRateLimit: true });
-  const wallet = { buyer: Keypair.fromSecretKey(key), connection };
+  const { headers, transaction } = await signPayment(form, terms, key, rpcUrl);
+  if (form === 'submitted') await submit(transaction, rpcUrl);
+  return headers;
+}
+
+/** Signs a payment for these terms. Sends nothing. `key` has the 64 bytes of a solana-keygen file. */
+export async function signPayment(
+  form: PaymentForm,
+  terms: SellerTerms,
+  key: Uint8Array,
+  rpcUrl: string,
+): Promise<SignedPayment> {
+  const wallet = { buyer: Keypair.fromSecretKey(key), connection: connectionTo(rpcUrl) };
   switch (form) {
     case 'v2':
       return payVersion2(terms, wallet);
     case 'v1':
       return payVersion1(terms, wallet);
     case 'example': {
-      const serializedTransaction = base64(await signQuotePayment(terms.quote, wallet, randomUUID()));
-      return quoteHeaders(terms.quote, { serializedTransaction });
+      const transaction = await signQuotePayment(terms.quote, wallet, randomUUID());
+      const headers = quoteHeaders(terms.quote, { serializedTransaction: base64(transaction) });
+      return { headers, transaction };
     }
     case 'submitted':
-      return submit(terms.quote, wallet);
+      return signSubmitted(terms.quote, wallet);
   }
+}
+
+/** Sends a transaction unless the node knows it already, and waits until it is confirmed. */
+export async function submit(transaction: Uint8Array, rpcUrl: string): Promise<void> {
+  const connection = connectionTo(rpcUrl);
+  const signature = transactionSignature(transaction);
+  const { value } = await connection.getSignatureStatuses([signature], { searchTransactionHistory: true });
+  if (value[0] === null) await connection.sendRawTransaction(transaction);
+  await waitUntilConfirmed(connection, signature);
+}
+
+function transactionSignature(transaction: Uint8Array): string {
+  const [signature] = VersionedTransaction.deserialize(transaction).signatures;
+  if (signature === undefined) throw new Error('the transaction has no signature');
+  return base58.encode(signature);
+}
+
+function connectionTo(rpcUrl: string): Connection {
+  return new Connection(rpcUrl, { commitment: 'confirmed', disableRetryOnRateLimit: true });
 }
 
 export function presentPayment(
@@ -115,20 +152,23 @@ export function paymentSignature({ headers }: Response): string | null {
   return transaction === '' ? null : transaction;
 }
 
-async function payVersion2({ v2 }: SellerTerms, wallet: BuyerWallet): Promise<PaymentHeaders> {
+async function payVersion2({ v2 }: SellerTerms, wallet: BuyerWallet): Promise<SignedPayment> {
   const accepted = firstOf(v2.accepts);
-  const transaction = base64(await signExactPayment(accepted, wallet));
+  const transaction = await signExactPayment(accepted, wallet);
   const extensions = { 'payment-identifier': { info: { required: false, id: `buyer-${randomUUID()}` } } };
   const { resource } = v2;
-  const payment = { x402Version: 2, resource, accepted, payload: { transaction }, extensions };
-  return { 'payment-signature': toHeader(payment) };
+  const payload = { transaction: base64(transaction) };
+  const payment = { x402Version: 2, resource, accepted, payload, extensions };
+  return { headers: { 'payment-signature': toHeader(payment) }, transaction };
 }
 
-async function payVersion1({ v1 }: SellerTerms, wallet: BuyerWallet): Promise<PaymentHeaders> {
+async function payVersion1({ v1 }: SellerTerms, wallet: BuyerWallet): Promise<SignedPayment> {
   const accepted = firstOf(v1);
-  const transaction = base64(await signExactPayment(accepted, wallet));
+  const transaction = await signExactPayment(accepted, wallet);
   const { network } = accepted;
-  return { 'x-payment': toHeader({ x402Version: 1, scheme: 'exact', network, payload: { transaction } }) };
+  const payload = { transaction: base64(transaction) };
+  const headers = { 'x-payment': toHeader({ x402Version: 1, scheme: 'exact', network, payload }) };
+  return { headers, transaction };
 }
 
 /** Scheme `exact`: the transaction still needs the signature of the seller's fee payer. Source: scheme_exact_svm. */
@@ -148,14 +188,13 @@ async function signQuotePayment(quote: Quote, wallet: BuyerWallet, memo: string)
   return signTransaction(instructions, wallet.buyer.publicKey, wallet);
 }
 
-async function submit(quote: Quote, wallet: BuyerWallet): Promise<PaymentHeaders> {
+async function signSubmitted(quote: Quote, wallet: BuyerWallet): Promise<SignedPayment> {
   const { quoteToken } = quote;
   // The gateway accepts a sent transfer only if its memo has the hash of the quote.
   const memo = `x402:${createHash('sha256').update(quoteToken).digest('base64url')}`;
   const transaction = await signQuotePayment(quote, wallet, memo);
-  const signature = await wallet.connection.sendRawTransaction(transaction);
-  await waitUntilConfirmed(wallet.connection, signature);
-  return quoteHeaders(quote, { signature, quoteToken });
+  const signature = transactionSignature(transaction);
+  return { headers: quoteHeaders(quote, { signature, quoteToken }), transaction };
 }
 
 function quoteHeaders({ cluster }: Quote, payload: object): PaymentHeaders {

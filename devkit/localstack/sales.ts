@@ -35,6 +35,8 @@ const FEE_PAYER_LAMPORTS = 10_000_000_000;
 const BUYER_LAMPORTS = 1_000_000_000;
 const BUYER_UNITS = 1_000_000_000n;
 const POLL_MS = 100;
+/** Limit of the setting. */
+const MAX_SOCKET_PATH_BYTES = 91;
 
 /** Creates the wallets of a seller, a buyer and a fee payer, funds them on the chain, and writes the routes file. */
 export async function prepareSales(
@@ -64,9 +66,18 @@ export async function prepareSales(
       SLUICE_X402_PORT: String(gatewayPort),
       SLUICE_X402_QUOTE_SECRET: readOrCreateFile(join(dir, 'keys', 'quote-secret'), newSecret).trim(),
       SLUICE_FEE_PAYERS: feePayer.address,
+      ...socketIn(dir),
     },
     keys: { SLUICE_FEE_PAYER_KEY_FILES: feePayer.path },
   };
+}
+
+/** Without a socket, workflows settle all payments. A path of a socket must be short, and on Windows there is none. */
+function socketIn(dir: string): NodeJS.ProcessEnv {
+  const socket = join(dir, 'x402.sock');
+  return socket.startsWith('/') && Buffer.byteLength(socket) <= MAX_SOCKET_PATH_BYTES
+    ? { SLUICE_X402_SOCKET: socket }
+    : {};
 }
 
 function newSecret(): string {

@@ -1,9 +1,16 @@
 import { isDomainError } from '../domain/errors.ts';
-import type { SettlementState } from '../domain/steps.ts';
-import { createQuickLanding } from '../settlement/land.ts';
+import { isTerminal } from '../domain/settlement.ts';
+import type { SettlementState, SignedStep } from '../domain/steps.ts';
+import { createQuickLanding, waitIfRowLost } from '../settlement/land.ts';
 import type { JudgeDeps } from '../settlement/record-verdict.ts';
+import { signedAttempt } from '../settlement/signatures.ts';
 import { holdUnlessEnded } from '../settlement/state.ts';
-import { createSettlementActivities, type SettlementsDeps } from './settlements.ts';
+import {
+  createSettlementActivities,
+  type SettlementActivities,
+  type SettlementsDeps,
+} from './settlements.ts';
+import { isBuyerOwed } from './x402.ts';
 
 export interface QuickDeps extends JudgeDeps, Pick<SettlementsDeps, 'signer'> {
   /**
@@ -11,6 +18,13 @@ export interface QuickDeps extends JudgeDeps, Pick<SettlementsDeps, 'signer'> {
    */
   readonly answerWithinMs?: number;
 }
+
+/** `isOwed`: whether the buyer must still be served; only if the settlement has ended. */
+export type QuickState = SettlementState & { readonly isOwed?: boolean };
+
+type QuickInput = Parameters<SettlementActivities['prepareSettlement']>[0] & {
+  readonly signed?: Omit<SignedStep, 'id'>;
+};
 
 const DEFAULT_ANSWER_WITHIN_MS = 2_000;
 
@@ -24,11 +38,15 @@ export function createQuickActivities(deps: QuickDeps) {
     /**
      * Prepares, signs and sends an attempt. Returns the state when a node reports the attempt as confirmed, or after
      * `answerWithinMs`, or at once if keys on other workers must sign. A repeated call continues with the stored
-     * attempt.
+     * attempt. `signed`: an attempt that must be stored already; if it is not, see {@link waitIfRowLost}.
      * @throws NotFound, SigningRefused
      */
-    async settleQuickly(input: Parameters<typeof steps.prepareSettlement>[0]): Promise<SettlementState> {
+    async settleQuickly({ signed, ...input }: QuickInput): Promise<QuickState> {
       const { id } = input;
+      if (signed !== undefined) {
+        const step = { id, ...signed };
+        await waitIfRowLost(ledger, step, signedAttempt(ledger, id, signed.n, signed.signature));
+      }
       try {
         const preparation = await steps.prepareSettlement(input);
         if (preparation.kind === 'prepared') {
@@ -40,7 +58,8 @@ export function createQuickActivities(deps: QuickDeps) {
           await holdUnlessEnded(ledger, id, { code: 'signing_refused', message: error.message });
         throw error;
       }
-      return steps.findSettlement({ id });
+      const state = await steps.findSettlement({ id });
+      return isTerminal(state.status) ? { ...state, isOwed: await isBuyerOwed(ledger, id) } : state;
     },
   };
 }

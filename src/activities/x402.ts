@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DomainError } from '../domain/errors.ts';
 import type { Landing, SignedStep } from '../domain/steps.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { createLanding, type LandingDeps } from '../settlement/land.ts';
 import { retryLater } from '../settlement/state.ts';
 import { serveOwed } from '../x402/obligation.ts';
@@ -17,11 +18,7 @@ export function createX402Activities(deps: LandingDeps & { readonly upstream: Up
   const { obligations } = ledger;
   const landing = createLanding(deps);
 
-  /** False for payments of the facilitator, whose caller serves the buyer. */
-  async function isOwed({ id }: { readonly id: string }): Promise<boolean> {
-    const payment = await ledger.payments.find(id);
-    return payment?.state === 'owed' && payment.seller === 'gateway';
-  }
+  const isOwed = ({ id }: { readonly id: string }) => isBuyerOwed(ledger, id);
 
   return {
     isOwed,
@@ -49,6 +46,12 @@ export function createX402Activities(deps: LandingDeps & { readonly upstream: Up
       } else if (outcome.answer?.kind === 'large') outcome.answer.discard();
     },
   };
+}
+
+/** False for payments of the facilitator, whose caller serves the buyer. */
+export async function isBuyerOwed({ payments }: Pick<Ledger, 'payments'>, id: string): Promise<boolean> {
+  const payment = await payments.find(id);
+  return payment?.state === 'owed' && payment.seller === 'gateway';
 }
 
 export type X402Activities = ReturnType<typeof createX402Activities>;

@@ -3,7 +3,8 @@ import { isAddress } from '../domain/address.ts';
 import { parseAmount } from '../domain/amount.ts';
 import type { ApiKeys, FacilitatorLimits } from '../ledger/operations/api-keys.ts';
 import { newApiKey } from '../ledger/operations/api-keys.ts';
-import { type Columns, localCommand, print, table } from './command.ts';
+import { type Columns, localCommand, print, table, YES_OPTION } from './command.ts';
+import { requireConsent } from './consent.ts';
 import { withDatabase } from './database.ts';
 import { UsageError } from './exit.ts';
 
@@ -14,7 +15,7 @@ export function registerKeys(program: Command): void {
   const keys = program
     .command('keys')
     .description('Create, list and revoke keys of the API and of the facilitator');
-  localCommand(keys, 'create', 'Create an API key and print it once; replaces the key of the same name')
+  localCommand(keys, 'create', 'Create a key and print it once, or replace the key of the same name')
     .argument('<name>', 'Name of the key, stored with every action of its callers')
     .option('--facilitator', 'Create a key of the x402 facilitator, which is no key of the API')
     .option('--mint <mint...>', 'Facilitator: only payments of these mints (default: any mint)')
@@ -23,6 +24,7 @@ export function registerKeys(program: Command): void {
       '--lamports-per-hour <lamports>',
       'Facilitator: maximum fees of its payments (default: SLUICE_X402_FACILITATOR_LAMPORTS_PER_HOUR)',
     )
+    .option(...YES_OPTION)
     .action((name, options) =>
       print(
         options,
@@ -35,10 +37,11 @@ export function registerKeys(program: Command): void {
   );
   localCommand(keys, 'revoke', 'Delete a key; requests with it fail from then on')
     .argument('<name>', 'Name of the key')
+    .option(...YES_OPTION)
     .action((name, options) =>
       print(
         options,
-        () => revokeKey(name),
+        () => revokeKey(name, options),
         () => `revoked ${name}`,
       ),
     );
@@ -49,15 +52,22 @@ interface KeyOptions {
   readonly mint?: readonly string[] | undefined;
   readonly payTo?: readonly string[] | undefined;
   readonly lamportsPerHour?: string | undefined;
+  readonly yes?: true | undefined;
 }
 
 async function createKey(name: string, options: KeyOptions) {
   if (!NAME.test(name)) throw new UsageError('<name> must have 1 to 64 characters of A-Z a-z 0-9 . _ -');
   const limits = readLimits(options);
   const key = newApiKey();
-  await withDatabase(({ apiKeys }) =>
-    options.facilitator === true ? apiKeys.addFacilitatorKey(name, key, limits) : apiKeys.add(name, key),
-  );
+  await withDatabase(async ({ apiKeys }) => {
+    const store = (replace: boolean) =>
+      options.facilitator === true
+        ? apiKeys.addFacilitatorKey(name, key, limits, { replace })
+        : apiKeys.add(name, key, { replace });
+    if (await store(false)) return;
+    await requireConsent(options, `This replaces the key ${name}: the earlier key is refused at once`);
+    await store(true);
+  });
   return { name, key };
 }
 
@@ -80,7 +90,8 @@ function presentKey({ createdAt, lamportsPerHour, ...key }: Awaited<ReturnType<A
   return { ...key, lamportsPerHour: budget, createdAt: createdAt.toISOString() };
 }
 
-async function revokeKey(name: string) {
+async function revokeKey(name: string, consent: Pick<KeyOptions, 'yes'>) {
+  await requireConsent(consent, `This deletes the key ${name}: requests with it fail at once`);
   await withDatabase(({ apiKeys }) => apiKeys.revoke(name));
   return { name };
 }

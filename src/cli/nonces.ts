@@ -8,7 +8,8 @@ import {
 import type { SettlementEnd } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NonceAccountRow } from '../ledger/settlements/nonces.ts';
-import { type Columns, localCommand, print, table } from './command.ts';
+import { type Columns, localCommand, print, table, YES_OPTION } from './command.ts';
+import { requireConsent } from './consent.ts';
 import { withDatabase } from './database.ts';
 import { missingSetting, readDevFile, settings } from './dev-file.ts';
 import { EXIT, UsageError } from './exit.ts';
@@ -55,10 +56,15 @@ function registerAdvance(nonces: Command): void {
     'Advance the nonce of a withdrawal, so that its transaction can never land; the next attempt follows',
   )
     .argument('<withdrawal>', 'Withdrawal ID')
+    .option(...YES_OPTION)
     .action((withdrawal, options) =>
       print(
         options,
-        (output) => advance(withdrawal, output),
+        async (output) => {
+          const effect = `This ends the live attempt of withdrawal ${withdrawal}; the next attempt follows`;
+          await requireConsent(options, effect);
+          return advance(withdrawal, output);
+        },
         ({ signature }) => signature ?? "the withdrawal's own transaction has advanced the nonce",
       ),
     );

@@ -67,10 +67,16 @@ function registerSecretRotation(webhooks: Command): void {
       'Hours for which the previous secret also signs deliveries, 0 to 168',
       '24',
     )
+    .option(...YES_OPTION)
     .action((id, { keepHours, ...options }) =>
       call(
         options,
-        async (sluice) => sluice.webhooks.rotate(id, hoursOf(keepHours)),
+        async (sluice) => {
+          const hours = hoursOf(keepHours);
+          if (hours === 0)
+            await requireConsent(options, `This replaces the secret of webhook ${id} without an overlap`);
+          return sluice.webhooks.rotate(id, hours);
+        },
         ({ secret }) => secret ?? '',
       ),
     );

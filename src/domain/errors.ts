@@ -52,7 +52,7 @@ export const ERROR_KINDS = {
   },
   FeeAboveBound: { status: 503, retryable: true, title: 'The fee exceeds the limit for one payment' },
   IllegalTransition: {
-    status: 500,
+    status: 409,
     retryable: false,
     title: 'The current state does not allow this transition',
   },

@@ -13,6 +13,11 @@ export const TIMEOUTS = {
   /** The part of a settlement that its caller waits for: a preparation, signatures in this process, and two seconds. */
   quickMs: 10_000,
   serveMs: 120_000,
+  /**
+   * Start delay of the workflow of a payment that the x402 worker settles itself: longer than most payments take to be
+   * final, so that the workflow has nothing left to do.
+   */
+  directRunDelayMs: 15_000,
   heartbeatMs: 10_000,
   heartbeatEveryMs: 3_000,
   /** Minimum interval of landing signals: each costs about five history events, and a wait may take days. */

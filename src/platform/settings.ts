@@ -44,6 +44,14 @@ const urlPath = z
   .string()
   .regex(/^\/[A-Za-z0-9._~-]*(\/[A-Za-z0-9._~-]+)*$/, 'must be a path such as /facilitator, or /');
 
+/** Operating systems limit the path of a socket to about 104 bytes, and the worker first binds a longer one. */
+const socketPath = z
+  .string()
+  .refine(
+    (path) => path.startsWith('/') && Buffer.byteLength(path) <= 91,
+    'must be an absolute path of at most 91 bytes',
+  );
+
 const commaSeparated = z.string().transform((text) => text.split(',').map((part) => part.trim()));
 const nonEmptyStrings = commaSeparated
   .pipe(z.array(z.string().min(1, 'must be a list, separated by commas')))
@@ -133,6 +141,10 @@ export const SETTINGS = {
   /** Payments per second of each public client address. */
   x402PaymentRate: setting('SLUICE_X402_PAYMENTS_PER_SECOND', requestRate.default(50)),
   x402TrustedProxies: setting('SLUICE_X402_TRUSTED_PROXIES', nonEmptyStrings.default([])),
+  /** Path of the Unix socket on which the x402 worker settles payments for the gateway and the facilitator. */
+  x402Socket: setting('SLUICE_X402_SOCKET', socketPath.optional()),
+  /** Whether clients connect without a proxy, so that an address that is not public identifies one of them. */
+  x402DirectClients: setting('SLUICE_X402_DIRECT_CLIENTS', flag.default(false)),
   x402MaxFeeLamports: setting('SLUICE_X402_MAX_FEE_LAMPORTS', lamports.default(15_000n)),
   /**
    * `x402AssetLamports`: value of a whole token. `x402MaxFeePercent`: maximum priority fee in percent of a payment's

@@ -12,7 +12,13 @@ import type { AttemptRow, PrepareResult } from '../ledger/settlements/attempts.t
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import { recordedError } from '../solana/tx/error.ts';
 import { mayLackUnits } from '../solana/tx/failure-causes.ts';
-import { type AttemptPosition, type Composition, type Kind, type Refusal } from './kind.ts';
+import {
+  type AttemptPosition,
+  type Composition,
+  type Kind,
+  type Refusal,
+  type SignableAttempt,
+} from './kind.ts';
 import { type SignHere, signLocally } from './signatures.ts';
 import { preparationOf, retryLater } from './state.ts';
 
@@ -127,8 +133,9 @@ class NextAttempt {
     Exclude<PrepareResult, { kind: 'nonce_taken' }> | 'taken'
   > {
     const sign = this.#sign;
-    const attempt =
-      sign === undefined ? composed : await signLocally(this.#kind, this.#settlement, composed, sign);
+    const tasksOf = async (unsigned: SignableAttempt) =>
+      (await this.#kind.tasks?.(this.#settlement, unsigned)) ?? [];
+    const attempt = sign === undefined ? composed : await signLocally(tasksOf, composed, sign);
     try {
       const result = await this.#ledger.attempts.prepare(attempt, reservations);
       return result.kind === 'nonce_taken' ? 'taken' : result;

@@ -3,9 +3,8 @@ import { DomainError } from '../domain/errors.ts';
 import type { SigningTask } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { AttemptRow, NewAttempt } from '../ledger/settlements/attempts.ts';
-import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import { verifySignature } from '../signing/ed25519.ts';
-import type { Kind } from './kind.ts';
+import type { SignableAttempt } from './kind.ts';
 
 /** Returns the attempt with this signature of the fee payer, or with the signature that was stored first. */
 export async function signedAttempt(
@@ -64,21 +63,22 @@ export function signerOf(
 /** Signs with a key of this process. Throws SigningRefused. */
 export type SignHere = (task: SigningTask) => Promise<{ readonly signature: string }>;
 
+/** The signing tasks of an attempt that is not stored yet, for our missing signatures. */
+type TasksOf = (attempt: SignableAttempt) => Promise<readonly SigningTask[]>;
+
 /**
  * Adds the signatures of this process to the attempt, so that it is stored signed, which saves a database transaction.
  * If PostgreSQL refuses the attempt, for example during a pause, the signatures are dropped and no node receives them.
  */
 export async function signLocally(
-  kind: Pick<Kind, 'tasks'>,
-  settlement: SettlementRow,
+  tasksOf: TasksOf,
   attempt: NewAttempt,
   sign: SignHere,
 ): Promise<NewAttempt> {
   let { signatures = attempt.signers.map(() => null) } = attempt;
   if (!signatures.includes(null)) return attempt;
   const [signature = null] = signatures;
-  const tasks = (await kind.tasks?.(settlement, { ...attempt, signatures, signature })) ?? [];
-  for (const task of tasks) {
+  for (const task of await tasksOf({ ...attempt, signatures, signature })) {
     const { signature: localSignature } = await sign(task);
     const signerIndex = attempt.signers.indexOf(signerOf(attempt, localSignature) ?? '');
     if (signerIndex < 0)

@@ -6,22 +6,31 @@ import {
   setWorkflowOptions,
 } from '@temporalio/workflow';
 import { isTerminal } from '../domain/settlement.ts';
-import type { SettlementEnd } from '../domain/steps.ts';
+import type { SettlementEnd, SignedMessage } from '../domain/steps.ts';
 import * as act from './activity-proxies.ts';
 import { settlementReached } from './messages.ts';
 import { settle } from './settle.ts';
 import { SettlementProgress } from './settlement-progress.ts';
 import { pinnedIfVersioned } from './versioning.ts';
 
+interface X402SettlementInput {
+  readonly id: string;
+  /**
+   * The signed attempt of a payment that the x402 worker settles itself. If the database has lost it, the run waits and
+   * never makes another one.
+   */
+  readonly attempt?: SignedMessage;
+}
+
 /**
  * Settles an x402 payment whose buyer waits for `confirmed`. The first part is one local activity of about a second,
  * unless the fee payer's key is on the signer workers. A finalized payment that the gateway has not served, for example
- * because it crashed, is served here. Runs under the settlement's id, `x402/<network>/<sha256 of the message>`. Every
+ * because it crashed, is served here. A run with an attempt starts with a delay, and normally finds everything done. Runs under the settlement's id, `x402/<network>/<sha256 of the message>`. Every
  * run continues from PostgreSQL.
  *
  * @throws ApplicationFailure of type NotFound
  */
-export async function x402Settlement({ id }: { readonly id: string }): Promise<SettlementEnd> {
+export async function x402Settlement({ id, attempt }: X402SettlementInput): Promise<SettlementEnd> {
   const progress = new SettlementProgress(id, `settles \`${id}\``);
   setHandler(
     settlementReached,
@@ -33,24 +42,32 @@ export async function x402Settlement({ id }: { readonly id: string }): Promise<S
       description: 'Waits until the settlement reaches the commitment or ends, or the run continues as new',
     },
   );
-  /** Null if an earlier run has waited for the landing. */
+  const signed = attempt === undefined ? {} : { signed: { n: attempt.n, signature: attempt.signature } };
+  /** Whether the buyer must still be served; null if no step has returned it. */
   let owes: boolean | null = null;
   await settle(progress, {
     prepare: async () => {
-      progress.resume(await act.settleQuickly({ id, shown: progress.displayedStatus }));
+      const { isOwed, ...state } = await act.settleQuickly({
+        id,
+        shown: progress.displayedStatus,
+        ...signed,
+      });
+      progress.resume(state);
+      owes = isOwed ?? null;
       return isTerminal(progress.status) ? null : progress.attempt;
     },
     tasksOf: ({ tasks = [] }) => tasks,
     hold: (reason) => act.holdSettlement({ id, reason }),
-    land: async (attempt) => {
-      const { landing, isOwed } = await act.landPayment(attempt);
+    land: async (step) => {
+      const { landing, isOwed } = await act.landPayment(step);
       owes = isOwed;
       return landing;
     },
   });
   if (progress.status === 'finalized' && (owes ?? (await act.isOwed({ id })))) await act.serveOwed({ id });
   await condition(allHandlersFinished);
-  if (!isTerminal(progress.status)) await continueAsNew<typeof x402Settlement>({ id });
+  if (!isTerminal(progress.status))
+    await continueAsNew<typeof x402Settlement>({ id, ...(attempt === undefined ? {} : { attempt }) });
   const { status, reason, signature } = progress.view();
   return { status, reason, signature };
 }

@@ -3,10 +3,11 @@ import { isDomainError } from '../domain/errors.ts';
 import { X402 } from '../domain/settlement-kinds.ts';
 import type { SigningTask } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { NewAttempt } from '../ledger/settlements/attempts.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import type { PaymentRow } from '../ledger/x402/payments.ts';
-import { adopt } from '../settlement/adopt.ts';
-import type { Composition, Kind } from '../settlement/kind.ts';
+import { type AdoptDeps, adopt } from '../settlement/adopt.ts';
+import type { AttemptPosition, Composition, Kind } from '../settlement/kind.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { AdoptedLifetimes } from '../solana/proof/adopted.ts';
 import { receivedBy } from './received.ts';
@@ -35,23 +36,20 @@ export function x402Kind({ ledger, chain, lifetimes, feePayers }: X402KindDeps):
   return {
     compose: async (settlement, position): Promise<Composition> => {
       const payment = await paymentOf(settlement);
-      const transaction = { wire: base64.decode(payment.wire), slot: payment.acceptedSlot };
-      const adoption = { settlementId: settlement.id, position, transaction, ours: feePayers };
       try {
-        const attempt = await adopt({ pool: chain.pool, lifetimes }, { ...adoption, cost: costOf(payment) });
+        const attempt = await adoptPayment({ pool: chain.pool, lifetimes, feePayers }, payment, position);
         return { kind: 'composed', attempt, reservations: [] };
       } catch (error) {
         if (!isDomainError(error, 'InvalidRequest')) throw error;
         return { kind: 'rejected', reason: { code: 'cannot_adopt', message: error.message } };
       }
     },
-    tasks: async (settlement, { message }): Promise<readonly SigningTask[]> => {
-      const { feePayer, feeLamports, computeUnitLimit, terms } = await paymentOf(settlement);
-      const key = feePayerKeyName(feePayer);
-      const { asset, tokenProgram, decimals, amount, payTo, memo } = terms;
-      const transfer = { asset, tokenProgram, decimals: String(decimals), amount, payTo, memo };
-      const bounds = { maxFeeLamports: feeLamports.toString(), maxComputeUnits: String(computeUnitLimit) };
-      return [{ kind: X402, key, message, terms: { ...transfer, ...bounds } }];
+    tasks: async (settlement, { message }) => signingTasksOf(await paymentOf(settlement), message),
+    onMissingRun: async ({ id }) => {
+      const { leaseUntil, state, askedAt } = await ledger.payments.get(id);
+      if (leaseUntil !== null && leaseUntil.getTime() > Date.now()) return 'leave';
+      // The upstream was called before settlement, and no request waits for the answer any more.
+      return state === 'settling' && askedAt !== null ? 'cancel' : 'start';
     },
     landedAmounts: async ({ settlementId }, spending) => ({
       movedLamports: 0n,
@@ -60,13 +58,54 @@ export function x402Kind({ ledger, chain, lifetimes, feePayers }: X402KindDeps):
   };
 }
 
+/** What the attempt of a payment is made from; it never changes. */
+type AdoptablePayment = Pick<
+  PaymentRow,
+  | 'id'
+  | 'wire'
+  | 'acceptedSlot'
+  | 'payer'
+  | 'feePayer'
+  | 'feeLamports'
+  | 'computeUnitLimit'
+  | 'computeUnitPriceMicroLamports'
+  | 'terms'
+>;
+
+export interface AdoptPaymentDeps extends AdoptDeps {
+  readonly feePayers: readonly string[];
+}
+
+/** The attempt that adopts the buyer's message. Writes nothing. @throws InvalidRequest, NoHealthyNode */
+export function adoptPayment(
+  { feePayers, ...deps }: AdoptPaymentDeps,
+  payment: AdoptablePayment,
+  position: AttemptPosition,
+): Promise<NewAttempt> {
+  const transaction = { wire: base64.decode(payment.wire), slot: payment.acceptedSlot };
+  const adoption = { settlementId: payment.id, position, transaction, ours: feePayers };
+  return adopt(deps, { ...adoption, cost: costOf(payment) });
+}
+
+/** The fee payer's signing task, with the terms that the signing policy compares with the message. */
+export function signingTasksOf(
+  { feePayer, feeLamports, computeUnitLimit, terms }: AdoptablePayment,
+  message: string,
+): readonly SigningTask[] {
+  const key = feePayerKeyName(feePayer);
+  const { asset, tokenProgram, decimals, amount, payTo, memo } = terms;
+  const transfer = { asset, tokenProgram, decimals: String(decimals), amount, payTo, memo };
+  const bounds = { maxFeeLamports: feeLamports.toString(), maxComputeUnits: String(computeUnitLimit) };
+  return [{ kind: X402, key, message, terms: { ...transfer, ...bounds } }];
+}
+
 function costOf({
   feeLamports,
   computeUnitLimit,
   computeUnitPriceMicroLamports,
   feePayer,
   payer,
-}: PaymentRow) {
+}: AdoptablePayment) {
   return {
     computeUnitLimit,
     computeUnitPriceMicroLamports,

@@ -1,5 +1,4 @@
 import { base64 } from '@scure/base';
-import { messageOf } from '../domain/errors.ts';
 import { paymentId } from '../domain/payment.ts';
 import type { AwaitedCommitment, SettlementStatus } from '../domain/settlement.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -10,6 +9,7 @@ import type { TransactionError } from '../solana/tx/error.ts';
 import type { RecentBlockhashes } from '../solana/tx/recent-blockhashes.ts';
 import type { Simulation } from '../solana/tx/simulation.ts';
 import type { Budgets } from './budgets.ts';
+import type { DirectSettlement } from './direct/client.ts';
 import type { ExactPayment, Limits, Network, Proof, Refused, Terms } from './terms.ts';
 
 /** Dependencies of the gateway and the facilitator for settling a payment. */
@@ -19,6 +19,8 @@ export interface PurchaseDeps {
   readonly network: Network;
   readonly blockhashes: Pick<RecentBlockhashes, 'blocksLeft'>;
   readonly runs: SettlementRuns;
+  /** The x402 worker, which settles most payments without waiting for Temporal. Null: workflows settle all payments. */
+  readonly direct: DirectSettlement | null;
   readonly budgets: Pick<Budgets, 'refusal' | 'hold'>;
   /** Addresses of all fee payer keys, including those that new quotes no longer name. */
   readonly managed: readonly string[];
@@ -97,7 +99,7 @@ function isSponsored({ dialect, payment: { feePayer, payer } }: CheckedPayment):
  * long enough for the settlement. If no node returns the remaining blocks, the simulation alone decides.
  */
 export async function simulate(
-  { chain, blockhashes }: Pick<PurchaseDeps, 'chain' | 'blockhashes'>,
+  { chain, blockhashes, warn }: Pick<PurchaseDeps, 'chain' | 'blockhashes' | 'warn'>,
   checked: CheckedPayment,
 ): Promise<Admission> {
   const { wire, payment } = checked;
@@ -132,7 +134,8 @@ export async function simulate(
       `expires after ${blocksLeft} blocks; ${MIN_BLOCKS_LEFT} are required: sign with a newer one`,
     );
   } catch (error) {
-    return { kind: 'untried', reason: messageOf(error) };
+    warn(error, `no node can simulate a payment of ${payer} now`);
+    return { kind: 'untried', reason: 'no node can simulate the payment now' };
   }
 }
 

@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js';
+import { isPublicAddress, subscriberOf } from './routes/client-address.ts';
 
 /** Settings of each caller's token bucket: its size is `burst`, and it gets `perSecond` tokens a second. */
 export interface RateLimit {
@@ -7,14 +7,13 @@ export interface RateLimit {
 }
 
 const MAX_CALLERS = 10_000;
-/** A client has at least such a network of its own, and could use each address in it. */
-const IPV6_NETWORK_BITS = 64;
 
 /**
  * Token buckets, one for each caller. The returned function takes one of the caller's tokens and returns 0. If the
  * bucket is empty, it returns the seconds until the next token.
  */
-export function rateLimiter({ perSecond, burst }: RateLimit): (caller: string) => number {
+export function rateLimiter(limit: RateLimit, factor = 1): (caller: string) => number {
+  const [perSecond, burst] = [limit.perSecond * factor, limit.burst * factor];
   /** Ordered by last use: the first one is evicted at the limit. */
   const buckets = new Map<string, { readonly tokens: number; readonly at: number }>();
   return (caller) => {
@@ -36,13 +35,6 @@ export function rateLimiter({ perSecond, burst }: RateLimit): (caller: string) =
  */
 export function addressLimiter(limit: RateLimit): (address: string | null) => number {
   const takeToken = rateLimiter(limit);
-  return (address) => {
-    const client = address === null || !ipaddr.isValid(address) ? null : ipaddr.process(address);
-    if (client === null || client.range() !== 'unicast') return 0;
-    return takeToken(client instanceof ipaddr.IPv6 ? networkOf(client) : client.toString());
-  };
-}
-
-function networkOf(address: ipaddr.IPv6): string {
-  return ipaddr.IPv6.networkAddressFromCIDR(`${address.toString()}/${IPV6_NETWORK_BITS}`).toString();
+  return (address) =>
+    address === null || !isPublicAddress(address) ? 0 : takeToken(subscriberOf(address));
 }

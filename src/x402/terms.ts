@@ -29,6 +29,11 @@ export const NETWORKS: Readonly<Record<'localnet' | 'devnet' | 'mainnet-beta', N
   'mainnet-beta': MAINNET,
 };
 
+/** Names of a network that payments of version 1 may have: some clients use the name of version 2. */
+export function namesInVersion1({ v1, caip2 }: Network): readonly string[] {
+  return [v1, caip2];
+}
+
 export interface Resource {
   /** Absolute URL. */
   readonly url: string;

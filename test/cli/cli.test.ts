@@ -236,6 +236,20 @@ test('exit codes distinguish usage errors, refusals and missing objects', async 
   expect(away.stderr).toContain('DATABASE_URL');
 });
 
+test('commands that end a key or an attempt change nothing without --yes', async () => {
+  const { ledger } = service;
+  const create = (...more: string[]) =>
+    sluice(['keys', 'create', 'bot', ...more], { DATABASE_URL: service.databaseUrl });
+  const first = (await create()).stdout.trim();
+  expect(await create()).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('add --yes') });
+  expect(await ledger.apiKeys.nameOf(first)).toBe('bot');
+  const second = (await create('--yes')).stdout.trim();
+  expect(await Promise.all([first, second].map((key) => ledger.apiKeys.nameOf(key)))).toEqual([null, 'bot']);
+
+  const advance = await sluice(['nonces', 'advance', 'cli-2'], { DATABASE_URL: service.databaseUrl });
+  expect(advance).toMatchObject({ code: 2, stderr: expect.stringContaining('add --yes') });
+});
+
 test('the help of every command names its requirements', async () => {
   const [all, one] = await Promise.all([sluice(['--help']), sluice(['keys', '--help'])]);
   const [, ...groups] = all.stdout.split(/^Needs /m);

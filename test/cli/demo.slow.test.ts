@@ -6,9 +6,11 @@ import { developmentPool } from '../../devkit/demo/development-pool.ts';
 import type { DemoReport } from '../../devkit/demo/report.ts';
 import { runScenario } from '../../devkit/demo/scenario.ts';
 import { demoRoutes } from '../../devkit/demo/shopping.ts';
+import { renderTable, WITHDRAWAL_HEADINGS } from '../../devkit/demo/table.ts';
 import { type DemoUpstream, startUpstream } from '../../devkit/demo/upstream.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import { type TestStack, testStack } from '../support/stack.ts';
+import { readmeBlocks } from './readme-blocks.ts';
 
 const keys = mkdtempSync(join(tmpdir(), 'sluice-demo-'));
 let live: TestStack;
@@ -41,6 +43,20 @@ test('the demo pays each destination once and rejects one withdrawal', () => {
   expect(requested).toBeGreaterThanOrEqual(5);
 });
 
+test('the table of the README is a part of the table of the demo', () => {
+  const [sample = ''] = readmeBlocks()
+    .filter(({ heading, language }) => heading === 'Break it' && language === '')
+    .map(({ code }) => code);
+  const table = renderTable(WITHDRAWAL_HEADINGS, report.rows, live.stack.chainInfo);
+  // Without the signatures, which differ.
+  const cellsOf = (text: string) =>
+    text
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/).slice(0, 4));
+  expect(cellsOf(table)).toEqual(expect.arrayContaining(cellsOf(sample)));
+});
+
 test('the demo kills a worker between send and confirmation, and the same transaction pays', async () => {
   expect(report).toMatchObject({ workerKilled: true, kill: { status: 'sending' } });
   const signature = report.kill?.signature ?? '';
@@ -66,7 +82,7 @@ test('the scanner credits every deposit in the blocks once after a kill, and cre
   });
   const { signature = '', slot = '', cursor = '' } = report.deposits.kill ?? {};
   expect(BigInt(cursor)).toBeLessThan(BigInt(slot));
-  expect(report.depositRows.at(-1)).toMatchObject({ status: 'final', note: signature });
+  expect(report.depositRows.at(-1)).toMatchObject({ status: 'credited', note: signature });
   expect(said.join('\n')).toMatch(/killed worker \d+, the scanner, with SIGKILL: the deposit is in slot \d+/);
 });
 

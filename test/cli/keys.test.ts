@@ -42,9 +42,9 @@ test('keys create, list and revoke keys of both kinds', async () => {
   });
   expect((await keys('create', 'limited', ...limits)).code).toBe(2);
   expect((await keys('create', 'limited', '--facilitator', '--mint', 'USDC')).code).toBe(2);
-  expect((await keys('revoke', 'limited')).code).toBe(0);
-  expect((await keys('create', 'shop')).code).toBe(2);
-  expect((await keys('revoke', 'shop')).code).toBe(0);
+  expect((await keys('revoke', 'limited', '--yes')).code).toBe(0);
+  expect((await keys('create', 'shop', '--yes')).code).toBe(2);
+  expect((await keys('revoke', 'shop', '--yes')).code).toBe(0);
   expect(JSON.parse((await keys('list')).stdout).keys).toHaveLength(1);
-  expect((await keys('revoke', 'shop')).code).toBe(3);
+  expect((await keys('revoke', 'shop', '--yes')).code).toBe(3);
 });

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
@@ -9,8 +9,8 @@ import { freePort } from '../../devkit/localstack/ports.ts';
 import { SluiceClient, type Withdrawal } from '../../src/client/client.ts';
 import { freshNamespace } from '../support/namespace.ts';
 import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
-import { testEnvironment } from '../support/stack.ts';
 import { Terminal } from '../support/terminal.ts';
+import { copyWorkingTree, npmEnvironment } from '../support/working-tree.ts';
 import { commandsOf, programs, ROOT, readmeBlocks } from './readme-blocks.ts';
 
 // The commands of the README, in its order, in a clone with a running `npm run dev`. `npm run demo` has demo.slow.test.ts.
@@ -34,10 +34,11 @@ beforeAll(async () => {
   mkdirSync(join(ROOT, '.sluice'), { recursive: true });
   place = mkdtempSync(join(ROOT, '.sluice/readme-'));
   clone = join(place, 'sluice');
-  terminal = new Terminal(place, readersEnvironment());
+  terminal = new Terminal(place, npmEnvironment());
   const [cloning = '', starting = ''] = commandsOf('Quick start').split('\n');
   await terminal.run(cloning.replace('<URL of this repository>', ROOT));
-  await useWorkingTree();
+  await copyWorkingTree(clone);
+  await run('cp', ['-al', join(ROOT, 'node_modules'), clone]);
   database = await freshDatabase();
   const { env } = await freshNamespace('readme');
   dev = startScript(starting, {
@@ -123,17 +124,6 @@ function runSection(heading: string): Promise<string> {
   return terminal.run(commandsOf(heading));
 }
 
-/** Replaces the files of the clone by those of the working tree, and its packages by those that are installed. */
-async function useWorkingTree(): Promise<void> {
-  const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
-  const { stdout } = await run('git', args, { cwd: ROOT, maxBuffer: 64_000_000 });
-  for (const path of stdout.split('\0').filter((each) => each !== '')) {
-    rmSync(join(clone, path), { force: true });
-    if (existsSync(join(ROOT, path))) cpSync(join(ROOT, path), join(clone, path));
-  }
-  await run('cp', ['-al', join(ROOT, 'node_modules'), clone]);
-}
-
 /** Starts what `npm run <name>` starts, without npm, which would not pass on a signal. */
 function startScript(command: string, settings: NodeJS.ProcessEnv): ChildProcess {
   const { scripts } = JSON.parse(readFileSync(join(clone, 'package.json'), 'utf8')) as {
@@ -141,14 +131,6 @@ function startScript(command: string, settings: NodeJS.ProcessEnv): ChildProcess
   };
   const [program, ...args] = scripts[command.replace('npm run ', '')]?.split(' ') ?? [];
   if (program !== 'node') throw new Error(`${command} starts ${program}, not node`);
-  const env = { ...readersEnvironment(), ...settings };
+  const env = { ...npmEnvironment(), ...settings };
   return spawn(process.execPath, args, { cwd: clone, env, stdio: 'ignore' });
-}
-
-/** Without the variables of the npm that runs this test, and with npm's cache in place of the registry where it has a package. */
-function readersEnvironment(): NodeJS.ProcessEnv {
-  const own = Object.entries(testEnvironment()).filter(
-    ([name]) => !/^npm_(?!config_)|^npm_config_(local|global)_prefix$/.test(name),
-  );
-  return { ...Object.fromEntries(own), NO_COLOR: '1', npm_config_prefer_offline: 'true' };
 }

@@ -28,7 +28,13 @@ describe('sluice webhooks', () => {
       code: 0,
     });
     const { id } = added.json as { id: string };
-    const rotated = await sluice('rotate-secret', id, '--keep-hours', '0');
+    expect((await sluice('rotate-secret', id)).code).toBe(0);
+    const replace = ['rotate-secret', id, '--keep-hours', '0'];
+    expect(await sluice(...replace)).toMatchObject({
+      json: { error: { message: expect.stringContaining('add --yes to confirm') } },
+      code: 2,
+    });
+    const rotated = await sluice(...replace, '--yes');
     expect(rotated).toMatchObject({ json: { secret: expect.stringMatching(/^whsec_/) }, code: 0 });
     await service.ledger.webhooks.disable(id, 'of a test');
     expect((await sluice('list')).json).toMatchObject({ webhooks: [{ id, disabledBecause: 'of a test' }] });

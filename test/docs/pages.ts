@@ -11,9 +11,10 @@ export function pages(): readonly string[] {
 
 /** Files outside of docs that name pages, relative to the root of the repository. */
 export function sources(): readonly string[] {
-  const below = ['src', 'bench', 'chaos', 'conformance'].flatMap((folder) =>
+  const folders = ['src', 'devkit', 'test', 'scripts', 'bench', 'chaos', 'conformance'];
+  const below = folders.flatMap((folder) =>
     readdirSync(new URL(`${folder}/`, ROOT), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts'))
+      .filter((name) => /\.m?ts$|\.mjs$/.test(name) && !name.includes('node_modules/'))
       .map((name) => `${folder}/${name}`),
   );
   return ['.env.example', 'docker-compose.yml', ...below];

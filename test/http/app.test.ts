@@ -1,6 +1,7 @@
 import { Ajv } from 'ajv';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DomainError } from '../../src/domain/errors.ts';
 import { explorerLink } from '../../src/domain/explorer.ts';
 import { buildApp } from '../../src/http/app.ts';
 import { authorization, EXPLORER, openService, type Service } from './service.ts';
@@ -70,6 +71,25 @@ test('an unexpected failure is a 500, and only the log has its message', async (
   await app.close();
   expect([answer.statusCode, answer.json().code]).toEqual([500, 'Internal']);
   expect(answer.body).not.toContain('secret detail');
+});
+
+test('a transition that the current state does not allow is a 409 with a problem document', async () => {
+  const refuse = async (): Promise<never> => {
+    throw new DomainError(
+      'IllegalTransition',
+      'settlement w-1 cannot change to held from its current status',
+    );
+  };
+  const ledger = { ...service.ledger, withdrawals: { get: refuse } as never };
+  const app = await buildApp({ ledger, temporal: service.temporal, explorer: EXPLORER });
+  const answer = await app.inject({
+    method: 'POST',
+    url: '/v1/withdrawals/w-1/cancel',
+    headers: { authorization },
+  });
+  await app.close();
+  expect([answer.statusCode, answer.json().code]).toEqual([409, 'IllegalTransition']);
+  expect(answer.headers['content-type']).toContain('application/problem+json');
 });
 
 test.each([

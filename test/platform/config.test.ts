@@ -95,6 +95,8 @@ describe('readConfig', () => {
       'tool',
       /^SLUICE_X402_ASSET_LAMPORTS must name each mint only once; \w+ is repeated/,
     ],
+    [{ SLUICE_X402_SOCKET: 'x402.sock' }, 'tool', /^SLUICE_X402_SOCKET must be an absolute path/],
+    [{ SLUICE_X402_SOCKET: `/${'x'.repeat(91)}` }, 'tool', /^SLUICE_X402_SOCKET must be an absolute path/],
     [{ SLUICE_X402_MAX_FEE_PERCENT: '1.5' }, 'tool', /^SLUICE_X402_MAX_FEE_PERCENT must be a whole number/],
     [{ SLUICE_RPC_REQUESTS_PER_SECOND: '0' }, 'tool', /^SLUICE_RPC_REQUESTS_PER_SECOND /],
     [{ SLUICE_CONFIRM_USED_WALLET: 'yes' }, 'tool', /^SLUICE_CONFIRM_USED_WALLET must be true or false/],

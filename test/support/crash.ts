@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../devkit/localstack/ports.ts';
@@ -13,6 +14,7 @@ import { testEnvironment } from './stack.ts';
 export interface Crashing {
   /** Resolves when it has ended at that step; rejects where it ended anywhere else, or not at all. */
   crashed(): Promise<void>;
+  stop(): Promise<void>;
 }
 
 /** An API that kills itself, and its URL. */
@@ -82,17 +84,33 @@ interface Victim {
   readonly destination: string;
 }
 
-/** An x402 worker in place of the stack's, which must be down: see `crashing-x402.ts`. */
-export function startCrashingX402(stack: Stack, at: string, victim: Victim): Promise<Crashing> {
-  const env = { ...chainEnvironment(stack), ...stack.sales?.env, ...stack.sales?.keys };
-  return start(stack, new URL('./crashing-x402.ts', import.meta.url), at, victim, env, always);
+/** Only callers of this socket, and the gateways without one, reach the process; empty: workflows settle all payments. */
+interface Socket {
+  readonly socket: string;
+}
+
+/** An x402 worker that kills itself: see `crashing-x402.ts`. It is ready when it listens on its socket. */
+export function startCrashingX402(
+  stack: Stack,
+  at: string,
+  victim: Victim,
+  { socket }: Socket,
+): Promise<Crashing> {
+  const env = { ...salesEnvironment(stack, socket), ...stack.sales?.keys };
+  const ready = socket === '' ? always : () => isListening(socket);
+  return start(stack, new URL('./crashing-x402.ts', import.meta.url), at, victim, env, ready);
 }
 
 /** One more gateway beside the stack's: see `crashing-gateway.ts`. */
-export async function startCrashingGateway(stack: Stack, at: string, victim: Victim): Promise<CrashingApi> {
+export async function startCrashingGateway(
+  stack: Stack,
+  at: string,
+  victim: Victim,
+  { socket }: Socket,
+): Promise<CrashingApi> {
   const port = String(await freePort());
   const url = `http://127.0.0.1:${port}`;
-  const env = { ...chainEnvironment(stack), ...stack.sales?.env, SLUICE_X402_PORT: port };
+  const env = { ...salesEnvironment(stack, socket), SLUICE_X402_PORT: port };
   const answers = (): Promise<boolean> =>
     fetch(url).then(
       () => true,
@@ -113,7 +131,7 @@ async function start(
   const env = { ...settings, CRASH_AT: at, CRASH_ID: id, CRASH_WALLET: destination };
   const suffix = id.split('/').at(-1) ?? id;
   const process = await startProcess(stack, program, suffix, env, ready);
-  return { crashed: () => endOf(process, at) };
+  return { crashed: () => endOf(process, at), stop: () => process.stop() };
 }
 
 async function startProcess(
@@ -151,6 +169,20 @@ async function endOf(process: ManagedProcess, at: string): Promise<void> {
   await late;
   if (process.tail(1) !== crashLine(at))
     throw new Error(`${process.name} did not end at "${at}":\n${process.tail()}`);
+}
+
+function salesEnvironment(stack: Stack, socket: string): NodeJS.ProcessEnv {
+  return { ...chainEnvironment(stack), ...stack.sales?.env, SLUICE_X402_SOCKET: socket };
+}
+
+function isListening(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const connection = connect(socket, () => {
+      connection.destroy();
+      resolve(true);
+    });
+    connection.once('error', () => resolve(false));
+  });
 }
 
 function chainEnvironment(stack: Stack): NodeJS.ProcessEnv {

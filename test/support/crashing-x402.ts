@@ -1,19 +1,22 @@
 import type { NativeConnection } from '@temporalio/worker';
 import { readConfigOrExit } from '../../src/platform/config.ts';
-import type { ChainWorkerDeps } from '../../src/platform/roles/chain.ts';
 import { runWorkers } from '../../src/platform/roles/run.ts';
-import { x402Worker } from '../../src/platform/roles/x402.ts';
+import { type X402WorkerDeps, x402Worker } from '../../src/platform/roles/x402.ts';
 import { type Closers, shutdownSignal } from '../../src/platform/shutdown.ts';
 import { killAtCrashPoint } from './crash-point.ts';
 
-/** The real x402 worker, which ends at calls of `attempts`, `settlements`, `obligations` and `chain`. */
-function decorate({ ledger, chain }: ChainWorkerDeps): ChainWorkerDeps {
+/** The real x402 worker, which ends at calls of `payments`, `attempts`, `settlements`, `obligations`, `chain` and `workflow`. */
+function decorate({ ledger, chain, temporal }: X402WorkerDeps): X402WorkerDeps {
+  const payments = killAtCrashPoint(ledger.payments, 'payments');
   const attempts = killAtCrashPoint(ledger.attempts, 'attempts');
   const settlements = killAtCrashPoint(ledger.settlements, 'settlements');
   const obligations = killAtCrashPoint(ledger.obligations, 'obligations');
   return {
-    ledger: { ...ledger, attempts, settlements, obligations },
+    ledger: { ...ledger, payments, attempts, settlements, obligations },
     chain: killAtCrashPoint(chain, 'chain'),
+    temporal: Object.create(temporal, {
+      workflow: { value: killAtCrashPoint(temporal.workflow, 'workflow') },
+    }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
 /** An HTTP server on a free port of loopback. */
 export interface HttpServer {
@@ -9,10 +9,15 @@ export interface HttpServer {
 /** Answers one request; a failure closes the connection without an answer, as a dead server does. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-export async function startHttp(answer: RequestHandler): Promise<HttpServer> {
-  const server = createServer((request, response) => {
+/** A server that does not listen yet. */
+export function createHttp(answer: RequestHandler): Server {
+  return createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());
   });
+}
+
+export async function startHttp(answer: RequestHandler): Promise<HttpServer> {
+  const server = createHttp(answer);
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');

@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http';
-import { bodyOf, type HttpServer, startHttp } from './http.ts';
+import type { Server, ServerResponse } from 'node:http';
+import { bodyOf, createHttp, type HttpServer, type RequestHandler, startHttp } from './http.ts';
 
 /** Any JSON value, untyped. */
 export type AnyJson = ReturnType<typeof JSON.parse>;
@@ -31,18 +31,26 @@ const DROPPED_HEADERS = [
   'content-length',
 ];
 
+type ProxyAnswer = (asked: ProxyRequest) => Promise<void>;
+
 /** A proxy in front of the node at `target`. It closes the connection, like a dead node, if `answer` fails or the node is unavailable. */
-export function startNodeProxy(
-  target: string,
-  answer: (asked: ProxyRequest) => Promise<void>,
-): Promise<HttpServer> {
-  return startHttp(async (request, response) => {
+export function startNodeProxy(target: string, answer: ProxyAnswer): Promise<HttpServer> {
+  return startHttp(proxied(target, answer));
+}
+
+/** A {@link startNodeProxy} that does not listen yet. */
+export function createNodeProxy(target: string, answer: ProxyAnswer): Server {
+  return createHttp(proxied(target, answer));
+}
+
+function proxied(target: string, answer: ProxyAnswer): RequestHandler {
+  return async (request, response) => {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const body = await bodyOf(request);
     const { id, method, params } = JSON.parse(body.toString());
     await answer({ id, method, params, response, forward: () => askNode(target, body, gone.signal) });
-  });
+  };
 }
 
 /** Passes on the answer of a node: its status, its headers and its bytes. */

@@ -71,7 +71,8 @@ describe('a withdrawal under SLUICE_LIFETIME=nonce', () => {
     await hand.swallowSends();
     await sluice.withdraw(terms);
     await waitForStatus(sluice, terms.id, 'sending');
-    const advance = nonces('advance', terms.id);
+    expect((await nonces('advance', terms.id)).code).toBe(2);
+    const advance = nonces('advance', terms.id, '--yes');
     let bytes: string | undefined;
     await until(async () => {
       const [advanced] = await query<{ message: string; signature: string }>(stack, SIGNED_ADVANCE);

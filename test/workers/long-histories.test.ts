@@ -128,7 +128,15 @@ describe('a run with a long history continues as new', () => {
     const headers = customer.shows(accepted, transaction);
     await chain.swallowSends();
     const first = fetch(url, { headers });
-    await until(async () => (await ledger.attempts.of(id)).length > 0);
+    // The x402 worker sends before the workflow is started.
+    await until(() =>
+      runOf(id)
+        .describe()
+        .then(
+          () => true,
+          () => false,
+        ),
+    );
     await flap(id);
     expect((await first).status).not.toBe(200);
     await chain.heal();

@@ -67,7 +67,10 @@ const WORKERS: Readonly<Record<'chain' | 'x402', Create>> = {
     return chainWorkers(config, connection, closers, new AbortController().signal, decorate);
   },
   x402: (connection, closers, decorate) =>
-    x402Worker(readConfig(settings(), 'x402'), connection, closers, decorate),
+    x402Worker(readConfig(settings(), 'x402'), connection, closers, (deps) => ({
+      ...deps,
+      ...decorate(deps),
+    })),
 };
 
 /** The chain as a worker is wired to it, without the worker. */

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { base58 } from '@scure/base';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -9,7 +11,7 @@ import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { messageHashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { NETWORKS } from '../../src/x402/terms.ts';
-import { startCrashingGateway, startCrashingX402 } from '../support/crash.ts';
+import { type CrashingApi, startCrashingGateway, startCrashingX402 } from '../support/crash.ts';
 import { bodyOf, type HttpServer, startHttp } from '../support/http.ts';
 import { type TestStack, testStack } from '../support/stack.ts';
 import { Customer, requirementsOf } from '../x402/gateway/customer.ts';
@@ -93,6 +95,17 @@ async function expectBoughtOnce({ id, target }: UnservedPayment): Promise<void> 
   expect(await ledger.payments.find(id)).toMatchObject({ state: 'served' });
 }
 
+/** Workflows settle the payments of a gateway or a worker without a socket. */
+const NO_SOCKET = { socket: '' };
+
+function stackSocket() {
+  return { socket: running.stack.sales?.env['SLUICE_X402_SOCKET'] ?? '' };
+}
+
+async function opened(url: string): Promise<void> {
+  await vi.waitFor(async () => expect((await fetch(url)).status).toBe(402), 60_000);
+}
+
 /** Before a payment has landed its bytes can still expire, so these tests end before the others begin. */
 const WORKER_CRASHES = {
   'before its payment has landed': [
@@ -120,7 +133,7 @@ describe.each(Object.entries(WORKER_CRASHES))(
       await stack.x402?.kill('SIGKILL');
       for (const at of points) {
         const payment = await newPayment();
-        const worker = await startCrashingX402(stack, at, payment.victim);
+        const worker = await startCrashingX402(stack, at, payment.victim, NO_SOCKET);
         fetch(payment.gatewayUrl + payment.target, { headers: payment.headers }).catch(() => null);
         await worker.crashed();
         payments.set(at, payment);
@@ -141,25 +154,98 @@ describe.each(Object.entries(WORKER_CRASHES))(
   },
 );
 
+/** The table of docs/decisions/0025-direct-settlement.md. */
+const DIRECT_CRASHES = [
+  'before payments.openSigned',
+  'after payments.openSigned',
+  'before workflow.start',
+  'after workflow.start',
+  'before chain.send',
+  'after chain.send',
+  'before settlements.note',
+  'after settlements.note',
+  'before attempts.settle',
+  'after attempts.settle',
+] as const;
+
+describe('a payment that the x402 worker settles directly survives the death of that worker', () => {
+  const payments = new Map<string, UnservedPayment>();
+  const answers = new Map<string, unknown>();
+  let gateway: CrashingApi;
+
+  // The workers that die have a socket and a gateway of their own. The stack's worker continues their payments.
+  beforeAll(async () => {
+    const { stack } = running;
+    const own = { socket: join(mkdtempSync(join(tmpdir(), 'sluice-')), 'x402.sock') };
+    gateway = await startCrashingGateway(stack, '', (await newPayment()).victim, own);
+    await opened(`${gateway.url}/item`);
+    for (const at of DIRECT_CRASHES) {
+      const payment = await newPayment();
+      const worker = await startCrashingX402(stack, at, payment.victim, own);
+      const response = await fetch(gateway.url + payment.target, { headers: payment.headers });
+      answers.set(at, [response.status, await response.text()]);
+      await worker.crashed();
+      payments.set(at, payment);
+    }
+  }, 300_000);
+  afterAll(() => gateway?.stop());
+
+  it.concurrent.each(DIRECT_CRASHES)(
+    '%s, and its first request is answered',
+    async (at) => {
+      const payment = payments.get(at);
+      if (payment === undefined) throw new Error(`no worker died ${at}`);
+      expect(answers.get(at)).toEqual([200, `item ${payment.target}`]);
+      await expectBoughtOnce(payment);
+      await vi.waitFor(async () => {
+        const { status } = await ledger.settlements.get(payment.id);
+        expect(status).toBe('finalized');
+      }, 90_000);
+      expect(asked.get(payment.target)).toHaveLength(1);
+    },
+    180_000,
+  );
+
+  it('and of the gateway at the same time', async () => {
+    const { stack } = running;
+    const payment = await newPayment();
+    const own = { socket: join(mkdtempSync(join(tmpdir(), 'sluice-')), 'x402.sock') };
+    const other = await startCrashingGateway(stack, 'before payments.open', payment.victim, own);
+    const worker = await startCrashingX402(stack, 'after payments.openSigned', payment.victim, own);
+    await opened(`${other.url}/item`);
+    expect(
+      await fetch(other.url + payment.target, { headers: payment.headers }).catch(() => null),
+    ).toBeNull();
+    await Promise.all([worker.crashed(), other.crashed()]);
+    expect(await ledger.attempts.of(payment.id)).toMatchObject([{ n: 1, state: 'signed' }]);
+    await untilServed(payment);
+    await expectBoughtOnce(payment);
+  }, 180_000);
+});
+
 describe('a payment survives the death of the gateway', () => {
-  it.concurrent.each([
+  const withoutSocket = [
     'before payments.open',
     'after payments.open',
     'before workflow.executeUpdateWithStart',
     'after workflow.executeUpdateWithStart',
+  ];
+  const withSocket = [
+    'before payments.get',
     'before obligations.take',
     'after obligations.take',
     'before obligations.markServed',
     'after obligations.markServed',
+  ];
+  it.concurrent.each([
+    ...withoutSocket.map((at) => [at, NO_SOCKET] as const),
+    ...withSocket.map((at) => [at, null] as const),
   ])(
     '%s',
-    async (at) => {
+    async (at, socket) => {
       const payment = await newPayment();
-      const gateway = await startCrashingGateway(running.stack, at, payment.victim);
-      await vi.waitFor(
-        async () => expect((await fetch(gateway.url + payment.target)).status).toBe(402),
-        60_000,
-      );
+      const gateway = await startCrashingGateway(running.stack, at, payment.victim, socket ?? stackSocket());
+      await opened(gateway.url + payment.target);
       const cut = await fetch(gateway.url + payment.target, { headers: payment.headers }).catch(() => null);
       expect(cut).toBeNull();
       await gateway.crashed();

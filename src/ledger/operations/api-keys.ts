@@ -30,14 +30,22 @@ export function newApiKey(): string {
  * service. Only the SHA-256 of a key is stored.
  */
 export class ApiKeys extends Repository {
-  /** Stores a key of the API, and replaces an earlier one of that name. */
-  add(name: string, key: string): Promise<void> {
-    return this.#put({ name, hash: sha256(key), kind: 'api', ...NO_LIMITS });
+  /**
+   * Stores a key of the API, and replaces an earlier one of that name, unless `replace` is false. Returns whether the key
+   * is stored.
+   */
+  add(name: string, key: string, { replace = true } = {}): Promise<boolean> {
+    return this.#put({ name, hash: sha256(key), kind: 'api', ...NO_LIMITS }, replace);
   }
 
-  /** Stores a key of the facilitator, and replaces an earlier one of that name. */
-  addFacilitatorKey(name: string, key: string, limits: Partial<FacilitatorLimits> = {}): Promise<void> {
-    return this.#put({ name, hash: sha256(key), kind: 'facilitator', ...NO_LIMITS, ...limits });
+  /** As {@link add}, for a key of the facilitator. */
+  addFacilitatorKey(
+    name: string,
+    key: string,
+    limits: Partial<FacilitatorLimits> = {},
+    { replace = true } = {},
+  ): Promise<boolean> {
+    return this.#put({ name, hash: sha256(key), kind: 'facilitator', ...NO_LIMITS, ...limits }, replace);
   }
 
   /** The name of a key of the API; null if the API does not know the key. */
@@ -71,27 +79,31 @@ export class ApiKeys extends Repository {
   }
 
   /** A name keeps its kind, because replacing a key of the other kind would take a right from its holder. */
-  async #put(key: Omit<RowOf<'apiKey'>, 'createdAt'>): Promise<void> {
+  async #put(key: Omit<RowOf<'apiKey'>, 'createdAt'>, replace: boolean): Promise<boolean> {
     const { name, kind, ...replaced } = key;
     const stored = await this.db
       .insertInto('apiKey')
       .values(key)
-      .onConflict((conflict) =>
-        conflict
-          .column('name')
-          .doUpdateSet({ ...replaced, createdAt: sql<Date>`now()` })
-          .where('apiKey.kind', '=', kind),
-      )
+      .onConflict((conflict) => {
+        const sameName = conflict.column('name');
+        if (!replace) return sameName.doNothing();
+        return sameName
+          .doUpdateSet({ ...replaced, createdAt: CREATED_NOW_IF_NEW })
+          .where('apiKey.kind', '=', kind);
+      })
       .returning('name')
       .executeTakeFirst();
-    if (stored === undefined)
+    if (stored === undefined && replace)
       throw new DomainError(
         'InvalidRequest',
         `${name} is a key of the other kind: choose another name, or revoke it`,
       );
+    return stored !== undefined;
   }
 }
 
+/** The API stores the key of its environment at each start. */
+const CREATED_NOW_IF_NEW = sql<Date>`case when api_key.hash = excluded.hash then api_key.created_at else now() end`;
 const LISTED = ['name', 'kind', 'createdAt', 'mints', 'payTos', 'lamportsPerHour'] as const;
 
 function sha256(key: string): string {

@@ -237,9 +237,8 @@ async function prepareIn(
   input: NewAttempt,
   reserve: readonly ReservationInput[],
 ): Promise<PrepareResult> {
-  const { settlementId, n, signers, nonceAccount, bareAdvance } = input;
-  const { signatures = signers.map(() => null), isSignedHere = false, ...values } = input;
-  const isSigned = !signatures.includes(null);
+  const { settlementId, n, nonceAccount, bareAdvance, isSignedHere = false } = input;
+  const isSigned = isSignedByAll(input);
   const settlement = await lockSettlement(trx, settlementId);
   if (isPaidByDead(settlement)) return { kind: 'stopped', reason: settlement.reason };
   const earlier = await attemptsOf(trx, settlementId);
@@ -251,23 +250,29 @@ async function prepareIn(
   const leased = bareAdvance ? null : nonceAccount;
   if (leased !== null && !(await lockFreeNonce(trx, leased, input.blockhash))) return { kind: 'nonce_taken' };
   if (leased !== null) await leaseNonce(trx, leased, settlementId);
-  const attempt = await trx
-    .insertInto('attempt')
-    .values({
-      ...values,
-      kind: settlement.kind,
-      signatures,
-      state: isSigned ? 'signed' : 'prepared',
-      epoch: EPOCH,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
+  const attempt = await insertAttempt(trx, settlement.kind, input);
   await enterStatus(trx, eventsByKind, settlementId, 'preparing');
   if (isSigned) await enterStatus(trx, eventsByKind, settlementId, 'sending');
   // Reserve last: from here on, other preparations for these wallets wait until the transaction ends.
   if (reserve.length > 0 || earlier.length > 0)
     await reserveFunds(trx, { settlementId, isFirst: earlier.length === 0 }, reserve);
   return { kind: 'prepared', attempt };
+}
+
+/** True if no signature is missing. */
+export function isSignedByAll({ signers, signatures = signers.map(() => null) }: NewAttempt): boolean {
+  return !signatures.includes(null);
+}
+
+/** Inserts the row in the state that its signatures imply. */
+export async function insertAttempt(trx: Trx, kind: string, input: NewAttempt): Promise<AttemptRow> {
+  const { signatures = input.signers.map(() => null), isSignedHere: _isSignedHere, ...values } = input;
+  const state = isSignedByAll(input) ? ('signed' as const) : ('prepared' as const);
+  return trx
+    .insertInto('attempt')
+    .values({ ...values, kind, signatures, state, epoch: EPOCH })
+    .returningAll()
+    .executeTakeFirstOrThrow();
 }
 
 /** The caller holds the settlement's lock, and the attempt was live under that lock. */

@@ -4,20 +4,34 @@ import type { TextCipher } from '../../domain/webhook.ts';
 import { isUniqueViolation } from '../connection.ts';
 import { type Database, Repository, type Tables } from '../database.ts';
 import { mapPage, negationOf, type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
-import { insertUnmatched, type NewPayment, openPayment, type UnmatchedPayment } from './payment-opening.ts';
+import type { NewAttempt } from '../settlements/attempts.ts';
+import type { Lease } from './obligations.ts';
+import {
+  insertReplaced,
+  insertUnmatched,
+  type NewPayment,
+  openPayment,
+  openSignedPayment,
+  type ReplacedPayment,
+  type SignedOpening,
+  type UnmatchedPayment,
+} from './payment-opening.ts';
 import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-row.ts';
 
 export type { BoughtRequest, StoredAnswer } from './obligations.ts';
-export type { NewPayment, UnmatchedPayment } from './payment-opening.ts';
+export type { NewPayment, ReplacedPayment, SignedOpening, UnmatchedPayment } from './payment-opening.ts';
 export type { Caller, PaymentRow, PaymentTerms } from './payment-row.ts';
 
-/**
- * `known`: the payment was already stored. `busy`: the payer has another payment for the same request, which is not
- * final or not served yet. `identifier-taken`: the payer has used the payment identifier for another payment.
- */
+/** `known`: the payment was already stored. `identifier-taken`: the payer has used the payment identifier before. */
 export type OpenResult =
-  | { readonly kind: 'opened' | 'known' | 'busy'; readonly payment: PaymentRow }
+  | { readonly kind: 'opened' | 'known'; readonly payment: PaymentRow }
   | { readonly kind: 'identifier-taken' };
+
+/** The columns of an owed payment that decide whether it can be served. */
+export type OwedPayment = Pick<
+  PaymentRow,
+  'id' | 'position' | 'seller' | 'state' | 'caller' | 'leaseUntil' | 'askedAt' | 'isAnswered'
+>;
 
 /** x402 payments. Every step is idempotent. */
 export class Payments extends Repository {
@@ -35,15 +49,53 @@ export class Payments extends Repository {
       if (opened !== undefined) return { kind: 'opened', payment: toPaymentRow(opened) };
     } catch (error) {
       if (isUniqueViolation(error, 'payment_identifier_once')) return { kind: 'identifier-taken' };
-      if (!isUniqueViolation(error, 'payment_one_open')) throw error;
+      throw error;
     }
-    const known = await this.find(input.id);
-    if (known !== undefined) return { kind: 'known', payment: known };
-    const other = await this.#findOpen(input);
-    if (other !== undefined) return { kind: 'busy', payment: other };
-    const message =
-      'another payment for this request has just ended: send the request with the same payment again';
-    throw new DomainError('Unavailable', message);
+    return { kind: 'known', payment: await this.get(input.id) };
+  }
+
+  /** Up to `limit` owed payments of one payer for one request, oldest first. */
+  listOwed(payer: string, requestHash: string, limit: number): Promise<readonly OwedPayment[]> {
+    return this.db
+      .selectFrom('payment')
+      .select(['id', 'position', 'seller', 'state', 'caller', 'leaseUntil', 'askedAt'])
+      .select(sql<boolean>`answer is not null`.as('isAnswered'))
+      .where('state', '=', 'owed')
+      .where('payer', '=', payer)
+      .where('requestHash', '=', requestHash)
+      .orderBy('position')
+      .limit(limit)
+      .execute();
+  }
+
+  /** Stores a payment that is never settled, and leases the owed payment that is served in its place. */
+  async replace(
+    input: ReplacedPayment,
+    owedId: string,
+    lease: Lease,
+  ): Promise<'replaced' | 'known' | 'lost' | 'identifier-taken'> {
+    try {
+      return await insertReplaced(this.db, input, owedId, lease);
+    } catch (error) {
+      if (isUniqueViolation(error, 'payment_identifier_once')) return 'identifier-taken';
+      throw error;
+    }
+  }
+
+  /**
+   * Stores a payment, its settlement and its first attempt, which this process has signed, in one transaction. No node
+   * may get the attempt unless this returns `opened`. A pause that begins meanwhile waits for the end of the
+   * transaction.
+   */
+  async openSigned(input: NewPayment, attempt: NewAttempt): Promise<SignedOpening> {
+    try {
+      return await this.db
+        .transaction()
+        .execute((trx) => openSignedPayment(trx, this.#cipher, input, attempt));
+    } catch (error) {
+      if (isUniqueViolation(error, 'payment_identifier_once')) return { kind: 'taken' };
+      throw error;
+    }
   }
 
   /**
@@ -102,15 +154,6 @@ export class Payments extends Repository {
             .where(negationOf('position'), '>', -before)
             .orderBy(negationOf('position'));
     return mapPage(await readPage(newest, page), toPaymentRow);
-  }
-
-  #findOpen({ payer, requestHash }: NewPayment): Promise<PaymentRow | undefined> {
-    return firstRow(
-      this.#all()
-        .where('payer', '=', payer)
-        .where('requestHash', '=', requestHash)
-        .where('state', 'in', ['settling', 'owed']),
-    );
   }
 
   #all() {

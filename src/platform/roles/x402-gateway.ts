@@ -6,10 +6,12 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { Chain } from '../../solana/chain.ts';
 import { RecentBlockhashes } from '../../solana/tx/recent-blockhashes.ts';
 import { Budgets } from '../../x402/budgets.ts';
+import { DirectClient } from '../../x402/direct/client.ts';
 import type { FacilitatorDeps } from '../../x402/facilitator/facilitator.ts';
 import { facilitatorRoutes } from '../../x402/facilitator/routes.ts';
 import { feePayerWatch } from '../../x402/fee-payer-watch.ts';
 import { FeePayers } from '../../x402/fee-payers.ts';
+import { quoteKeyOf } from '../../x402/formats/quote-token.ts';
 import { gatewayApp } from '../../x402/gateway/app.ts';
 import { type GatewayDeps, gateway, paymentStateRoute } from '../../x402/gateway/gateway.ts';
 import { RouteOffers } from '../../x402/gateway/offers.ts';
@@ -100,8 +102,9 @@ function endUnfetched({ ledger, logger }: GatewayParts): () => Promise<void> {
 
 function purchaseDeps(
   config: Config<'api'>,
-  { ledger, chain, temporal, logger }: GatewayParts,
+  { ledger, chain, temporal, logger, closers }: GatewayParts,
 ): PurchaseDeps & { readonly budgets: Budgets } {
+  const warn: PurchaseDeps['warn'] = (err, message) => logger.warn({ err }, message);
   const budgets = {
     feePayer: config.x402FeePayerBudget,
     buyer: config.x402BuyerBudget,
@@ -113,6 +116,7 @@ function purchaseDeps(
     network: NETWORKS[config.cluster],
     blockhashes: new RecentBlockhashes(chain.pool),
     runs: new PaymentRuns(temporal),
+    direct: directOf(config.x402Socket, closers, warn),
     budgets: new Budgets({ ledger, budgets }),
     managed: [...config.feePayers, ...config.retiredFeePayers],
     limits: {
@@ -124,8 +128,19 @@ function purchaseDeps(
       maxFeePercent: config.x402MaxFeePercent,
       maxSigners: MAX_SIGNERS,
     },
-    warn: (err, message) => logger.warn({ err }, message),
+    warn,
   };
+}
+
+function directOf(
+  socketPath: string | undefined,
+  closers: Closers,
+  warn: PurchaseDeps['warn'],
+): DirectClient | null {
+  if (socketPath === undefined) return null;
+  const client = new DirectClient(socketPath, warn);
+  closers.add('socket of the x402 worker', () => client.close());
+  return client;
 }
 
 function gatewayDeps(
@@ -142,17 +157,24 @@ function gatewayDeps(
       'SLUICE_X402_QUOTE_SECRET must be set if SLUICE_X402_ROUTES is set',
     );
   const { cluster, rpcUrls = [], explorerUrl, x402PaymentRate: paymentRate } = config;
-  const publicUrl = config.x402PublicUrl ?? `http://${config.x402Host}:${config.x402Port}`;
+  const { x402PublicUrl = `http://${config.x402Host}:${config.x402Port}` } = config;
+  const publicUrl = x402PublicUrl.replace(/\/$/, '');
   return {
     ...purchases,
     routes,
     offers,
     answerWithinMs,
     upstream: askUpstream,
-    quoteSecrets: [secret, ...olderSecrets],
-    publicUrl: publicUrl.replace(/\/$/, ''),
     takePaymentToken: addressLimiter({ perSecond: paymentRate, burst: 2 * paymentRate }),
-    trustedProxies: readProxies(config.x402TrustedProxies),
+    quoteSecrets: [
+      quoteKeyOf(secret, publicUrl),
+      ...olderSecrets.map((older) => quoteKeyOf(older, publicUrl)),
+    ],
+    publicUrl,
+    clientNetwork: {
+      trustedProxies: readProxies(config.x402TrustedProxies),
+      directClients: config.x402DirectClients || cluster === 'localnet',
+    },
     explorerUrl: (signature) => explorerLink(signature, { explorerUrl, cluster, rpcUrls }),
   };
 }
@@ -170,6 +192,7 @@ function facilitatorDeps(
     tokenPolicy,
     apiKeys: x402FacilitatorOpen ? null : ledger.apiKeys,
     rateLimit,
+    trustedProxies: readProxies(config.x402TrustedProxies),
   };
 }
 

@@ -1,3 +1,4 @@
+import { Client } from '@temporalio/client';
 import { type NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createQuickActivities } from '../../activities/quick-settlements.ts';
 import { createSettlementActivities } from '../../activities/settlements.ts';
@@ -6,17 +7,25 @@ import { createX402Activities } from '../../activities/x402.ts';
 import { QUICK_TASK_QUEUE } from '../../domain/ids.ts';
 import { X402 } from '../../domain/settlement-kinds.ts';
 import { openLedger } from '../../ledger/ledger.ts';
+import type { AttemptPosition } from '../../settlement/kind.ts';
+import type { JudgeDeps } from '../../settlement/record-verdict.ts';
+import { type SigningDeps, signTask } from '../../signing/sign-task.ts';
 import { loadKeypair, type Signer } from '../../signing/signer.ts';
 import { Chain } from '../../solana/chain.ts';
 import { AdoptedLifetimes } from '../../solana/proof/adopted.ts';
 import { LandingWatcher } from '../../solana/proof/landing.ts';
 import { SlotNotifications } from '../../solana/rpc/slot-notifications.ts';
-import { x402Kind } from '../../x402/kind.ts';
+import { RunStarts } from '../../x402/direct/run-starts.ts';
+import { serveDirect } from '../../x402/direct/server.ts';
+import { type DirectSettlementDeps, DirectSettlements } from '../../x402/direct/settle.ts';
+import { type AdoptPaymentDeps, adoptPayment, x402Kind } from '../../x402/kind.ts';
 import { askUpstream } from '../../x402/upstream.ts';
 import type { Config } from '../config.ts';
 import { textCipherOf } from '../encryption.ts';
 import type { Closers } from '../shutdown.ts';
-import type { ChainWorkerDeps, Decorator } from './chain.ts';
+import { dataConverter } from '../temporal/codec.ts';
+import { startSignedPayment } from '../temporal/starts.ts';
+import type { ChainWorkerDeps } from './chain.ts';
 import { openNodes } from './nodes.ts';
 import { workerOptions } from './run.ts';
 import { feePayerKeys, SIGNING_RULES, signingBounds } from './signer.ts';
@@ -25,16 +34,23 @@ import { workflowSource } from './workflow-source.ts';
 /** Maximum number of activities, which are mostly waits of payments for finality. */
 const MAX_LANDINGS = 10_000;
 const MAX_CONFIRMATIONS = 200;
+/** An adopted message keeps its own price, so the salt has no effect. */
+const FIRST_ATTEMPT: AttemptPosition = { n: 1, salt: 0n, lastPrice: null };
+
+/** Dependencies of the x402 worker. Tests wrap them to stop the process between two steps. */
+export interface X402WorkerDeps extends ChainWorkerDeps {
+  readonly temporal: Client;
+}
 
 /**
  * Worker that settles x402 payments and serves paid requests that are not served yet. If `feePayerKeyFiles` is empty,
- * the signer's workers sign.
+ * the signer's workers sign. With the keys and `x402Socket`, also serves direct settlements.
  */
 export async function x402Worker(
   config: Config<'x402'>,
   connection: NativeConnection,
   closers: Closers,
-  decorate: Decorator = (deps) => deps,
+  decorate: (deps: X402WorkerDeps) => X402WorkerDeps = (deps) => deps,
 ): Promise<Worker> {
   const signers = await Promise.all(config.feePayerKeyFiles.map(loadKeypair));
   const ledger = await openLedger(config.databaseUrl, textCipherOf(config.payloadKeys));
@@ -49,13 +65,17 @@ export async function x402Worker(
       : [...config.feePayers, ...config.retiredFeePayers];
   // Registered before the first signature, so that no unknown spend by one of these wallets is missed.
   if (addresses.length > 0) await ledger.walletHistory.addFeePayers(addresses);
-  const chain = new Chain(pool, { accountWindowMs: 0 });
   const slots = new SlotNotifications(config.rpcUrls);
   closers.add('slot notifications of x402', () => slots.close());
+  const { temporalNamespace: namespace } = config;
+  const temporal = new Client({ connection, namespace, dataConverter: dataConverter(config.payloadKeys) });
+  const deps = decorate({ ledger, chain: new Chain(pool, { accountWindowMs: 0 }), temporal });
+  const parts = settlementParts(config, deps, slots, signers, addresses);
+  await serveDirectly(config, deps, parts, closers);
   return Worker.create({
     ...workerOptions(config, connection, QUICK_TASK_QUEUE),
     ...workflowSource(),
-    activities: x402Activities(config, decorate({ ledger, chain }), slots, signers, addresses),
+    activities: x402Activities(parts),
     maxConcurrentActivityTaskExecutions: MAX_LANDINGS,
     // A payment occupies a workflow task until it is confirmed, for about a second. The SDK's default of 40 would make
     // further payments wait.
@@ -64,25 +84,67 @@ export async function x402Worker(
   });
 }
 
-function x402Activities(
+/** What the activities and the direct settlements share. `signing` is null if the signer's workers have the keys. */
+interface SettlementParts {
+  readonly judging: JudgeDeps;
+  readonly adopting: AdoptPaymentDeps;
+  readonly signing: SigningDeps | null;
+}
+
+function settlementParts(
   config: Config<'x402'>,
   { ledger, chain }: ChainWorkerDeps,
   slots: SlotNotifications,
   signers: readonly Signer[],
   feePayers: readonly string[],
-) {
+): SettlementParts {
   const lifetimes = new AdoptedLifetimes(chain.pool);
   const kinds = { [X402]: x402Kind({ ledger, chain, lifetimes, feePayers }) };
-  const deps = { ledger, chain, kinds, watcher: new LandingWatcher(chain, { slots }) };
-  const keys = feePayerKeys(signers);
-  const signer = createSignerActivities({
-    keys,
+  const signing = {
+    keys: feePayerKeys(signers),
     bounds: signingBounds(config),
     rules: { [X402]: SIGNING_RULES[X402] },
-  });
-  return {
-    ...createSettlementActivities(deps),
-    ...createQuickActivities({ ...deps, ...(signers.length === 0 ? {} : { signer }) }),
-    ...createX402Activities({ ...deps, upstream: askUpstream }),
   };
+  return {
+    judging: { ledger, chain, kinds, watcher: new LandingWatcher(chain, { slots }) },
+    adopting: { pool: chain.pool, lifetimes, feePayers },
+    signing: signers.length === 0 ? null : signing,
+  };
+}
+
+function x402Activities({ judging, signing }: SettlementParts) {
+  const signer = signing === null ? {} : { signer: createSignerActivities(signing) };
+  return {
+    ...createSettlementActivities(judging),
+    ...createQuickActivities({ ...judging, ...signer }),
+    ...createX402Activities({ ...judging, upstream: askUpstream }),
+  };
+}
+
+/** Listens on the socket, if it is set and the keys are in this process. */
+async function serveDirectly(
+  { x402Socket }: Config<'x402'>,
+  { temporal }: X402WorkerDeps,
+  { judging, adopting, signing }: SettlementParts,
+  closers: Closers,
+): Promise<void> {
+  if (x402Socket === undefined) return;
+  const warn = (error: unknown, message: string) => Runtime.instance().logger.warn(message, { error });
+  if (signing === null)
+    return warn(null, 'SLUICE_X402_SOCKET has no effect: this worker has no SLUICE_FEE_PAYER_KEY_FILES');
+  const starts = new RunStarts<Parameters<DirectSettlementDeps['startRun']>>(
+    ([id, attempt]) => startSignedPayment(temporal, id, attempt),
+    warn,
+  );
+  closers.add('starts of x402 workflows', () => starts.close());
+  const settlements = new DirectSettlements({
+    ...judging,
+    adopt: (payment) => adoptPayment(adopting, payment, FIRST_ATTEMPT),
+    sign: (task) => signTask(signing, task),
+    startRun: (...run) => starts.add(run),
+    warn,
+  });
+  const server = await serveDirect(settlements, x402Socket, warn);
+  // The server waits for its requests, which end with the watches.
+  closers.add('direct settlements', () => Promise.all([settlements.close(), server.close()]));
 }

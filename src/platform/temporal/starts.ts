@@ -14,12 +14,17 @@ import {
 } from '../../domain/ids.ts';
 import { type AwaitedCommitment } from '../../domain/settlement.ts';
 import { settlementId } from '../../domain/settlement-kinds.ts';
-import type { SettlementEnd } from '../../domain/steps.ts';
+import type { SettlementEnd, SignedMessage } from '../../domain/steps.ts';
 import { TIMEOUTS } from '../../domain/timeouts.ts';
 import type { DeliveryLine, Patience } from '../../domain/webhook.ts';
 import type { WithdrawalTerms } from '../../domain/withdrawal.ts';
 import { wakeDelivery } from '../../workflows/messages.ts';
-import { SLUICE_ASSET, SLUICE_DESTINATION, SLUICE_STATUS } from '../../workflows/search-attributes.ts';
+import {
+  SLUICE_ASSET,
+  SLUICE_DESTINATION,
+  SLUICE_SIGNATURE,
+  SLUICE_STATUS,
+} from '../../workflows/search-attributes.ts';
 
 // Starts throw a ServiceError of the Temporal client if the server does not answer within this time.
 const START_DEADLINE_MS = 10_000;
@@ -75,6 +80,28 @@ export function startSettlement(
     args: [{ id: settlementId(kind, subjectId) }],
     staticSummary: `${kind} ${subjectId}`,
   });
+}
+
+/**
+ * Starts the workflow of a payment that is signed and that its own process sends. The first task comes after the delay,
+ * or as soon as a caller waits for the workflow.
+ */
+export async function startSignedPayment(client: Client, id: string, attempt: SignedMessage): Promise<void> {
+  await withStartDeadline(client, () =>
+    client.workflow.start('x402Settlement', {
+      ...RUN_DEFAULTS,
+      taskQueue: QUICK_TASK_QUEUE,
+      workflowId: id,
+      args: [{ id, attempt }],
+      startDelay: TIMEOUTS.directRunDelayMs,
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      staticSummary: id,
+      typedSearchAttributes: [
+        { key: SLUICE_STATUS, value: 'sending' },
+        { key: SLUICE_SIGNATURE, value: attempt.signature },
+      ],
+    }),
+  );
 }
 
 export async function runSettlement(client: Client, settlement: SettlementRef): Promise<SettlementEnd> {

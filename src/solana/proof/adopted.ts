@@ -25,8 +25,8 @@ const MAX_SEARCH_SLOTS = 32n * MIN_SEARCH_SLOTS;
 
 /**
  * Wire bytes and slot of a buyer's transaction, from a node that has it in a confirmed block; null if none of a quorum of
- * nodes, asked at once, returns the transaction yet. The caller must verify the signatures, because a node can return
- * forged bytes. Throws NoHealthyNode if no node answers.
+ * nodes, asked at once, returns the transaction yet. `isFailed`: the node reports that it failed. The caller must verify
+ * the signatures, because a node can return forged bytes. Throws NoHealthyNode if no node answers.
  */
 export async function sentTransaction(pool: NodePool, signature: string) {
   const answers = answersIn(
@@ -39,8 +39,8 @@ export async function sentTransaction(pool: NodePool, signature: string) {
     throw new DomainError('NoHealthyNode', `no node answers whether it has the transaction ${signature}`);
   const found = answers.find(({ answer }) => answer !== null)?.answer ?? null;
   if (found === null) return null;
-  const { slot, transaction } = found;
-  return { wire: transaction, slot };
+  const { slot, transaction, meta } = found;
+  return { wire: transaction, slot, isFailed: meta !== null && meta.err !== null };
 }
 
 /** Blocks by which one node's fork can be ahead of another node's bank. More than confirmation takes. */

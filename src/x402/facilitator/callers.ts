@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FacilitatorKey } from '../../ledger/operations/api-keys.ts';
 import { rateLimiter } from '../rate-limit.ts';
+import { clientAddress, subscriberOf } from '../routes/client-address.ts';
 import type { FacilitatorDeps } from './facilitator.ts';
 import { MalformedRequest } from './request.ts';
 
@@ -17,24 +18,33 @@ const NO_KEY: FacilitatorKey = { name: '', mints: null, payTos: null, lamportsPe
 
 const BEARER = /^Bearer +([\x21-\x7e]{1,256})$/i;
 const MAX_KEY_CHARACTERS = 255;
+/** All callers without a key together have this many times the rate of one, however many addresses they use. */
+const KEYLESS_FACTOR = 20;
 const UNAUTHORIZED =
   'send a key of this facilitator as "Authorization: Bearer <key>"; a key of the exchange API is not one';
 
 /** Requires a facilitator key, if keys are configured, and limits the rate of each caller. */
-export function guardRoutes(app: FastifyInstance, { apiKeys, rateLimit }: FacilitatorDeps): void {
+export function guardRoutes(
+  app: FastifyInstance,
+  { apiKeys, rateLimit, trustedProxies }: FacilitatorDeps,
+): void {
+  // Clients that share an address that is not public share its rate, too.
+  const network = { trustedProxies, directClients: true };
   const takeToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit);
+  const takeSharedToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit, KEYLESS_FACTOR);
   app.decorateRequest('facilitatorKey');
   app.addHook('onRequest', async (request, reply) => {
     request.facilitatorKey = NO_KEY;
+    const address = clientAddress(request.socket.remoteAddress ?? '', request.headers, network);
+    const keyless = `address ${address === null ? 'unknown' : subscriberOf(address)}`;
     if (apiKeys !== null) {
       const key = BEARER.exec(request.headers.authorization ?? '')?.[1];
       const known = key === undefined ? null : await apiKeys.facilitatorKey(key);
       if (known === null) return unauthorized(reply);
       request.facilitatorKey = known;
     }
-    const { ip } = request;
     const { name } = request.facilitatorKey;
-    const seconds = takeToken(name === '' ? `address ${ip}` : `key ${name}`);
+    const seconds = name === '' ? takeToken(keyless) || takeSharedToken('') : takeToken(`key ${name}`);
     if (seconds === 0) return;
     reply.header('retry-after', String(seconds));
     return reply.code(429).send({ error: `too many requests: retry in ${seconds} s` });

@@ -1,7 +1,7 @@
 import { base64 } from '@scure/base';
 import { isAddress } from '../../domain/address.ts';
 import { parseAmount } from '../../domain/amount.ts';
-import { isDomainError, messageOf } from '../../domain/errors.ts';
+import { isDomainError } from '../../domain/errors.ts';
 import type { FacilitatorKey } from '../../ledger/operations/api-keys.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import { type MintInfo, readMint } from '../../solana/tokens/mint.ts';
@@ -11,13 +11,16 @@ import type { CheckedPayment } from '../purchase.ts';
 import { ataOf, checkExact } from '../rules/exact.ts';
 import { mintRefusal } from '../rules/mint-policy.ts';
 import { BrokenRule, REASONS, refuse } from '../rules/reasons.ts';
-import type { Network, Refused, Terms } from '../terms.ts';
+import { type Network, namesInVersion1, type Refused, type Terms } from '../terms.ts';
 import type { FacilitatorDeps } from './facilitator.ts';
 import type { FacilitatorRequest, Requirements } from './request.ts';
 
 export type RefusedPayment = { readonly kind: 'refused' } & Refused;
 
-type ExaminerDeps = Pick<FacilitatorDeps, 'chain' | 'network' | 'limits' | 'tokenPolicy' | 'managed'>;
+type ExaminerDeps = Pick<
+  FacilitatorDeps,
+  'chain' | 'network' | 'limits' | 'tokenPolicy' | 'managed' | 'warn'
+>;
 
 /**
  * Reason of a refusal without effect, which the caller may retry. Responses have `unexpected_verify_error` or
@@ -73,14 +76,15 @@ export class Examiner {
   /** A transaction without the mint's address breaks the rules for any mint, so no node is called. */
   async #mintOf(asset: string, wire: Uint8Array): Promise<Pick<MintInfo, 'program' | 'decimals'>> {
     if (readSigned(wire)?.accounts.includes(asset) !== true) return { program: TOKEN_PROGRAM, decimals: 0 };
-    const { chain, tokenPolicy } = this.#deps;
+    const { chain, tokenPolicy, warn } = this.#deps;
     const reading = this.#mints.get(asset, async () => {
       const { accounts } = await chain.accounts([asset]);
       return readMint(asset, accounts[0] ?? null);
     });
     const mint = await reading.catch((error: unknown) => {
       if (isDomainError(error, 'AssetRejected')) refuse(INVALID, error.message);
-      return refuse(UNAVAILABLE, `the mint ${asset} cannot be read now: ${messageOf(error)}`);
+      warn(error, `the mint ${asset} cannot be read now`);
+      return refuse(UNAVAILABLE, `the mint ${asset} cannot be read now`);
     });
     const refusal = mintRefusal(mint, tokenPolicy);
     return refusal === null ? mint : refuse(INVALID, `${asset}: ${refusal.message}`);
@@ -91,10 +95,11 @@ export class Examiner {
 function checkScheme({ requirements, accepted, dialect }: FacilitatorRequest, network: Network): void {
   if (requirements.scheme !== 'exact' || accepted.scheme !== 'exact')
     refuse('unsupported_scheme', 'this facilitator supports the scheme "exact"');
-  const name = dialect === 'v1' ? network.v1 : network.caip2;
-  if (requirements.network !== name) refuse('invalid_network', `this facilitator settles on ${name}`);
-  if (accepted.network !== name)
-    refuse('invalid_exact_svm_network_mismatch', `the payment is for ${accepted.network}, not ${name}`);
+  const names = dialect === 'v1' ? namesInVersion1(network) : [network.caip2];
+  if (!names.includes(requirements.network))
+    refuse('invalid_network', `this facilitator settles on ${names.join(', also named ')}`);
+  if (!names.includes(accepted.network))
+    refuse('invalid_exact_svm_network_mismatch', `the payment is for ${accepted.network}, not ${names[0]}`);
   if (dialect === 'v1') return;
   for (const field of ['asset', 'amount', 'payTo'] as const)
     if (accepted[field] !== requirements[field])

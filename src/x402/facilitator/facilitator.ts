@@ -6,6 +6,7 @@ import { FETCH_WITHIN_MS } from '../../ledger/x402/obligations.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import type { Budgets } from '../budgets.ts';
+import { openPayment } from '../direct/open-payment.ts';
 import {
   type Admission,
   admit,
@@ -18,6 +19,7 @@ import {
   voidReason,
 } from '../purchase.ts';
 import type { RateLimit } from '../rate-limit.ts';
+import type { TrustedProxies } from '../routes/client-address.ts';
 import type { Refused } from '../terms.ts';
 import { Examiner, type RefusedPayment, UNAVAILABLE } from './examine.ts';
 import type { FacilitatorRequest } from './request.ts';
@@ -29,6 +31,8 @@ export interface FacilitatorDeps extends PurchaseDeps {
   readonly budgets: Pick<Budgets, 'refusal' | 'refusalOfCaller' | 'hold'>;
   /** Null: no key is required. */
   readonly apiKeys: Pick<ApiKeys, 'facilitatorKey'> | null;
+  /** Proxies whose X-Forwarded-For names the client. */
+  readonly trustedProxies: TrustedProxies;
   /** Limit of each key, or of each client address if no key is required. Null: no limit. */
   readonly rateLimit: RateLimit | null;
   /** Maximum wait of `/settle`, in ms. Default 20,000. */
@@ -129,7 +133,7 @@ export class Facilitator {
     const admission = await this.#admit(order, facilitatorKey);
     if (admission.kind === 'refused') return admission;
     const slot = admission.kind === 'admitted' ? admission.slot : 0n;
-    // The request hash is the message hash, so that a payer may have any number of payments at once.
+    // The facilitator knows no request, so the message hash takes the place of the request hash.
     const sale = {
       route: routeOf(facilitatorKey, order.terms),
       requestHash: order.payment.messageHash,
@@ -145,7 +149,11 @@ export class Facilitator {
     // No caller has the lease before the payment is confirmed, so that the next call can claim the success even if
     // this process stopped.
     const lease = { holder: randomUUID(), ms: 0 };
-    const opened = await payments.open({ ...row, request: null, answer: null, lease, claim: key });
+    const newPayment = { ...row, request: null, answer: null, lease, claim: key };
+    const opened = await openPayment(this.#deps, newPayment, order.payment.signature === null);
+    const { payer } = order.payment;
+    if (opened.kind === 'stopped')
+      return { kind: 'refused', reason: UNAVAILABLE, message: 'payments are paused: settle later', payer };
     if (opened.kind === 'identifier-taken')
       throw new Error('payments.open returned identifier-taken for a payment without an identifier');
     return opened.payment;
@@ -163,9 +171,7 @@ export class Facilitator {
     const admission = await admit(this.#deps, order, route, (checked) => this.#simulate(checked));
     const { kind } = admission;
     if (kind === 'admitted' || kind === 'landed' || kind === 'refused') return admission;
-    const { reason } = admission;
-    const message = kind === 'untried' ? `no node can simulate the payment now: ${reason}` : reason;
-    return { kind: 'refused', reason: UNAVAILABLE, message, payer };
+    return { kind: 'refused', reason: UNAVAILABLE, message: admission.reason, payer };
   }
 
   /** Concurrent calls share one simulation of a message. An accepted one is reused for two seconds. */

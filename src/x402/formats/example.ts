@@ -7,9 +7,12 @@ export const EXAMPLE_NETWORKS: Readonly<Record<Terms['network']['cluster'], read
   mainnet: ['chain-mainnet', 'solana-mainnet', 'solana'],
 };
 
-/** The quote in a 402. Source: docs/interface.md, Payment protocol resources: Quote. */
+/**
+ * The quote in a 402. Terms with a memo have no `quoteToken`: a transaction that its buyer sends has the memo of the
+ * token as its only memo. Source: docs/interface.md, Payment protocol resources: Quote.
+ */
 export function quoteOf(terms: Terms, message: string, quoteToken: string) {
-  const { payTo, tokenAccount, asset, amount, network } = terms;
+  const { payTo, tokenAccount, asset, amount, network, memo } = terms;
   return {
     recipientWallet: payTo,
     tokenAccount,
@@ -17,7 +20,7 @@ export function quoteOf(terms: Terms, message: string, quoteToken: string) {
     ...amounts(amount),
     cluster: network.cluster,
     message,
-    quoteToken,
+    ...(memo === null ? { quoteToken } : { memo }),
   };
 }
 

@@ -18,6 +18,14 @@ type QuoteClaims = Omit<z.output<typeof claimsSchema>, 'nonce'>;
 const NONCE_BYTES = 16;
 const TOKEN = /^([A-Za-z0-9_-]{1,4096})\.([A-Za-z0-9_-]{43})$/;
 
+/**
+ * The key of the quotes of one gateway. It depends on the public URL, so that a token of another gateway with the same
+ * secret, such as a test system with other prices, is not valid here.
+ */
+export function quoteKeyOf(secret: string, publicUrl: string): string {
+  return createHmac('sha256', secret).update(`sluice/x402/quote/1|${publicUrl}`).digest('hex');
+}
+
 /** Signs the claims with HMAC-SHA256 under `secret`. A nonce makes each token unique. */
 export function issueQuoteToken(secret: string, claims: QuoteClaims): string {
   const nonce = randomBytes(NONCE_BYTES).toString('base64url');

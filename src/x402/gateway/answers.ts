@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { paidResponse } from '../formats/example.ts';
 import { exactJson } from '../formats/json.ts';
@@ -117,9 +118,9 @@ function answerServed(
   presented: PresentedProof,
 ): GatewayAnswer {
   const headers = successHeaders(presented, payment, signature);
-  if (!isExample(presented) || answer.kind === 'large' || answer.status >= 300)
-    return forwardedAnswer(answer, headers);
-  const body = paidResponse(Buffer.from(answer.body, 'base64').toString('utf8'), {
+  const text = isExample(presented) ? plainTextOf(answer) : null;
+  if (text === null) return forwardedAnswer(answer, headers);
+  const body = paidResponse(text, {
     signature,
     amount: payment.received ?? BigInt(payment.terms.amount),
     tokenAccount: payment.terms.tokenAccount,
@@ -128,17 +129,36 @@ function answerServed(
   return jsonAnswer(200, body, { 'cache-control': 'private, no-store', ...headers });
 }
 
+/** The text of a response, which the interface's paid response can contain; null where the bytes must stay as they are. */
+function plainTextOf(answer: UpstreamResponse): string | null {
+  if (answer.kind === 'large' || answer.status >= 300) return null;
+  const bytes = Buffer.from(answer.body, 'base64');
+  return answer.headers['content-encoding'] === undefined && isUtf8(bytes) ? bytes.toString('utf8') : null;
+}
+
 function answerRefundable(outcome: OutcomeOf<'refundable'>, presented: PresentedProof): GatewayAnswer {
   const { answer, signature, payment, reason } = outcome;
   const headers = successHeaders(presented, payment, signature);
   if (answer !== null) return forwardedAnswer(answer, headers);
-  const details = 'the payment is recorded as refundable';
+  const details = `the payment is recorded as ${payment.state === 'unmatched' ? 'unmatched' : 'refundable'}`;
   return jsonAnswer(502, { error: reason, details, transaction: signature }, headers);
 }
 
-/** Source: docs/interface.md, Errors: received amount below price. */
+/** Without terms, because the buyer has paid. Source: docs/interface.md, Errors: received amount below price. */
 function answerUnmatched(outcome: OutcomeOf<'unmatched'>, presented: PresentedProof): GatewayAnswer {
-  const { signature, payment, received } = outcome;
+  const { signature, payment, received, refusal } = outcome;
+  if (refusal !== null) {
+    const { reason: errorReason, message: errorMessage } = refusal;
+    const result = {
+      success: false,
+      errorReason,
+      errorMessage,
+      payer: payment.payer,
+      transaction: signature,
+    };
+    const body = { ...exampleError(refusal), transaction: signature };
+    return jsonAnswer(402, body, resultHeaders(presented, result));
+  }
   const error = `Received ${received}, expected ${payment.terms.amount}`;
   const body = { error, details: 'the payment is recorded as unmatched', transaction: signature };
   return jsonAnswer(402, body, successHeaders(presented, payment, signature));
@@ -152,8 +172,9 @@ async function answerVoid(
   const exampleText = status === 'failed' ? 'Transaction failed on-chain' : 'Payment verification failed';
   const error = isExample(presented) ? exampleText : reasonIn(presented, reason);
   const answer = await presented.askToPay(error, { details: message });
-  const result = { success: false, errorReason: reason, errorMessage: message, payer };
-  return withHeaders(answer, resultHeaders(presented, { ...result, transaction: signature ?? '' }));
+  const result = { success: false, errorReason: reason, errorMessage: message };
+  const details = { transaction: signature ?? '', ...(payer !== null && { payer }) };
+  return withHeaders(answer, resultHeaders(presented, { ...result, ...details }));
 }
 
 async function answerRefused(

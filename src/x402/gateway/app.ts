@@ -34,6 +34,8 @@ export interface Passage {
   responseHeaders(headers: Readonly<Record<string, unknown>>): Record<string, string | string[]>;
 }
 
+type HttpError = Error & { readonly statusCode?: number };
+
 export type Handle = (request: RawRequest) => Promise<GatewayAnswer | Passage>;
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
@@ -53,6 +55,7 @@ export async function gatewayApp(
     frameworkErrors: (_error, request, reply) =>
       void answerBy(handle, request, reply).catch(() => reply.raw.destroy()),
   });
+  app.setErrorHandler(sendError);
   await app.register(replyFrom, { disableRequestLogging: true });
   await app.register(async (server) => {
     server.addHook('onRequest', async ({ raw }) => destroyIfLate(raw));
@@ -61,9 +64,6 @@ export async function gatewayApp(
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, unreadBody(payload)));
-    scope.setErrorHandler((error: Error & { statusCode?: number }, request, reply) =>
-      send(reply, answerError(error, request.log, reply.raw.destroyed)),
-    );
     scope.setNotFoundHandler((request, reply) => answerBy(handle, request, reply));
     scope.all('/*', (request, reply) => answerBy(handle, request, reply));
   });
@@ -71,11 +71,11 @@ export async function gatewayApp(
   return app;
 }
 
-function answerError(
-  err: Error & { statusCode?: number },
-  log: FastifyBaseLogger,
-  isGone: boolean,
-): GatewayAnswer {
+function sendError(error: HttpError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return send(reply, answerError(error, request.log, reply.raw.destroyed));
+}
+
+function answerError(err: HttpError, log: FastifyBaseLogger, isGone: boolean): GatewayAnswer {
   if (databaseFault(err) !== null || isDomainError(err, 'Unavailable')) {
     const error = 'the gateway cannot answer now: retry later';
     log.warn({ err }, error);

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Caller, PaymentRow } from '../../ledger/x402/payments.ts';
 
-/** Within this time after serving, an equal client address alone identifies the caller. */
-const SAME_ADDRESS_MS = 120_000;
+/** Until this long after serving, equal data identifies the caller. An identifier has no limit. */
+const PROOF_MS = { authorization: 3_600_000, cookie: 3_600_000, address: 120_000 };
+/** Shorter credentials, such as `consent=1` or `Bearer null`, can be equal for many callers. */
+const MIN_CREDENTIAL_CHARACTERS = 20;
 
 /** Data about the caller that is not on chain. The identifier is null here: it is read from the payment. */
 export function callerOf(
@@ -10,9 +12,9 @@ export function callerOf(
   address: string | null,
 ): Caller {
   const hashOf = (name: string) => {
-    const value = headers[name];
-    if (value === undefined || value.length === 0) return null;
-    return createHash('sha256').update(String(value)).digest('hex');
+    const value = String(headers[name] ?? '');
+    if (value.length < MIN_CREDENTIAL_CHARACTERS) return null;
+    return createHash('sha256').update(value).digest('hex');
   };
   return { identifier: null, authorization: hashOf('authorization'), cookie: hashOf('cookie'), address };
 }
@@ -21,9 +23,15 @@ export function callerOf(
  * True if the caller may receive the response again. A landed payment is public, so its bytes do not identify the
  * buyer.
  */
-export function isSameCaller({ caller, servedAt }: PaymentRow, now: Caller, nowMs: number): boolean {
-  const isSame = (name: 'identifier' | 'authorization' | 'cookie' | 'address') =>
-    caller[name] !== null && caller[name] === now[name];
-  if (isSame('identifier') || isSame('authorization') || isSame('cookie')) return true;
-  return isSame('address') && (servedAt === null || nowMs - servedAt.getTime() <= SAME_ADDRESS_MS);
+export function isSameCaller(
+  { caller, servedAt }: Pick<PaymentRow, 'caller' | 'servedAt'>,
+  now: Caller,
+  nowMs: number,
+): boolean {
+  const servedForMs = servedAt === null ? 0 : nowMs - servedAt.getTime();
+  const isSame = (name: keyof Caller) => caller[name] !== null && caller[name] === now[name];
+  if (isSame('identifier')) return true;
+  return (['authorization', 'cookie', 'address'] as const).some(
+    (name) => isSame(name) && servedForMs <= PROOF_MS[name],
+  );
 }

@@ -1,13 +1,14 @@
 import { base64 } from '@scure/base';
-import { messageOf } from '../../domain/errors.ts';
 import { sentTransaction } from '../../solana/proof/adopted.ts';
+import { presenceOf } from '../../solana/proof/presence.ts';
+import type { NodePool } from '../../solana/rpc/pool.ts';
 import { EXAMPLE_NETWORKS } from '../formats/example.ts';
 import { identifierOf, memoOf, readQuoteToken } from '../formats/quote-token.ts';
 import { acceptsTerms } from '../formats/read-payment.ts';
 import { receivedOf } from '../received.ts';
 import { checkExact } from '../rules/exact.ts';
 import { checkExample, checkSubmitted, readBroken } from '../rules/example.ts';
-import type { Checked, ExactPayment, Proof, Terms } from '../terms.ts';
+import { type Checked, type ExactPayment, namesInVersion1, type Proof, type Terms } from '../terms.ts';
 import type { Order, OutcomeOf, Sale, SaleDeps, SaleOutcome } from './sale.ts';
 
 /** Why a landed transaction buys nothing: an expired quote, or a broken rule although tokens arrived. */
@@ -50,7 +51,7 @@ export async function checkProof(
 
 function isFor(proof: Proof, terms: Terms): boolean {
   if (proof.dialect === 'v2') return acceptsTerms(proof.accepted, terms);
-  if (proof.dialect === 'v1') return terms.network.v1 === proof.network;
+  if (proof.dialect === 'v1') return namesInVersion1(terms.network).includes(proof.network);
   return EXAMPLE_NETWORKS[terms.network.cluster].includes(proof.network);
 }
 
@@ -62,36 +63,29 @@ function noMatchingTerms(proof: Exclude<Proof, Submitted>): OutcomeOf<'refused'>
 
 /** Checks that a transaction which the buyer sent pays a quote of this server for this request. */
 async function checkSent(
-  { chain, quoteSecrets, offers }: SaleDeps,
+  { chain, quoteSecrets, offers, warn }: SaleDeps,
   sale: Sale,
   valid: readonly Terms[],
   proof: Submitted,
 ): Promise<CheckedProof | SaleOutcome> {
   const { signature, quoteToken } = proof;
-  const now = Date.now();
-  const quote = readQuoteToken(quoteSecrets, quoteToken, now - LATE_WINDOW_MS);
-  if (quote === null)
-    return refused('invalid_payment', 'the quoteToken was not issued by this server, or it has expired');
-  if (quote.route !== sale.route.id || quote.request !== sale.requestHash)
-    return refused('invalid_payment', 'the quoteToken was issued for another request');
-  const termsIn = (all: readonly Terms[]) =>
-    all.find((terms) => isFor(proof, terms) && terms.asset === quote.asset && terms.payTo === quote.payTo);
-  const current = termsIn(valid);
-  const quotedTerms = current ?? termsIn(await offers.past(sale.route.id));
-  if (quotedTerms === undefined)
-    return refused('invalid_payment_requirements', 'the terms of the quote are no longer valid');
-  const sent = await sentTransaction(chain.pool, signature).catch((error: unknown) => messageOf(error));
-  if (typeof sent === 'string')
-    return { kind: 'unavailable', reason: `no node can return the transaction now: ${sent}` };
+  const quoted = await quotedTermsOf({ quoteSecrets, offers }, sale, valid, proof);
+  if (!('terms' in quoted)) return quoted;
+  const sent = await sentTransaction(chain.pool, signature).catch((error: unknown) => {
+    warn(error, `no node can return the transaction ${signature}, which a buyer presented as a payment`);
+    return undefined;
+  });
+  if (sent === undefined) return { kind: 'unavailable', reason: 'no node can return the transaction now' };
   if (sent === null) return { kind: 'settling', signature, payer: null };
+  if (sent.isFailed)
+    return (await failedOutcome(chain.pool, signature)) ?? { kind: 'settling', signature, payer: null };
   const { wire, slot: landedSlot } = sent;
-  const terms = { ...quotedTerms, amount: BigInt(quote.amount) };
+  const { terms, isLate } = quoted;
   const caller = { ...sale.caller, identifier: identifierOf(quoteToken) };
   const order = { ...sale, caller, dialect: proof.dialect, wire, terms, landedSlot };
   const memo = memoOf(quoteToken);
   const found = checkAny([terms], () => checkSubmitted(wire, terms, memo));
   if (found.kind === 'found') {
-    const isLate = current === undefined || quote.expiresAt < now;
     const { payment } = found;
     return { kind: 'checked', order: { ...order, payment }, flaw: isLate ? { kind: 'late' } : null };
   }
@@ -103,6 +97,42 @@ async function checkSent(
   if (received <= 0n) return found;
   const flaw = { kind: 'broken' as const, received, refusal: found };
   return { kind: 'checked', order: { ...order, payment }, flaw };
+}
+
+/** The terms that the quote of a payment promised. `isLate`: they are replaced, or the quote has expired. */
+async function quotedTermsOf(
+  { quoteSecrets, offers }: Pick<SaleDeps, 'quoteSecrets' | 'offers'>,
+  sale: Sale,
+  valid: readonly Terms[],
+  proof: Submitted,
+): Promise<{ readonly terms: Terms; readonly isLate: boolean } | SaleOutcome> {
+  const now = Date.now();
+  const quote = readQuoteToken(quoteSecrets, proof.quoteToken, now - LATE_WINDOW_MS);
+  if (quote === null)
+    return refused('invalid_payment', 'the quoteToken was not issued by this server, or it has expired');
+  if (quote.route !== sale.route.id || quote.request !== sale.requestHash)
+    return refused('invalid_payment', 'the quoteToken was issued for another request');
+  // The only memo of the transaction is the quote's, so terms with a memo of their own do not match.
+  const isQuoted = ({ asset, payTo, memo }: Terms) =>
+    asset === quote.asset && payTo === quote.payTo && memo === null;
+  const termsIn = (all: readonly Terms[]) => all.find((terms) => isFor(proof, terms) && isQuoted(terms));
+  const current = termsIn(valid);
+  const terms = current ?? termsIn(await offers.past(sale.route.id));
+  if (terms === undefined)
+    return refused('invalid_payment_requirements', 'the terms of the quote are no longer valid');
+  const isLate = current === undefined || quote.expiresAt < now;
+  return { terms: { ...terms, amount: BigInt(quote.amount) }, isLate };
+}
+
+/**
+ * The outcome of a transaction that a quorum reports as failed in a finalized block, so that its buyer may pay again.
+ * Null for any other: a fork can still replace a failure.
+ */
+export async function failedOutcome(pool: NodePool, signature: string): Promise<OutcomeOf<'void'> | null> {
+  const presence = await presenceOf(pool, signature, true);
+  if (presence.kind !== 'seen' || presence.failure === null) return null;
+  const reason = 'invalid_exact_svm_transaction_failed';
+  return { kind: 'void', status: 'failed', reason, message: presence.failure, signature, payer: null };
 }
 
 /** The payment under the first of the terms that it obeys. If there are none: the refusal under the newest terms. */

@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { isSignature } from '../../solana/rpc/node-text.ts';
 import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
-import { clientAddress, isUntrustedForwarding, type TrustedProxies } from '../routes/client-address.ts';
+import { type ClientNetwork, clientAddress, clientAdvice } from '../routes/client-address.ts';
 import { upstreamRequestHeaders, upstreamResponseHeaders } from '../routes/headers.ts';
 import type { FreeRoute, Method, PricedRoute, Route } from '../routes/route.ts';
 import { matchRoute, requestHashOf, type Target, upstreamUrl } from '../routes/target.ts';
@@ -16,7 +16,7 @@ export interface GatewayDeps extends SaleDeps {
   readonly routes: readonly Route[];
   /** Public URL of the gateway, without trailing slash. */
   readonly publicUrl: string;
-  readonly trustedProxies: TrustedProxies;
+  readonly clientNetwork: ClientNetwork;
 }
 
 const IDEMPOTENT: readonly Method[] = ['GET', 'PUT', 'DELETE'];
@@ -25,7 +25,7 @@ const MAX_WARNED_PEERS = 1_000;
 
 /** Handles every request. A priced resource is reachable only through a payment. */
 export function gateway(deps: GatewayDeps): Handle {
-  const warnOnce = untrustedWarning(deps);
+  const warnOnce = unknownClientWarning(deps);
   return async (request) => {
     warnOnce(request);
     const matched = matchRoute(deps.routes, request.method, request.target);
@@ -48,16 +48,15 @@ export function gateway(deps: GatewayDeps): Handle {
   };
 }
 
-/** Warns once per address about ignored forwarding headers: the clients of an unlisted proxy cannot be identified. */
-function untrustedWarning({ trustedProxies, warn }: GatewayDeps): (request: RawRequest) => void {
+/** Warns once per address about clients that a setting would identify. */
+function unknownClientWarning({ clientNetwork, warn }: GatewayDeps): (request: RawRequest) => void {
   const warnedPeers = new Set<string>();
   return ({ peer, headers }) => {
     if (warnedPeers.size >= MAX_WARNED_PEERS || warnedPeers.has(peer)) return;
-    if (!isUntrustedForwarding(peer, headers, trustedProxies)) return;
+    const advice = clientAdvice(peer, headers, clientNetwork);
+    if (advice === null) return;
     warnedPeers.add(peer);
-    const message =
-      'sends forwarding headers, which are ignored: add it to SLUICE_X402_TRUSTED_PROXIES if it is your proxy';
-    warn(null, `${peer} ${message}`);
+    warn(null, advice);
   };
 }
 
@@ -92,7 +91,7 @@ function staticAnswer({ answer }: FreeRoute): GatewayAnswer {
 }
 
 function saleOf(
-  { publicUrl, trustedProxies }: GatewayDeps,
+  { publicUrl, clientNetwork }: GatewayDeps,
   route: PricedRoute,
   target: Target,
   { headers, body, peer }: Omit<RawRequest, 'body'> & { readonly body: Uint8Array },
@@ -111,7 +110,7 @@ function saleOf(
     headers,
     requestHash: requestHashOf(route, method, target, body),
     request: upstream === null ? null : request,
-    caller: callerOf(headers, clientAddress(peer, headers, trustedProxies)),
+    caller: callerOf(headers, clientAddress(peer, headers, clientNetwork)),
   };
 }
 

@@ -7,13 +7,14 @@ import { readMint } from '../../solana/tokens/mint.ts';
 import { readTokenAccount } from '../../solana/tokens/token-account.ts';
 import type { FeePayers } from '../fee-payers.ts';
 import type { PricedRoute } from '../routes/route.ts';
-import { recipientRefusal } from '../rules/mint-policy.ts';
+import { recipientRefusal, walletRefusal } from '../rules/mint-policy.ts';
 import type { Network, Terms } from '../terms.ts';
 
 /** The current terms of a route, and `valid` terms that are still accepted; or why the route cannot be sold now. */
 export type Offer =
   | { readonly kind: 'open'; readonly current: Terms; readonly valid: readonly Terms[] }
-  | { readonly kind: 'closed'; readonly reason: string };
+  /** `reason` is public; `details` also names nodes or errors, and is for the log. */
+  | { readonly kind: 'closed'; readonly reason: string; readonly details: string };
 
 export interface OffersDeps {
   readonly offers: OfferRows;
@@ -39,12 +40,8 @@ export class RouteOffers {
   }
 
   of(routeId: string): Offer {
-    return (
-      this.#offers.get(routeId) ?? {
-        kind: 'closed',
-        reason: 'the terms of this route have not been read yet',
-      }
-    );
+    const reason = 'the terms of this route have not been read yet';
+    return this.#offers.get(routeId) ?? { kind: 'closed', reason, details: reason };
   }
 
   /** Terms that were offered within the last 25 hours. Late payments of these are recorded but buy nothing. */
@@ -56,7 +53,7 @@ export class RouteOffers {
   closed(): readonly { readonly routeId: string; readonly reason: string }[] {
     return this.#routes.flatMap(({ id: routeId }) => {
       const offer = this.of(routeId);
-      return offer.kind === 'closed' ? [{ routeId, reason: offer.reason }] : [];
+      return offer.kind === 'closed' ? [{ routeId, reason: offer.details }] : [];
     });
   }
 
@@ -84,19 +81,21 @@ export class RouteOffers {
 
   async #lookAt(route: PricedRoute): Promise<Offer> {
     const { offers, network, validMs, tokenPolicy } = this.#deps;
-    const closed = (reason: string): Offer => ({ kind: 'closed', reason });
+    const closed = (reason: string, details = reason): Offer => ({ kind: 'closed', reason, details });
     const chosen = this.#deps.feePayers.choose(route.id);
     if ('reason' in chosen) return closed(chosen.reason);
     const { feePayer } = chosen;
     const { asset, amount, payTo, maxTimeoutSeconds, memo } = route;
     try {
-      const mint = readMint(asset, await this.#account(asset));
+      const mint = readMint(asset, (await this.#accounts([asset]))[0] ?? null);
       const { program: tokenProgram, decimals } = mint;
       if (route.decimals !== null && route.decimals !== decimals)
         return closed(`mint ${asset} has ${decimals} decimals; the routes file has ${route.decimals}`);
-      const tokenAccount = deriveAta(payTo, asset, tokenProgram);
-      const account = readTokenAccount(tokenAccount, await this.#account(tokenAccount));
-      const refusal = recipientRefusal(mint, account, payTo, tokenPolicy);
+      const tokenAccount = deriveAta(payTo, asset, tokenProgram, true);
+      const [wallet, recipient] = await this.#accounts([payTo, tokenAccount]);
+      const account = readTokenAccount(tokenAccount, recipient ?? null);
+      const refusal =
+        walletRefusal(payTo, wallet ?? null) ?? recipientRefusal(mint, account, payTo, tokenPolicy);
       if (refusal !== null) return closed(refusal.message);
       const routeTerms = { asset, amount, payTo, maxTimeoutSeconds, memo };
       const current: Terms = { network, ...routeTerms, tokenProgram, decimals, tokenAccount, feePayer };
@@ -106,14 +105,14 @@ export class RouteOffers {
     } catch (error) {
       // The last known terms stay open while the nodes or the database do not respond.
       const known = this.#offers.get(route.id);
-      if (known?.kind === 'open' && !isDomainError(error, 'AssetRejected')) return known;
-      return closed(messageOf(error));
+      if (isDomainError(error, 'AssetRejected')) return closed(error.message);
+      if (known?.kind === 'open') return known;
+      return closed('its terms cannot be read now', messageOf(error));
     }
   }
 
-  async #account(address: string) {
-    const { accounts } = await this.#deps.chain.accounts([address]);
-    return accounts[0] ?? null;
+  async #accounts(addresses: readonly string[]) {
+    return (await this.#deps.chain.accounts(addresses)).accounts;
   }
 }
 

@@ -9,7 +9,7 @@ import type { Proof, Terms } from '../terms.ts';
 import { answerOutcome, type GatewayAnswer, jsonAnswer } from './answers.ts';
 import { buy, buyNothing, serveKnownPayment } from './buy.ts';
 import { checkProof } from './check-proof.ts';
-import type { Sale, SaleDeps, SaleOutcome } from './sale.ts';
+import { isUnbound, type Sale, type SaleDeps, type SaleOutcome } from './sale.ts';
 
 const RETRY_AFTER_SECONDS = '10';
 /** How long after the quote a buyer may present its payment. */
@@ -65,14 +65,13 @@ function closedAnswer(reason: string): GatewayAnswer {
 }
 
 /**
- * The recorded payment of a proof, whatever the current terms are. Undefined also for a payment without settlement: it
- * was on chain before it was presented, so the presenter may not be its buyer.
+ * The recorded payment of a proof, whatever the current terms are. Undefined also for a payment without settlement.
  */
 async function knownPayment(deps: SaleDeps, proof: Proof): Promise<PaymentRow | undefined> {
   const payment = await (proof.dialect === 'submitted'
     ? deps.ledger.payments.findByName(proof.signature)
     : paymentOfWire(deps, proof.wire));
-  return payment?.state === 'unmatched' && payment.received === null ? undefined : payment;
+  return payment !== undefined && isUnbound(payment) ? undefined : payment;
 }
 
 async function paymentOfWire({ ledger, network }: SaleDeps, wire: Uint8Array) {
@@ -96,9 +95,13 @@ function buyerIdentifier(
   return isOfSale ? identifierOf(proof.quoteToken) : null;
 }
 
-/** Error for a payment identifier that is malformed, or required but missing; null if there is none. */
+/**
+ * Error for a payment identifier that is malformed, or required but missing; null if there is none. Only version 2 has
+ * the extension: a buyer of another form cannot send one, and may have paid before the gateway sees the payment.
+ */
 function identifierFault({ route }: Sale, proof: Proof): string | null {
-  const id = proof.dialect === 'v2' ? proof.paymentIdentifier : null;
+  if (proof.dialect !== 'v2') return null;
+  const id = proof.paymentIdentifier;
   if (route.paymentIdentifier === 'required' && id === null)
     return 'this route requires a payment identifier: set extensions["payment-identifier"].info.id';
   if (id === null || isPaymentIdentifier(id)) return null;

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Network } from '../terms.ts';
 import { ambiguousPath, lenientShapeOf, shapeOf } from './patterns.ts';
 import type { Route } from './route.ts';
+import { canReach } from './wide-free.ts';
 
 /** Faults such as `routes[2].price: must be set`. For an unknown key the path includes the key. */
 export function faultsOfIssue(issue: z.core.$ZodIssue): readonly string[] {
@@ -47,6 +48,8 @@ export function faultsOfKeys(
     const extra = PRICED_ONLY_KEYS.filter(has);
     faults.push(...extra.map((key) => `.${key}: must not be set, because the route is free`));
   } else {
+    if (has('widerThanPriced'))
+      faults.push('.widerThanPriced: must not be set, because the route is not free');
     if (!has('price')) faults.push('.price: must be set, unless the route has "free": true');
     if (!has('payTo') && !hasPayTo) faults.push('.payTo: must be set here or at the top of the file');
   }
@@ -86,16 +89,31 @@ export interface IndexedRoute {
   readonly route: Route;
 }
 
-/** Faults of ambiguous pairs: a path matches both routes equally, or an upstream may confuse them. */
+/**
+ * Faults of pairs: a path matches both routes equally, an upstream may confuse them, or the free one gives the sold
+ * one away.
+ */
 export function faultsOfPairs(indexedRoutes: readonly IndexedRoute[]): readonly string[] {
   const faults = indexedRoutes.flatMap((later, at) =>
     indexedRoutes.slice(0, at).flatMap((earlier) => {
       const fault = faultOfPair(earlier.route, later.route);
       const names = `${later.route.id} and ${earlier.route.id} (routes[${earlier.index}])`;
-      return fault === null ? [] : [`routes[${later.index}].path: ${names} ${fault}`];
+      if (fault !== null) return [`routes[${later.index}].path: ${names} ${fault}`];
+      return [...faultsOfFree(later, earlier), ...faultsOfFree(earlier, later)];
     }),
   );
   return [...new Set(faults)];
+}
+
+/** The fault of a free route through whose upstream a sold resource may be reached, unless the entry confirms it. */
+function faultsOfFree(free: IndexedRoute, sold: IndexedRoute): readonly string[] {
+  if (free.route.kind !== 'free' || sold.route.kind !== 'priced' || free.route.widerThanPriced) return [];
+  if (!canReach(free.route, sold.route)) return [];
+  const { origin } = new URL(sold.route.upstream ?? '');
+  const names = `${free.route.id} is free and can reach what ${sold.route.id} (routes[${sold.index}]) sells at ${origin}`;
+  const advice =
+    'by another path or method that the upstream treats alike: narrow the path, or set "widerThanPriced": true';
+  return [`routes[${free.index}].path: ${names}, ${advice}`];
 }
 
 function faultOfPair(one: Route, other: Route): string | null {

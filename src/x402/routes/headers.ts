@@ -15,7 +15,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'http2-settings',
 ]);
 
-/** Headers with which some servers override the method, target or client of a request. Clients must not set these. */
+/** Headers with which some servers override the method, target, client or user of a request. Clients must not set these. */
 const OVERRIDE_HEADERS = [
   'x-http-method-override',
   'x-http-method',
@@ -28,6 +28,15 @@ const OVERRIDE_HEADERS = [
   'x-host',
   'x-real-ip',
   'x-client-ip',
+  'x-cluster-client-ip',
+  'x-original-forwarded-for',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'cf-connecting-ipv6',
+  'fastly-client-ip',
+  'remote-user',
+  'x-remote-user',
+  'x-forwarded',
   'forwarded',
 ];
 
@@ -63,6 +72,10 @@ const NEVER_RETURNED: ReadonlySet<string> = new Set([
   'settlement-overrides',
   'content-length',
   'alt-svc',
+  // A proxy before the gateway would serve a file of its own in place of the answer.
+  'x-accel-redirect',
+  'x-sendfile',
+  'x-lighttpd-send-file',
 ]);
 /** Headers that shared caches prefer to Cache-Control. */
 const SHARED_CACHE_HEADER = /^(.*-cache-control|edge-control|surrogate-control|x-accel-.*)$/;

@@ -17,11 +17,20 @@ export function lenientShapeOf({ segments }: Pattern): string {
  * drops from file names. Some decoders treat `+` as a space.
  */
 export function lenientForm(segment: string): string {
-  return decodeURIComponent(segment)
+  return decoded(segment)
     .replaceAll('+', ' ')
     .toLowerCase()
     .replace(/[. ]+$/, '')
     .replace(/^ +/, '');
+}
+
+/** The text of a segment. The base path of an upstream can have bytes that are not UTF-8. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }
 
 /** True if the pattern matches the path with these segments. `/files/*` matches `/files/`, but not `/files`. */
@@ -74,6 +83,16 @@ export function ambiguousPath(one: Pattern, other: Pattern): string | null {
   const differences = widthDifferences(one, other);
   const isCrossed = differences.some((by) => by < 0) && differences.some((by) => by > 0);
   return isCrossed ? path : null;
+}
+
+/** True if a lenient upstream may match one path to both patterns. `/files/*` then also matches `/files`. */
+export function meetsLeniently(one: Pattern, other: Pattern): boolean {
+  for (let index = 0; ; index += 1) {
+    const [a, b] = [one.segments[index], other.segments[index]];
+    if (a === '*' || b === '*' || (a === undefined && b === undefined)) return true;
+    if (a === undefined || b === undefined) return false;
+    if (isLiteral(a) && isLiteral(b) && lenientForm(a) !== lenientForm(b)) return false;
+  }
 }
 
 /** For each segment: positive if `one` is wider there. Ends at the first `*`, which covers all later segments. */

@@ -73,7 +73,7 @@ function methodsOf({ methods, method = 'GET' }: RouteEntry): readonly Method[] {
 }
 
 function routeOf(entry: RouteEntry, method: Method, price: Price | null, payTo: string): Route {
-  const { path, upstream = null, answer } = entry;
+  const { path, upstream = null, answer, widerThanPriced = false } = entry;
   const common = {
     id: `${method} ${path}`,
     method,
@@ -81,7 +81,7 @@ function routeOf(entry: RouteEntry, method: Method, price: Price | null, payTo: 
     upstream,
     answer: answer === undefined ? null : storedAnswer(answer),
   };
-  if (price === null) return { kind: 'free', ...common };
+  if (price === null) return { kind: 'free', ...common, widerThanPriced };
   const { description, mimeType, flow, retryUnsafe, paymentIdentifier, maxTimeoutSeconds } = entry;
   const { maxAnswerBytes = null, memo = null } = entry;
   const saleFields = { description, mimeType, flow, retryUnsafe, paymentIdentifier, maxTimeoutSeconds };

@@ -20,6 +20,8 @@ interface CommonRoute {
 
 export interface FreeRoute extends CommonRoute {
   readonly kind: 'free';
+  /** Whether the seller confirms that no sold resource has a path that this route matches. */
+  readonly widerThanPriced: boolean;
 }
 
 export interface PricedRoute extends CommonRoute {

@@ -84,6 +84,12 @@ export const RouteEntry = z
       .literal(true)
       .optional()
       .describe('The route costs nothing. Required for a route without a price'),
+    widerThanPriced: z
+      .literal(true)
+      .optional()
+      .describe(
+        'Confirms that the upstream of this free route serves no sold resource under another path or method that the route matches',
+      ),
     price: amount.optional(),
     asset: asset.optional(),
     decimals: z
@@ -117,7 +123,10 @@ export const RouteEntry = z
       .describe(
         'The gateway may send a POST or PATCH to the upstream more than once, with the same Idempotency-Key',
       ),
-    paymentIdentifier: z.enum(['off', 'optional', 'required']).default('optional'),
+    paymentIdentifier: z
+      .enum(['off', 'optional', 'required'])
+      .default('optional')
+      .describe('required: buyers of x402 version 2 must send one. The other forms of payment have none'),
     maxTimeoutSeconds: z.int().min(5).max(600).default(60),
     memo: z
       .string()

@@ -194,7 +194,8 @@ const MAX_CACHED_ATAS = 4096;
 const ataCache = new Map<string, string | null>();
 
 /**
- * The associated token account; null if the owner is off the curve. Cached, because the derivation takes a millisecond.
+ * The associated token account; null if the owner is not an address. The owner can be off the curve: the wallet of a
+ * seller may be the vault of a multisig. Cached, because the derivation takes a millisecond.
  */
 export function ataOf(owner: string, mint: string, program: string): string | null {
   const key = `${owner} ${mint} ${program}`;
@@ -204,7 +205,7 @@ export function ataOf(owner: string, mint: string, program: string): string | nu
   if (ataCache.size >= MAX_CACHED_ATAS && oldest !== undefined) ataCache.delete(oldest);
   let ata: string | null = null;
   try {
-    ata = deriveAta(owner, mint, program);
+    ata = deriveAta(owner, mint, program, true);
   } catch (error) {
     if (!isDomainError(error)) throw error;
   }

@@ -1,8 +1,10 @@
 import type { StatusReason } from '../../domain/settlement.ts';
 import type { TokenPolicy } from '../../domain/token-rules.ts';
+import type { AccountInfo } from '../../solana/rpc/schemas.ts';
 import type { MintInfo } from '../../solana/tokens/mint.ts';
 import type { TokenAccountInfo } from '../../solana/tokens/token-account.ts';
 import { tokenPolicy } from '../../solana/tokens/token-policy.ts';
+import { isTokenProgram } from '../../solana/tx/programs.ts';
 
 /**
  * Stricter than the rules for withdrawals, so that the seller gets exactly the price and keeps it. Wrapped SOL is
@@ -51,6 +53,22 @@ export function recipientRefusal(
   return {
     code: 'memo_required',
     message: `the token account of ${payTo} requires a memo before each transfer, which x402 clients do not send`,
+  };
+}
+
+/** Data length of a multisig account, which can own token accounts. No token account or mint has this length. */
+const MULTISIG_BYTES = 355;
+
+/**
+ * Why `payTo` is not a wallet; null if it can be. `account`: what is at its address. The vault of a program is a wallet,
+ * too. A token account is not: its associated token account could be paid by mistake.
+ */
+export function walletRefusal(payTo: string, account: AccountInfo | null): StatusReason | null {
+  if (account === null || !isTokenProgram(account.owner) || account.data.length === MULTISIG_BYTES)
+    return null;
+  return {
+    code: 'not_a_wallet',
+    message: `${payTo} is a token account or a mint: set payTo to the address of the wallet`,
   };
 }
 

@@ -35,6 +35,18 @@ describe('API keys', () => {
     expect(await apiKeys.nameOf('key of the exchange')).toBe('both');
   });
 
+  it('keep their time of creation where the same key is stored again', async () => {
+    const { apiKeys } = use.ledger;
+    const createdAt = async () =>
+      (await apiKeys.list()).find(({ name }) => name === 'environment')?.createdAt;
+    await apiKeys.add('environment', 'a key');
+    const first = await createdAt();
+    await apiKeys.add('environment', 'a key');
+    expect(await createdAt()).toEqual(first);
+    await apiKeys.add('environment', 'another key');
+    expect(await createdAt()).not.toEqual(first);
+  });
+
   it('are listed with their kind, and are unknown once revoked', async () => {
     const { apiKeys } = use.ledger;
     await apiKeys.add('revoked-api', 'revoked 1');

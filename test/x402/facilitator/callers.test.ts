@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { expect, it, vi } from 'vitest';
 import type { FacilitatorLimits } from '../../../src/ledger/operations/api-keys.ts';
 import type { FacilitatorDeps } from '../../../src/x402/facilitator/facilitator.ts';
+import { readProxies } from '../../../src/x402/routes/client-address.ts';
 import { facilitatorServer, post, useFacilitator } from './support.ts';
 
 const use = useFacilitator();
@@ -14,7 +15,11 @@ async function guarded<T>(
   work: (app: FastifyInstance) => Promise<T>,
 ): Promise<T> {
   const app = await facilitatorServer(use.selling.deps({ apiKeys: use.ledger.apiKeys, ...deps }));
-  return work(app).finally(() => app.close());
+  try {
+    return await work(app);
+  } finally {
+    await app.close();
+  }
 }
 
 /** Adds a key of the facilitator, and returns the header of its callers. */
@@ -32,13 +37,13 @@ it('a key with lists of mints and of sellers permits no others, and no node is c
   await guarded({}, async (app) => {
     const body = use.selling.version2(await use.selling.transaction());
     const read = vi.spyOn(use.selling.fixture.chain, 'accounts');
-    for (const [refused, word] of [
+    for (const [refused, note] of [
       [otherMint, 'the mint'],
       [otherSeller, 'payments to'],
     ] as const)
       expect((await post(app, 'settle', body, refused)).body).toMatchObject({
         errorReason: 'invalid_payment_requirements',
-        errorMessage: expect.stringContaining(`does not permit ${word}`),
+        errorMessage: expect.stringContaining(`does not permit ${note}`),
       });
     expect(read).not.toHaveBeenCalled();
     read.mockRestore();
@@ -78,4 +83,32 @@ it('callers without a key share one budget', async () => {
       errorMessage: expect.stringContaining('callers without a key'),
     }),
   );
+});
+
+it('callers without a key have a rate limit for each client of a trusted proxy; the addresses of one /64 count as one', async () => {
+  const settings = { rateLimit: { perSecond: 0.01, burst: 1 }, trustedProxies: readProxies(['127.0.0.1']) };
+  const codes = await guarded({ apiKeys: null, ...settings }, async (app) => {
+    const answers = [];
+    for (const client of [
+      '203.0.113.1',
+      '203.0.113.1',
+      '203.0.113.2',
+      '2001:db8:1:2::3',
+      '2001:db8:1:2:4::5',
+    ])
+      answers.push((await post(app, 'verify', {}, { 'x-forwarded-for': client })).status);
+    return answers;
+  });
+  expect(codes).toEqual([400, 429, 400, 400, 429]);
+});
+
+it('callers without a key share a rate limit, however many addresses they use', async () => {
+  const settings = { rateLimit: { perSecond: 0.01, burst: 1 }, trustedProxies: readProxies(['127.0.0.1']) };
+  const codes = await guarded({ apiKeys: null, ...settings }, async (app) => {
+    const answers = [];
+    for (let n = 1; n <= 21; n += 1)
+      answers.push((await post(app, 'verify', {}, { 'x-forwarded-for': `203.0.113.${n}` })).status);
+    return answers;
+  });
+  expect(codes).toEqual([...Array.from({ length: 20 }, () => 400), 429]);
 });

@@ -16,7 +16,6 @@ describe('a request that belongs to another facilitator', () => {
   it.each([
     ['another scheme', { scheme: 'upto' }, 'unsupported_scheme', 'unsupported_scheme'],
     ['another network', { network: 'solana:other' }, 'invalid_network', 'invalid_network'],
-    ['a name of the other version', { network: 'swapped' }, 'invalid_network', 'invalid_network'],
     ['an unknown fee payer', { extra: { feePayer: stranger } }, `invalid_exact_svm_${UNMANAGED}`, UNMANAGED],
     [
       'no fee payer',
@@ -40,9 +39,8 @@ describe('a request that belongs to another facilitator', () => {
     const transaction = await use.selling.transaction();
     const memo = 'extra' in given && given.extra !== null && 'memo' in given.extra;
     const change = memo ? { extra: { ...given.extra, feePayer: use.selling.feePayer } } : given;
-    const swapped = 'network' in given && given.network === 'swapped';
-    const two = use.selling.version2(transaction, swapped ? { network: NETWORK.v1 } : change);
-    const one = use.selling.version1(transaction, swapped ? { network: NETWORK.caip2 } : change);
+    const two = use.selling.version2(transaction, change);
+    const one = use.selling.version1(transaction, change);
     const network = 'network' in change ? { network: two.paymentRequirements.network } : {};
     for (const [body, reason] of [
       [two, version2],
@@ -57,6 +55,11 @@ describe('a request that belongs to another facilitator', () => {
         body: { success: false, errorReason: reason, transaction: '', ...(body === two ? network : {}) },
       });
     }
+  });
+
+  it('of version 2 with the name of version 1 is refused', async () => {
+    const body = use.selling.version2(await use.selling.transaction(), { network: NETWORK.v1 });
+    expect((await post(use.app, 'verify', body)).body['invalidReason']).toBe('invalid_network');
   });
 
   it('of another version of x402 is refused', async () => {
@@ -186,8 +189,16 @@ describe('a payment that a node refuses', () => {
     const body = use.selling.version2(await use.selling.transaction());
     for (const node of rpcUrls.keys())
       controls.setFault(node, 'simulateTransaction', { kind: 'error', code: -32603, message: 'no' });
-    expect((await post(use.app, 'verify', body)).body['invalidReason']).toBe('unexpected_verify_error');
-    expect((await post(use.app, 'settle', body)).body['errorReason']).toBe('unexpected_settle_error');
+    // The errors of the nodes, which can name their hosts, are only logged.
+    const message = 'no node can simulate the payment now';
+    expect((await post(use.app, 'verify', body)).body).toMatchObject({
+      invalidReason: 'unexpected_verify_error',
+      invalidMessage: message,
+    });
+    expect((await post(use.app, 'settle', body)).body).toMatchObject({
+      errorReason: 'unexpected_settle_error',
+      errorMessage: message,
+    });
     controls.clearFaults();
     const isValid = async (): Promise<unknown> => {
       const { body: answer } = await post(
@@ -220,8 +231,10 @@ describe('the facilitator sells nothing for', () => {
   it('a mint that no node returns now; it reads the mint again', async () => {
     const fresh = await facilitatorServer(use.selling.deps());
     const body = use.selling.version2(await use.selling.transaction());
-    vi.spyOn(use.selling.fixture.chain, 'accounts').mockRejectedValueOnce(new Error('no node'));
-    expect((await post(fresh, 'verify', body)).body['invalidReason']).toBe('unexpected_verify_error');
+    vi.spyOn(use.selling.fixture.chain, 'accounts').mockRejectedValueOnce(new Error('secret-host is away'));
+    const unread = (await post(fresh, 'verify', body)).body;
+    expect(unread['invalidReason']).toBe('unexpected_verify_error');
+    expect(unread['invalidMessage']).toMatch(/^the mint \w+ cannot be read now$/);
     expect((await post(fresh, 'verify', body)).body['isValid']).toBe(true);
     await fresh.close();
   });

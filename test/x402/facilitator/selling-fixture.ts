@@ -109,6 +109,7 @@ export class SellingFixture {
       chain: this.fixture.chain,
       blockhashes: new RecentBlockhashes(this.fixture.pool),
       runs: { reach: (id, _commitment, withinMs) => Promise.race([this.reach(id), pendingAfter(withinMs)]) },
+      direct: null,
       network: NETWORK,
       feePayers: this.feePayers.slice(0, 1).map(({ address }) => address),
       managed: this.feePayers.map(({ address }) => address),
@@ -117,6 +118,7 @@ export class SellingFixture {
       tokenPolicy: {},
       apiKeys: null,
       rateLimit: null,
+      trustedProxies: [],
       warn: () => undefined,
       ...change,
     };

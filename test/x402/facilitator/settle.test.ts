@@ -46,6 +46,17 @@ describe('a settled payment', () => {
     expect(body).toMatchObject({ success: true, payer: payer(), network: 'solana-devnet' });
   });
 
+  it('of version 1 may have the name of the network in version 2, in the payload, the requirements or both', async () => {
+    for (const change of [{ network: NETWORK.caip2 }, {}])
+      for (const network of [NETWORK.caip2, NETWORK.v1]) {
+        const body = use.selling.version1(await use.selling.transaction(), change);
+        const named = { ...body, paymentPayload: { ...body.paymentPayload, network } };
+        expect((await post(use.app, 'verify', named)).body).toMatchObject({ isValid: true });
+        const { network: required } = named.paymentRequirements;
+        expect((await settle(named)).body).toMatchObject({ success: true, network: required });
+      }
+  });
+
   it('can name a retired fee payer', async () => {
     const feePayer = use.selling.feePayers[1]?.address ?? '';
     const body = use.selling.version2(await use.selling.transaction({ feePayer }), { extra: { feePayer } });

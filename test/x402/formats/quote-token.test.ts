@@ -1,7 +1,12 @@
 import { createHash, createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { issueQuoteToken, memoOf, readQuoteToken } from '../../../src/x402/formats/quote-token.ts';
+import {
+  issueQuoteToken,
+  memoOf,
+  quoteKeyOf,
+  readQuoteToken,
+} from '../../../src/x402/formats/quote-token.ts';
 import { TERMS } from '../rules/buyer.ts';
 
 const NOW = 1_000_000;
@@ -27,6 +32,16 @@ describe('a quote token', () => {
     expect(readQuoteToken(['the next secret', SECRET], token, NOW)).toEqual(CLAIMS);
     expect(readQuoteToken(['another secret'], token, NOW)).toBeNull();
     expect(readQuoteToken([SECRET], token, NOW + 2)).toBeNull();
+  });
+
+  it('is valid at one public URL only, also where another gateway has the same secret', () => {
+    const [shop, staging] = ['https://shop.example', 'https://staging.example'].map((url) =>
+      quoteKeyOf(SECRET, url),
+    );
+    if (shop === undefined || staging === undefined) throw new Error('the test made both');
+    const token = issueQuoteToken(staging, CLAIMS);
+    expect(readQuoteToken([staging], token, NOW)).toEqual(CLAIMS);
+    expect(readQuoteToken([shop, SECRET], token, NOW)).toBeNull();
   });
 
   it('differs each time, and so does its memo', () => {

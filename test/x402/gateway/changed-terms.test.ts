@@ -2,7 +2,7 @@ import { Keypair } from '@solana/web3.js';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { FORMS, fetchTerms, type PaymentForm, pay } from '../../../devkit/localstack/buyer.ts';
-import { issueQuoteToken, readQuoteToken } from '../../../src/x402/formats/quote-token.ts';
+import { issueQuoteToken, quoteKeyOf, readQuoteToken } from '../../../src/x402/formats/quote-token.ts';
 import { fetchQuote, showPayment, submitTransfer } from '../../peers/example-client.ts';
 import { fetchUntilSettled, requirementsOf, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';
@@ -158,6 +158,17 @@ describe.each(CHANGES)('after a change of the terms to another %s', (_what, chan
   });
 });
 
+it('a payment of version 1 may have the name of the network in version 2', async () => {
+  const url = `${shop.url}/weather?caip2`;
+  const { secretKey, rpcUrl } = await shop.buyer();
+  const terms = await fetchTerms(url);
+  const { network } = requirementsOf(await fetch(url));
+  const v1 = terms.v1.map((accepted) => ({ ...accepted, network: String(network) }));
+  const headers = await pay('v1', { ...terms, v1 }, secretKey, rpcUrl);
+  const response = await fetchUntilSettled(url, { ...headers });
+  expect([response.status, settlementOf(response)['success']]).toEqual([200, true]);
+});
+
 describe('a transaction that its buyer has submitted', () => {
   it('buys at the price of its quote after a change of the price', async () => {
     await reopenShop('0.001');
@@ -175,10 +186,10 @@ describe('a transaction that its buyer has submitted', () => {
     const url = shop.url + target;
     const buyer = await shop.buyer();
     const quote = await fetchQuote(url, buyer);
-    const claims = readQuoteToken([QUOTE_SECRET], quote.quoteToken ?? '', 0);
+    const claims = readQuoteToken([quoteKeyOf(QUOTE_SECRET, shop.url)], quote.quoteToken ?? '', 0);
     if (claims === null) throw new Error('the gateway has another secret');
     const expired = { ...claims, expiresAt: Date.now() - 1_000 };
-    const late = { ...quote, quoteToken: issueQuoteToken(QUOTE_SECRET, expired) };
+    const late = { ...quote, quoteToken: issueQuoteToken(quoteKeyOf(QUOTE_SECRET, shop.url), expired) };
     const shown = await submitTransfer(late, buyer);
     for (const _time of ['first', 'again']) {
       const response = await showPayment(url, buyer, late, shown);

@@ -50,9 +50,13 @@ export function settlementOf(response: Response): Record<string, unknown> {
 }
 
 /** Acts as a conforming buyer: sends the payment again while the gateway answers that he must wait. */
-export async function fetchUntilSettled(url: string, headers: Record<string, string>): Promise<Response> {
+export async function fetchUntilSettled(
+  url: string,
+  headers: Record<string, string>,
+  init: RequestInit = {},
+): Promise<Response> {
   for (;;) {
-    const response = await fetch(url, { headers });
+    const response = await fetch(url, { ...init, headers });
     if (settlementOf(response)['errorReason'] !== 'settlement_pending') return response;
   }
 }
@@ -76,7 +80,7 @@ export class Customer {
   ): string {
     const [mint, owner] = [new PublicKey(asset), this.keypair.publicKey];
     const source = getAssociatedTokenAddressSync(mint, owner);
-    const destination = getAssociatedTokenAddressSync(mint, new PublicKey(payTo));
+    const destination = getAssociatedTokenAddressSync(mint, new PublicKey(payTo), true);
     const message = MessageV0.compile({
       payerKey: new PublicKey(extra.feePayer),
       recentBlockhash: extra.recentBlockhash ?? '',

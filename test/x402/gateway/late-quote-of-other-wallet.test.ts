@@ -1,7 +1,7 @@
 import { Keypair } from '@solana/web3.js';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { issueQuoteToken, readQuoteToken } from '../../../src/x402/formats/quote-token.ts';
+import { issueQuoteToken, quoteKeyOf, readQuoteToken } from '../../../src/x402/formats/quote-token.ts';
 import { fetchQuote, showPayment, submitTransfer } from '../../peers/example-client.ts';
 import { Shop } from './shop.ts';
 
@@ -31,11 +31,14 @@ it.each(['expired', 'valid'])(
     const url = `${shop.url}/weather?${age}`;
     const buyer = await shop.buyer();
     const quote = await fetchQuote(url, buyer);
-    const claims = readQuoteToken([QUOTE_SECRET], quote.quoteToken ?? '', 0);
+    const claims = readQuoteToken([quoteKeyOf(QUOTE_SECRET, shop.url)], quote.quoteToken ?? '', 0);
     if (claims === null) throw new Error('the gateway has another secret');
     // More than an hour after the change, since old terms are valid that long.
     const expiresAt = age === 'expired' ? Date.now() - 3_600_000 : claims.expiresAt;
-    const late = { ...quote, quoteToken: issueQuoteToken(QUOTE_SECRET, { ...claims, expiresAt }) };
+    const late = {
+      ...quote,
+      quoteToken: issueQuoteToken(quoteKeyOf(QUOTE_SECRET, shop.url), { ...claims, expiresAt }),
+    };
     const shown = await submitTransfer(late, buyer);
     await shop.reopen(routes, otherSeller, forget);
     await shop.opened('/weather');

@@ -17,7 +17,7 @@ beforeAll(async () => {
     { path: '/about', free: true, upstream },
     { path: '/note', method: 'POST', free: true, upstream },
     { path: '/gone', method: 'POST', free: true, upstream: 'http://127.0.0.1:9' },
-    { path: '/files/*', free: true, upstream },
+    { path: '/files/*', free: true, widerThanPriced: true, upstream },
     { path: '/files/secret', price: '0.001', upstream },
   ]);
   await shop.opened('/weather');

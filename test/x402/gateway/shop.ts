@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Keypair } from '@solana/web3.js';
+import type { Client } from '@temporalio/client';
 import { NativeConnection, type Worker } from '@temporalio/worker';
 import { expect, vi } from 'vitest';
 import { type Localnet, type LocalnetOptions, startLocalnet } from '../../../devkit/localnet/localnet.ts';
@@ -11,7 +12,7 @@ import { type Ledger, openLedger } from '../../../src/ledger/ledger.ts';
 import { readConfig } from '../../../src/platform/config.ts';
 import { createLogger } from '../../../src/platform/logging.ts';
 import { signerWorker } from '../../../src/platform/roles/signer.ts';
-import { x402Worker } from '../../../src/platform/roles/x402.ts';
+import { type X402WorkerDeps, x402Worker } from '../../../src/platform/roles/x402.ts';
 import { type GatewayParts, serveGateway } from '../../../src/platform/roles/x402-gateway.ts';
 import { Closers } from '../../../src/platform/shutdown.ts';
 import { Chain } from '../../../src/solana/chain.ts';
@@ -36,7 +37,7 @@ export type UpstreamHandler = (
   count: number,
 ) => {
   readonly status: number;
-  readonly body: string;
+  readonly body: string | Uint8Array;
   readonly headers?: Record<string, string>;
 };
 
@@ -55,6 +56,7 @@ export class Shop {
   readonly url: string;
   readonly localnet: Localnet;
   readonly ledger: Ledger;
+  readonly temporal: Client;
   /** The wallet of the seller. */
   readonly seller: string;
   readonly feePayer: string;
@@ -69,7 +71,7 @@ export class Shop {
   #gateway: Closers;
 
   private constructor(
-    parts: Pick<Shop, 'url' | 'localnet' | 'ledger' | 'feePayer' | 'seller'>,
+    parts: Pick<Shop, 'url' | 'localnet' | 'ledger' | 'temporal' | 'feePayer' | 'seller'>,
     closers: Closers,
     serve: Serve,
     gateway: Closers,
@@ -78,6 +80,7 @@ export class Shop {
     this.url = parts.url;
     this.localnet = parts.localnet;
     this.ledger = parts.ledger;
+    this.temporal = parts.temporal;
     this.feePayer = parts.feePayer;
     this.#closers = closers;
     this.#serve = serve;
@@ -125,7 +128,7 @@ export class Shop {
     env: Readonly<Record<string, string>> = {},
     localnetOptions: LocalnetOptions = QUICK_CHAIN,
     keysAt: 'x402' | 'signer' = 'x402',
-    waits: Pick<GatewayParts, 'answerWithinMs'> = {},
+    waits: Pick<GatewayParts, 'answerWithinMs'> & { readonly runDelay?: '1 day' } = {},
   ): Promise<Shop> {
     const closers = new Closers();
     const dir = mkdtempSync(join(tmpdir(), 'shop-'));
@@ -168,39 +171,55 @@ export class Shop {
       SLUICE_X402_PORT: String(await freePort()),
       SLUICE_X402_QUOTE_SECRET: 'a secret of at least 32 characters',
       SLUICE_X402_FACILITATOR_OPEN: 'true',
+      SLUICE_X402_SOCKET: join(dir, 'x402.sock'),
       ...env,
     };
     const connection = await NativeConnection.connect({ address: place.address });
     closers.add('connection', () => connection.close());
     const keys = { SLUICE_FEE_PAYER_KEY_FILES: keyFile };
     const own = keysAt === 'x402' ? keys : {};
-    run(await x402Worker(readConfig({ ...settings, ...own }, 'x402'), connection, closers), closers);
+    const { runDelay, ...gatewayWaits } = waits;
+    const decorate = (deps: X402WorkerDeps) => ({ ...deps, temporal: withDelay(deps.temporal, runDelay) });
+    run(
+      await x402Worker(readConfig({ ...settings, ...own }, 'x402'), connection, closers, decorate),
+      closers,
+    );
     const hot = { SLUICE_SIGNER_KEY: JSON.stringify([...Keypair.generate().secretKey]) };
     if (keysAt === 'signer')
       run(await signerWorker(readConfig({ ...settings, ...keys, ...hot }, 'signer'), connection), closers);
+    const temporal = temporalClient(place);
     const pool = await openNodePool(localnet.rpcUrls);
     closers.add('nodes', () => pool.close());
     const config = readConfig(settings, 'api');
     const logger = createLogger({ level: 'silent', name: 'gateway' });
     const serve: Serve = (sold, payTo, servedClosers) => {
       writeFileSync(routesFile, JSON.stringify({ payTo, routes: sold(upstream.url) }));
-      const [temporal, chain] = [temporalClient(place), new Chain(pool)];
+      const chain = new Chain(pool);
       const parts = {
         ledger: withEndingOffers(ledger, servedClosers),
         temporal,
         chain,
         logger,
         closers: servedClosers,
-        ...waits,
+        ...gatewayWaits,
       };
       return serveGateway({ ...config, x402Routes: routesFile }, parts);
     };
     const gateway = new Closers();
     const url = await serve(routes, seller, gateway);
-    const parts = { url, localnet, ledger, seller, feePayer: feePayer.publicKey.toBase58() };
+    const parts = { url, localnet, ledger, temporal, seller, feePayer: feePayer.publicKey.toBase58() };
     later.shop = new Shop(parts, closers, serve, gateway);
     return later.shop;
   }
+}
+
+/** The client, whose started workflows have this delay in place of their own. */
+function withDelay(client: Client, startDelay: '1 day' | undefined): Client {
+  if (startDelay === undefined) return client;
+  const start: Client['workflow']['start'] = (type, options) =>
+    client.workflow.start(type, { ...options, startDelay });
+  const workflow = Object.create(client.workflow, { start: { value: start } });
+  return Object.create(client, { workflow: { value: workflow } });
 }
 
 /** A check of the terms that runs while its gateway ends would mark them as still offered, after the test made them old. */

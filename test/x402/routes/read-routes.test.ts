@@ -11,7 +11,7 @@ describe('a routes file', () => {
       priced('/reports/:id'),
       priced('/jobs', { methods: ['POST', 'PUT'] }),
       free('/health', { method: 'GET' }),
-      free('/*'),
+      free('/*', { widerThanPriced: true }),
     ]);
     expect(routes.map(({ id, kind }) => [id, kind])).toEqual([
       ['GET /reports/:id', 'priced'],
@@ -297,8 +297,8 @@ describe('two routes of one file', () => {
 
   it.each([
     ['of different methods', priced('/a'), free('/a', { method: 'POST' })],
-    ['a literal and a name', priced('/a/b'), free('/a/:b')],
-    ['a name and the rest', priced('/a/:b'), free('/a/*')],
+    ['a literal and a name', priced('/a/:b'), free('/a/b')],
+    ['a name and the rest', priced('/a/*'), free('/a/:b')],
     ['a name and a rest below a literal', priced('/reports/:id'), free('/reports/archive/*')],
     ['crossed, and both free', free('/users/:id/posts'), free('/users/me/:tab')],
     ['of different lengths', priced('/a/:b'), free('/:a/b/c')],

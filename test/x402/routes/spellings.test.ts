@@ -10,10 +10,10 @@ const ROUTES = read([
   priced('/files/dear/*', { methods: ['GET', 'POST'] }),
   priced('/reports/:id'),
   priced('/docs'),
-  free('/files/*', { methods: [...METHODS] }),
+  free('/files/*', { methods: [...METHODS], widerThanPriced: true }),
   free('/reports/archive/*', { methods: [...METHODS] }),
-  free('/docs/*'),
-  free('/*', { methods: [...METHODS] }),
+  free('/docs/*', { widerThanPriced: true }),
+  free('/*', { methods: [...METHODS], widerThanPriced: true }),
 ]);
 
 /** The paths that an upstream sells, as it reads paths. */

@@ -7,7 +7,7 @@ const ROUTES = read([
   priced('/jobs/:id/pdf', { methods: ['POST'] }),
   free('/reports/archive/*'),
   priced('/files/secret'),
-  free('/files/*'),
+  free('/files/*', { widerThanPriced: true }),
   priced('/files/dear/*'),
   free('/files/dear/readme'),
   priced('/search', { method: 'GET' }),
@@ -179,7 +179,7 @@ describe('the method of a request', () => {
   });
 
   it('never selects a wider pattern: an upstream may answer every method alike', () => {
-    const routes = read([priced('/a/b'), free('/a/*', { methods: ['GET', 'POST'] })]);
+    const routes = read([priced('/a/b'), free('/a/*', { methods: ['GET', 'POST'], widerThanPriced: true })]);
     expect(matchRoute(routes, 'POST', '/a/b')).toMatchObject({ status: 405, allow: ['GET'] });
     expect(matchRoute(routes, 'POST', '/a/c')).toMatchObject({ kind: 'route' });
   });

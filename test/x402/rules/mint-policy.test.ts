@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { NATIVE_MINT } from '../../../src/shims/spl-token.ts';
 import type { MintInfo } from '../../../src/solana/tokens/mint.ts';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
-import { mintRefusal, recipientRefusal } from '../../../src/x402/rules/mint-policy.ts';
+import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
+import { mintRefusal, recipientRefusal, walletRefusal } from '../../../src/x402/rules/mint-policy.ts';
 import { MINT, SELLER, STRANGER } from './buyer.ts';
 
 const classic: MintInfo = {
@@ -103,5 +103,31 @@ describe('the token account of a seller', () => {
     expect(recipientRefusal(with2022('nonTransferable'), account, SELLER)).toMatchObject({
       code: 'extension_nonTransferable',
     });
+  });
+});
+
+describe('the wallet of a seller', () => {
+  const accountOf = (owner: string, bytes: number) => ({
+    lamports: 1n,
+    owner,
+    data: new Uint8Array(bytes),
+    executable: false,
+  });
+
+  it.each([
+    ['has no account yet', null],
+    ['belongs to the system program', accountOf(SYSTEM_PROGRAM, 0)],
+    ['belongs to another program', accountOf(STRANGER, 165)],
+    ['is a multisig of a token program', accountOf(TOKEN_PROGRAM, 355)],
+  ])('is an address that %s', (_what, account) => {
+    expect(walletRefusal(SELLER, account)).toBeNull();
+  });
+
+  it.each([
+    ['a token account', accountOf(TOKEN_PROGRAM, 165)],
+    ['a token account of Token-2022', accountOf(TOKEN_2022_PROGRAM, 170)],
+    ['a mint', accountOf(TOKEN_PROGRAM, 82)],
+  ])('is never %s', (_what, account) => {
+    expect(walletRefusal(SELLER, account)).toMatchObject({ code: 'not_a_wallet' });
   });
 });

@@ -1,0 +1,31 @@
+import type { NewPayment, OpenResult } from '../../ledger/x402/payments.ts';
+import type { PurchaseDeps } from '../purchase.ts';
+
+/** `paidBy`: the signature of a payment that the x402 worker has settled until it was confirmed; else null. */
+export type PaymentOpening =
+  | ({ readonly paidBy: string | null } & OpenResult)
+  /** Nothing is stored, because payments are paused. */
+  | { readonly kind: 'stopped' };
+
+/**
+ * Opens a payment. With `isDirect`, the x402 worker opens, signs and sends it, if it can. A payment that is stored with
+ * our own lease was opened by that worker before the call failed.
+ */
+export async function openPayment(
+  { ledger, direct }: Pick<PurchaseDeps, 'ledger' | 'direct'>,
+  payment: NewPayment,
+  isDirect: boolean,
+): Promise<PaymentOpening> {
+  const outcome = isDirect ? await direct?.settle(payment) : undefined;
+  if (outcome?.kind === 'stopped') return { kind: 'stopped' };
+  if (outcome?.kind === 'settled') {
+    const { status, signature } = outcome;
+    const isPaid = status === 'confirmed' || status === 'finalized';
+    const stored = await ledger.payments.get(payment.id);
+    return { kind: 'opened', payment: stored, paidBy: isPaid ? signature : null };
+  }
+  const opened = await ledger.payments.open(payment);
+  if (opened.kind === 'known' && opened.payment.leaseHolder === payment.lease.holder)
+    return { kind: 'opened', payment: opened.payment, paidBy: null };
+  return { ...opened, paidBy: null };
+}

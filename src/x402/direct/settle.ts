@@ -1,0 +1,119 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DomainError, isDomainError } from '../../domain/errors.ts';
+import type { SignedMessage } from '../../domain/steps.ts';
+import type { AttemptRow, NewAttempt } from '../../ledger/settlements/attempts.ts';
+import type { NewPayment } from '../../ledger/x402/payments.ts';
+import { createJudge, type JudgeDeps, settle } from '../../settlement/record-verdict.ts';
+import { type SignHere, signLocally } from '../../settlement/signatures.ts';
+import { signingTasksOf } from '../kind.ts';
+import type { Reached } from '../purchase.ts';
+import type { DirectOutcome } from './protocol.ts';
+
+export interface DirectSettlementDeps extends JudgeDeps {
+  /** Makes the attempt of a payment; see `adoptPayment`. */
+  readonly adopt: (payment: NewPayment) => Promise<NewAttempt>;
+  readonly sign: SignHere;
+  /** Starts the payment's workflow with a delay. Returns at once, and never throws. */
+  readonly startRun: (id: string, attempt: SignedMessage) => void;
+  readonly warn: (error: unknown, message: string) => void;
+}
+
+/**
+ * Settles payments in this process: one transaction, one send, one watch. The workflow of a payment takes over if this
+ * process stops. The table of crash points is in docs/decisions/0025-direct-settlement.md.
+ */
+export class DirectSettlements {
+  readonly #deps: DirectSettlementDeps;
+  readonly #judge: ReturnType<typeof createJudge>;
+  readonly #watches = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
+
+  constructor(deps: DirectSettlementDeps) {
+    this.#deps = deps;
+    this.#judge = createJudge(deps);
+    // Each watch adds a listener.
+    setMaxListeners(0, this.#closing.signal);
+  }
+
+  /**
+   * Stores the payment with its signed attempt, sends it, and waits up to `withinMs` for `confirmed` or an end. An error
+   * says nothing about what is stored: the caller must look the payment up.
+   */
+  async settle(payment: NewPayment, withinMs: number): Promise<DirectOutcome> {
+    const { ledger, startRun } = this.#deps;
+    if (this.#closing.signal.aborted) throw new DomainError('Unavailable', 'this x402 worker is stopping');
+    const signed = await this.#signed(payment);
+    if (signed === null)
+      return { kind: 'declined', reason: `the transaction of ${payment.id} cannot be adopted` };
+    const opened = await ledger.payments.openSigned(payment, signed);
+    if (opened.kind === 'stopped') return { kind: 'stopped' };
+    if (opened.kind === 'taken')
+      return {
+        kind: 'declined',
+        reason: `payment ${payment.id} is stored, or its request or identifier is taken`,
+      };
+    const { n, message, signature } = opened.attempt;
+    if (signature === null) throw new Error(`attempt ${n} of ${payment.id} was stored without its signature`);
+    startRun(payment.id, { n, message, signature });
+    return { kind: 'settled', ...(await this.#reach(opened.attempt, withinMs)) };
+  }
+
+  /** Ends all watches; the workflows take over. */
+  async close(): Promise<void> {
+    this.#closing.abort(new DomainError('Unavailable', 'this x402 worker is stopping'));
+    await Promise.allSettled(this.#watches);
+  }
+
+  /** Null if the message cannot be adopted. Nothing leaves this process. @throws SigningRefused */
+  async #signed(payment: NewPayment): Promise<NewAttempt | null> {
+    const { adopt, sign } = this.#deps;
+    try {
+      const attempt = await adopt(payment);
+      return await signLocally(async ({ message }) => signingTasksOf(payment, message), attempt, sign);
+    } catch (error) {
+      if (isDomainError(error, 'InvalidRequest')) return null;
+      throw error;
+    }
+  }
+
+  /** Waits for `confirmed`, the end of the attempt, or `withinMs`. The watch continues afterwards. */
+  async #reach(attempt: AttemptRow, withinMs: number): Promise<Reached> {
+    const { settlementId: id, signature } = attempt;
+    const timer = new AbortController();
+    const late = sleep(withinMs, 'late', { signal: timer.signal });
+    try {
+      const end = await Promise.race([this.#confirmed(attempt), late]);
+      if (end === 'confirmed') return { status: end, signature };
+      const { status } = await this.#deps.ledger.settlements.get(id);
+      return { status, signature };
+    } finally {
+      timer.abort();
+      late.catch(() => undefined);
+    }
+  }
+
+  /** Resolves at the first of `confirmed` and the end of the attempt. Begins the watch, which continues to the end. */
+  #confirmed(attempt: AttemptRow): Promise<'confirmed' | 'ended'> {
+    return new Promise((resolve, reject) => {
+      const watch = this.#watch(attempt, () => resolve('confirmed')).then(
+        () => resolve('ended'),
+        (error: unknown) => {
+          const { settlementId: id } = attempt;
+          if (!this.#closing.signal.aborted)
+            this.#deps.warn(error, `the watch of payment ${id} has ended: its workflow continues`);
+          reject(error);
+        },
+      );
+      const tracked = watch.finally(() => this.#watches.delete(tracked));
+      this.#watches.add(tracked);
+    });
+  }
+
+  /** Sends the attempt and follows it to its end, which is stored. Without a verdict, the workflow continues. */
+  async #watch(attempt: AttemptRow, onConfirmed: () => void): Promise<void> {
+    const show = ({ status }: { readonly status: string }) => void (status === 'confirmed' && onConfirmed());
+    const judgement = await this.#judge(attempt, { begin: show, show }, this.#closing.signal);
+    if (judgement !== null) await settle(this.#deps, attempt, judgement);
+  }
+}

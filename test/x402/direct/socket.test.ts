@@ -1,0 +1,154 @@
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { NewPayment } from '../../../src/ledger/x402/payments.ts';
+import { DirectClient } from '../../../src/x402/direct/client.ts';
+import { readSettleRequest, writeSettleRequest } from '../../../src/x402/direct/protocol.ts';
+import { serveDirect } from '../../../src/x402/direct/server.ts';
+import type { DirectSettlements } from '../../../src/x402/direct/settle.ts';
+import { newPayment } from '../../ledger/new-payment.ts';
+
+type Settle = DirectSettlements['settle'];
+
+const SETTLED = { kind: 'settled', status: 'confirmed', signature: 'a signature' } as const;
+let dir: string;
+let path: string;
+let closers: (() => Promise<unknown>)[];
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'socket-'));
+  path = join(dir, 'x402.sock');
+  closers = [];
+});
+afterEach(async () => {
+  for (const close of closers.toReversed()) await close();
+  rmSync(dir, { recursive: true });
+});
+
+async function serve(settle: Settle = async () => SETTLED) {
+  const server = await serveDirect({ settle }, path, () => undefined);
+  closers.push(() => server.close());
+  return server;
+}
+
+function client(warnings: string[] = []) {
+  const created = new DirectClient(path, (_error, message) => warnings.push(message));
+  closers.push(() => created.close());
+  return created;
+}
+
+const text = fc.string();
+const u64 = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
+const orNull = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: null });
+const headers = fc.dictionary(text, text, { noNullPrototype: true });
+
+const payments: fc.Arbitrary<NewPayment> = fc
+  .record({
+    seller: fc.constantFrom('gateway', 'facilitator'),
+    dialect: fc.constantFrom('v1', 'v2'),
+    payer: text,
+    feeLamports: u64,
+    computeUnitLimit: fc.nat(),
+    computeUnitPriceMicroLamports: u64,
+    acceptedSlot: u64,
+    caller: fc.record({
+      identifier: orNull(text),
+      authorization: orNull(text),
+      cookie: orNull(text),
+      address: orNull(text),
+    }),
+    request: orNull(fc.record({ method: text, url: text, headers, body: text, isRepeatable: fc.boolean() })),
+    answer: orNull(
+      fc.record({
+        status: fc.nat(),
+        headers: fc.dictionary(text, fc.oneof(text, fc.array(text)), { noNullPrototype: true }),
+        body: text,
+      }),
+    ),
+    lease: fc.record({ holder: text, ms: fc.nat() }),
+  })
+  .map((change) => newPayment(change));
+
+describe('a payment that is sent over the socket', () => {
+  it('arrives unchanged', () => {
+    fc.assert(
+      fc.property(payments, (payment) => {
+        const sent = { payment, withinMs: 5_000 };
+        expect(readSettleRequest(JSON.parse(writeSettleRequest(sent)))).toEqual(sent);
+      }),
+    );
+  });
+
+  it.each([
+    ['an unknown field', { extra: true }],
+    ['a signature of its fee payer', { signature: 'a signature' }],
+    ['the dialect of a buyer who signs everything', { dialect: 'example' }],
+  ])('is refused with %s', (_, change) => {
+    const sent: unknown = JSON.parse(writeSettleRequest({ payment: newPayment(), withinMs: 1 }));
+    const changed = { ...(sent as object), payment: { ...(sent as { payment: object }).payment, ...change } };
+    expect(() => readSettleRequest(changed)).toThrow();
+  });
+});
+
+describe('the socket of the x402 worker', () => {
+  it('answers with the outcome, and is for its user only', async () => {
+    const seen: NewPayment[] = [];
+    await serve(async (payment) => {
+      seen.push(payment);
+      return SETTLED;
+    });
+    const payment = newPayment();
+    expect(await client().settle(payment)).toEqual(SETTLED);
+    expect(seen).toEqual([payment]);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(readdirSync(dir)).toEqual(['x402.sock']);
+  });
+
+  it('declines where no worker listens, and where the settlement fails, and logs an outage once', async () => {
+    const warnings: string[] = [];
+    const caller = client(warnings);
+    for (const _ of [1, 2]) expect((await caller.settle(newPayment())).kind).toBe('declined');
+    expect(warnings).toHaveLength(1);
+    let fails = false;
+    await serve(async () => {
+      if (fails) throw new Error('no database');
+      return SETTLED;
+    });
+    expect((await caller.settle(newPayment())).kind).toBe('settled');
+    fails = true;
+    expect((await caller.settle(newPayment())).kind).toBe('declined');
+    expect(warnings).toHaveLength(2);
+  });
+
+  it('passes from a worker to the next one, whose file the end of the first leaves alone', async () => {
+    const first = await serve(async () => ({ kind: 'declined', reason: 'the first' }));
+    const earlier = client();
+    expect(await earlier.settle(newPayment())).toEqual({ kind: 'declined', reason: 'the first' });
+    await serve();
+    expect(await client().settle(newPayment())).toEqual(SETTLED);
+    await first.close();
+    expect(await client().settle(newPayment())).toEqual(SETTLED);
+    expect(await earlier.settle(newPayment())).toEqual(SETTLED);
+  });
+
+  it('does not replace a file that is no socket', async () => {
+    writeFileSync(path, 'a file');
+    await expect(serve()).rejects.toThrow('is not a socket');
+    expect(readdirSync(dir)).toEqual(['x402.sock']);
+  });
+
+  it('refuses a body that it cannot read', async () => {
+    await serve();
+    const status = await new Promise((resolve, reject) => {
+      const call = request({ socketPath: path, path: '/settle', method: 'POST' }, (response) =>
+        resolve(response.resume().statusCode),
+      );
+      call.once('error', reject);
+      call.setHeader('content-type', 'application/json').end('{"payment":{}}');
+    });
+    expect(status).toBe(400);
+  });
+});

@@ -1,0 +1,69 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer, request as httpRequest, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CommandResult, jsonOf, startDevelopment } from '../../support/cli.ts';
+import { Shop } from './shop.ts';
+
+let shop: Shop;
+let proxy: Server;
+let proxyUrl: string;
+/** True: the proxy forwards the next payment, and cuts the connection of its answer. */
+let losesAnswer = false;
+
+beforeAll(async () => {
+  shop = await Shop.open((upstream) => [{ path: '/weather', price: '0.001', upstream }]);
+  shop.upstream = ({ target }) => ({ status: 200, body: `answer to ${target}` });
+  await shop.opened('/weather');
+  proxy = createServer((client, response) => {
+    const isLost =
+      losesAnswer && (client.headers['payment-signature'] ?? client.headers['x-payment']) !== undefined;
+    httpRequest(shop.url + client.url, { headers: client.headers }, (answer) => {
+      if (isLost) {
+        losesAnswer = false;
+        answer.resume().once('end', () => response.destroy());
+      } else answer.pipe(response.writeHead(answer.statusCode ?? 500, answer.headers));
+    }).end();
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  proxy?.close();
+  await shop?.close();
+});
+
+describe.each(['v2', 'submitted'])('x402 buy in the form %s', (form) => {
+  it('keeps a payment whose answer was lost, signs no second one, and presents it again', async () => {
+    const { secretKey, rpcUrl, address } = await shop.buyer();
+    const cwd = mkdtempSync(join(tmpdir(), 'sluice-buy-'));
+    writeFileSync(join(cwd, 'buyer.json'), JSON.stringify([...secretKey]));
+    const url = `${proxyUrl}/weather?${form}`;
+    const buy = (...args: readonly string[]): Promise<CommandResult> => {
+      const all = ['x402', 'buy', url, '--form', form, '--key', 'buyer.json', '-o', 'json', ...args];
+      return startDevelopment(all, { cwd, env: { SLUICE_RPC_URLS: rpcUrl } }).ended;
+    };
+    losesAnswer = true;
+    const lost = await buy();
+    expect(lost.code).toBe(1);
+    expect(lost.stderr).toContain('--resume');
+    const [, hash] = /^payment {4}([0-9a-f]{64})$/m.exec(lost.stderr) ?? [];
+    expect(lost.stderr).toMatch(
+      form === 'submitted' ? /^signature {2}\w{64,88}$/m : /^signature {2}made by the seller$/m,
+    );
+    const second = await buy();
+    expect([second.code, second.stderr]).toEqual([2, expect.stringContaining('--resume')]);
+    const resumed = await buy('--resume');
+    expect(resumed.code, resumed.stderr).toBe(0);
+    expect(jsonOf(resumed)).toMatchObject({
+      ok: true,
+      payment: hash,
+      body: expect.stringContaining('answer to'),
+    });
+    const { rows } = await shop.ledger.payments.list({ limit: 50 });
+    expect(rows.filter(({ payer }) => payer === address)).toHaveLength(1);
+    expect((await buy('--resume')).code).toBe(2);
+  });
+});

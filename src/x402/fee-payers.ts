@@ -17,11 +17,14 @@ const RESERVED_PAYMENTS = 100n;
 
 /** A shop with many routes and payments sees an exhausted key in time, because of the reserve. */
 const SHARED_MS = 5_000;
+/** At the start of a development stack, the SOL of a key becomes final a moment later. */
+const START_MS = 60_000;
 
 /** Chooses the fee payer of a route's terms: the first one, in an order by hash, that has balance and budget. */
 export class FeePayers {
   readonly #deps: FeePayersDeps;
   readonly #readings = new TtlCache<ReadonlySet<string>>(SHARED_MS);
+  readonly #startedAt = performance.now();
   #usable: ReadonlySet<string> | null = null;
 
   constructor(deps: FeePayersDeps) {
@@ -29,12 +32,13 @@ export class FeePayers {
   }
 
   /**
-   * Reads balances and budgets, at most once in five seconds while all keys are usable. While they cannot be read, the
-   * last ones count.
+   * Reads balances and budgets, at most once in five seconds, but more often while a key is unusable in the first minute.
+   * While they cannot be read, the last ones count.
    */
   async refresh(): Promise<void> {
     this.#usable = await this.#readings.get('', () => this.#read());
-    if (this.#usable.size < this.#deps.addresses.length) this.#readings.forget('');
+    const isStarting = performance.now() - this.#startedAt < START_MS;
+    if (isStarting && this.#usable.size < this.#deps.addresses.length) this.#readings.forget('');
   }
 
   async #read(): Promise<ReadonlySet<string>> {

@@ -35,6 +35,5 @@ export function rateLimiter(limit: RateLimit, factor = 1): (caller: string) => n
  */
 export function addressLimiter(limit: RateLimit): (address: string | null) => number {
   const takeToken = rateLimiter(limit);
-  return (address) =>
-    address === null || !isPublicAddress(address) ? 0 : takeToken(subscriberOf(address));
+  return (address) => (address === null || !isPublicAddress(address) ? 0 : takeToken(subscriberOf(address)));
 }

@@ -74,8 +74,6 @@ export async function serveGateway(
     .catch((err: unknown) => logger.warn({ err }, 'the terms of routes cannot be read now'));
   runPeriodically('the terms of routes', OFFERS_INTERVAL_MS, () => offers.refresh());
   runPeriodically('fee payers and closed routes', CLOSED_ROUTES_INTERVAL_MS, () => offers.refreshClosed());
-  for (const { routeId, reason } of offers.closed())
-    logger.warn({ route: routeId }, `the route is not sold now: ${reason}`);
   const app = await gatewayApp(
     gateway(gatewayDeps(config, routes, offers, purchases, parts)),
     async (server) => {
@@ -200,12 +198,17 @@ function openOffers(
   { cluster, feePayers: addresses, tokenPolicy }: Config<'api'>,
   routes: readonly Route[],
   { budgets, limits: { maxFeeLamports } }: ReturnType<typeof purchaseDeps>,
-  { ledger, chain }: GatewayParts,
+  { ledger, chain, logger }: GatewayParts,
 ): RouteOffers {
   const network = NETWORKS[cluster];
   const feePayers = new FeePayers({ chain, budgets, addresses, maxFeeLamports });
+  const onChange = (route: string, reason: string | null) =>
+    reason === null
+      ? logger.info({ route }, 'the route is sold again')
+      : logger.warn({ route }, `the route is not sold now: ${reason}`);
+  const offers = { offers: ledger.offers, validMs: QUOTE_VALIDITY_MS, onChange };
   return new RouteOffers(
-    { offers: ledger.offers, chain, network, feePayers, tokenPolicy, validMs: QUOTE_VALIDITY_MS },
+    { ...offers, chain, network, feePayers, tokenPolicy },
     routes.filter((route) => route.kind === 'priced'),
   );
 }

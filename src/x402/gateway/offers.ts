@@ -22,6 +22,8 @@ export interface OffersDeps {
   readonly network: Network;
   readonly feePayers: Pick<FeePayers, 'choose' | 'refresh'>;
   readonly tokenPolicy: TokenPolicy;
+  /** Called if a route closes, with the reason, or opens, with null. Not called if the first terms open it. */
+  readonly onChange: (routeId: string, reason: string | null) => void;
   /** How long a quote stays valid after a newer one replaced it. */
   readonly validMs: number;
 }
@@ -29,10 +31,15 @@ export interface OffersDeps {
 /** Longer than the time in which payments of expired quotes are recorded. */
 const PAST_TERMS_MS = 25 * 3_600_000;
 
+/** How long a closed route is read more often: wallets and nodes can become ready a moment after the gateway. */
+const EAGER_MS = 60_000;
+
 export class RouteOffers {
   readonly #deps: OffersDeps;
   readonly #routes: readonly PricedRoute[];
   readonly #offers = new Map<string, Offer>();
+  /** Times of `performance.now()` at which the closed routes closed. */
+  readonly #closedAt = new Map<string, number>();
 
   constructor(deps: OffersDeps, routes: readonly PricedRoute[]) {
     this.#deps = deps;
@@ -50,33 +57,45 @@ export class RouteOffers {
     return offered.map((terms) => toTerms(terms, this.#deps.network));
   }
 
-  closed(): readonly { readonly routeId: string; readonly reason: string }[] {
-    return this.#routes.flatMap(({ id: routeId }) => {
-      const offer = this.of(routeId);
-      return offer.kind === 'closed' ? [{ routeId, reason: offer.details }] : [];
-    });
-  }
-
   /**
    * Reads fee payers, mints and token accounts, and stores the current terms of each route. Call this method at startup
    * and periodically.
    */
   async refresh(): Promise<void> {
     await this.#deps.feePayers.refresh();
-    for (const route of this.#routes) this.#offers.set(route.id, await this.#lookAt(route));
+    await this.#read(this.#routes);
   }
 
-  /** Reads the closed routes, and those whose fee payer is no longer the one to use. */
+  /**
+   * Reads the routes that closed within the last minute, and those whose fee payer is no longer the one to use. A route
+   * that stays closed is read by {@link refresh} alone.
+   */
   async refreshClosed(): Promise<void> {
     await this.#deps.feePayers.refresh();
-    for (const route of this.#routes)
-      if (!this.#isCurrent(route.id)) this.#offers.set(route.id, await this.#lookAt(route));
+    await this.#read(this.#routes.filter(({ id }) => this.#isDue(id)));
   }
 
-  #isCurrent(routeId: string): boolean {
+  #isDue(routeId: string): boolean {
     const offer = this.of(routeId);
     const chosen = this.#deps.feePayers.choose(routeId);
-    return offer.kind === 'open' && 'feePayer' in chosen && chosen.feePayer === offer.current.feePayer;
+    if (offer.kind === 'open') return !('feePayer' in chosen) || chosen.feePayer !== offer.current.feePayer;
+    const closedAt = this.#closedAt.get(routeId);
+    return closedAt === undefined || performance.now() - closedAt < EAGER_MS;
+  }
+
+  /** Reads the routes at once, so that they share calls to nodes. */
+  async #read(routes: readonly PricedRoute[]): Promise<void> {
+    await Promise.all(
+      routes.map(async (route) => {
+        const offer = await this.#lookAt(route);
+        const known = this.#offers.get(route.id)?.kind;
+        this.#offers.set(route.id, offer);
+        if (offer.kind === known) return;
+        if (offer.kind === 'closed') this.#closedAt.set(route.id, performance.now());
+        if (offer.kind === 'closed') this.#deps.onChange(route.id, offer.details);
+        else if (known !== undefined) this.#deps.onChange(route.id, null);
+      }),
+    );
   }
 
   async #lookAt(route: PricedRoute): Promise<Offer> {

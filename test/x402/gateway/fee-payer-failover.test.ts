@@ -45,19 +45,21 @@ function offersOf(addresses: readonly string[], budget = 10_000_000n) {
   const budgets = selling.budgets(budget, 10_000_000n);
   const feePayers = new FeePayers({ chain, budgets, addresses, maxFeeLamports: MAX_FEE });
   const deps = { offers: use.ledger.offers, chain, network: NETWORK, tokenPolicy: {}, validMs: 60_000 };
-  const offers = new RouteOffers({ ...deps, feePayers }, [route]);
+  const changes: (string | null)[] = [];
+  const onChange = (_route: string, reason: string | null) => changes.push(reason);
+  const offers = new RouteOffers({ ...deps, feePayers, onChange }, [route]);
   const feePayer = () => {
     const offer = offers.of(route.id);
     return offer.kind === 'open' ? offer.current.feePayer : offer.reason;
   };
-  return { route, offers, feePayer };
+  return { route, offers, feePayer, changes };
 }
 
 describe('the fee payer of a route', () => {
   it('is the next key with SOL, and the first one again once it is funded; without any the route is closed', async () => {
     const [empty, other] = [address(), address()];
     const { controls } = selling.fixture.localnet;
-    const { route, offers, feePayer } = offersOf([empty, other]);
+    const { route, offers, feePayer, changes } = offersOf([empty, other]);
     await offers.refresh();
     expect(feePayer()).toContain('each fee payer lacks SOL');
     const [first = '', second = ''] = inOrderOf(route.id, [empty, other]);
@@ -69,6 +71,7 @@ describe('the fee payer of a route', () => {
     await vi.waitFor(isUsed(second), 10_000);
     await controls.airdrop(first, 10_000_000n);
     await vi.waitFor(isUsed(first), 10_000);
+    expect(changes).toEqual([expect.stringContaining('each fee payer lacks SOL'), null]);
   });
 
   it('is the next key if the first one has spent its budget', async () => {

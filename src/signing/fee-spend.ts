@@ -9,7 +9,7 @@ export interface FeeSpendOptions {
   readonly now?: () => number;
 }
 
-interface Signed {
+interface SignedFee {
   readonly feeLamports: bigint;
   readonly at: number;
 }
@@ -24,7 +24,7 @@ export class FeeSpend {
   readonly #options: FeeSpendOptions;
   readonly #now: () => number;
   /** Signed messages of each key by their hash, oldest first. */
-  readonly #signed = new Map<string, Map<string, Signed>>();
+  readonly #signed = new Map<string, Map<string, SignedFee>>();
   readonly #spent = new Map<string, bigint>();
   readonly #limitedKeys = new Set<string>();
 
@@ -51,8 +51,8 @@ export class FeeSpend {
     this.#spent.set(key, spent);
   }
 
-  #lastHour(key: string): Map<string, Signed> {
-    const signed = this.#signed.get(key) ?? new Map<string, Signed>();
+  #lastHour(key: string): Map<string, SignedFee> {
+    const signed = this.#signed.get(key) ?? new Map<string, SignedFee>();
     this.#signed.set(key, signed);
     const start = this.#now() - HOUR_MS;
     for (const [hash, { feeLamports, at }] of signed) {

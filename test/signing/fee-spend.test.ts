@@ -5,14 +5,14 @@ import { FeeSpend } from '../../src/signing/fee-spend.ts';
 const HOUR_MS = 3_600_000;
 const LIMIT = 50n;
 
-interface Step {
+interface SpendStep {
   readonly key: string;
   readonly message: number;
   readonly fee: bigint;
   readonly waitMs: number;
 }
 
-const steps: fc.Arbitrary<Step[]> = fc.array(
+const steps: fc.Arbitrary<SpendStep[]> = fc.array(
   fc.record({
     key: fc.constantFrom('one', 'two'),
     message: fc.nat({ max: 30 }),

@@ -22,12 +22,13 @@ export async function captureQueries(url: string, rows: number, runs: number): P
   const sample = await sampleOf(url, rows);
   // A database that an earlier run has kept would else count as restored.
   await withClient(url, (client) => client.query('delete from continuity'));
-  const ledger = await openLedger(url);
   const capture = new Capture(runs);
   let label = '';
-  const captured = capture.ledger(ledger, () => label);
-  try {
-    await capture.during(async () => {
+  await capture.during(async () => {
+    // Opened here, because a connection keeps the query method that it finds when it is made.
+    const ledger = await openLedger(url);
+    const captured = capture.ledger(ledger, () => label);
+    try {
       await readLists(captured, sample, (text) => {
         label = text;
       });
@@ -37,10 +38,10 @@ export async function captureQueries(url: string, rows: number, runs: number): P
       await writePayments(captured);
       await writeOthers(captured, sample);
       await writeFew(captured);
-    });
-  } finally {
-    await ledger.close();
-  }
+    } finally {
+      await ledger.close();
+    }
+  });
   return capture;
 }
 

@@ -16,7 +16,7 @@ const rows = fc
   .map((all) => all.map((one, index) => ({ ...one, id: `p${index}`, position: BigInt(index) })))
   .chain((all) => fc.shuffledSubarray(all, { minLength: all.length }));
 
-type OwedRows = typeof rows extends fc.Arbitrary<infer Value> ? Value : never;
+type CandidateRows = typeof rows extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** One step of a new payment: `choose` reads the rows, `take` is the compare-and-set of the lease. */
 function purchase(isRepeatable: boolean) {
@@ -24,7 +24,7 @@ function purchase(isRepeatable: boolean) {
   return {
     outcome: null as string | null,
     /** True when the purchase has ended. */
-    step(table: Map<string, OwedRows[number]>): boolean {
+    step(table: Map<string, CandidateRows[number]>): boolean {
       if (candidates === null) {
         candidates = [...servableInstead([...table.values()], isRepeatable, NOW_MS)];
         return false;

@@ -68,6 +68,7 @@ const payment = z.strictObject({
   // Buyers of the other dialects sign everything, so there is nothing for the worker to sign.
   dialect: z.enum(['v1', 'v2']),
   payer: z.string(),
+  sourceAccount: textOrNull,
   feePayer: z.string(),
   feeLamports: decimal,
   computeUnitLimit: z.int(),

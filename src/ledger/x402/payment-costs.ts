@@ -80,8 +80,9 @@ export class PaymentCosts extends Repository {
       .select(columns)
       .where('sourceAccount', '=', sourceAccount)
       .where('state', '=', 'settling');
-    const named = this.db.selectFrom('payment').select(columns).where('id', 'in', ids);
-    return (ids.length === 0 ? open : open.union(named)).execute();
+    // An array, so that any number of ids has the same statement, which is prepared.
+    const named = this.db.selectFrom('payment').select(columns).where(sql<boolean>`id = any(${ids}::text[])`);
+    return open.union(named).execute();
   }
 
   /**

@@ -146,6 +146,7 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await inFlight.newestEnds('withdrawal', 32);
   await payments.failuresOf('GET /r1', since, { payments: 1_000, buyers: 20 });
   await payments.listOverdue(60_000, 100);
+  await payments.listOwed(of.payer, '0'.repeat(64), 50);
   await payments.spentSince(since, 'feePayer', FEE_PAYER);
   await payments.spentSince(since, 'payer', of.payer);
   await walletHistory.wallets(HOT);

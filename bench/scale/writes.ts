@@ -78,11 +78,12 @@ export async function writePayments(ledger: Ledger): Promise<void> {
   await ledger.settlements.note(id, 'confirmed', null);
   await obligations.take(id, { holder: 'me', ms: 1_000 });
   await obligations.release(id, 'me');
+  const { request: _request, answer: _answer, lease, ...unmatched } = newPayment();
+  await payments.replace({ ...unmatched, id: `x402/${hex()}` }, id, lease);
   await obligations.claim(id, null, { holder: 'me', ms: 1_000 });
   await obligations.markServed(id, 200, null);
   await obligations.markRefused(id, 'a reason', null);
   await obligations.markShort(id, 1n, 'a reason');
-  const { request: _request, answer: _answer, lease: _lease, ...unmatched } = newPayment();
   await payments.storeUnmatched({ ...unmatched, reason: 'a reason' });
   await ledger.offers.offer('GET /r1', { ...input.terms, feePayer: FEE_PAYER, maxTimeoutSeconds: 60 });
 }

@@ -498,7 +498,7 @@ export interface Payment {
   readonly id: string;
   /** State of the sale: whether the payment has settled and the resource was served */
   readonly state: "settling" | "owed" | "served" | "refundable" | "unmatched" | "void";
-  /** Why the payment became `refundable` or `unmatched`; null if it became neither */
+  /** Why the payment is `refundable` or `unmatched`, or which owed payment was served in place of this one; otherwise null */
   readonly reason: string | null;
   /** Transaction signature in base58; null until the transaction is signed */
   readonly signature: string | null;

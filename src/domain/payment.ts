@@ -10,7 +10,7 @@ import { settlementId, X402 } from './settlement-kinds.ts';
  * | served | moved | served once; the same caller can get the stored response again | |
  * | refundable | moved | the upstream refused, or may not be called again | void |
  * | unmatched | may have moved | none: it was on chain before it was presented, or too little arrived | void |
- * | void | did not move, and never will | not served | |
+ * | void | did not move, and never will | not served, or another payment was served in its place | |
  */
 export const PAYMENT_STATES = ['settling', 'owed', 'served', 'refundable', 'unmatched', 'void'] as const;
 

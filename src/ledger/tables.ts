@@ -236,6 +236,7 @@ export interface Tables {
     askedAt: Date | null;
     paidAt: Date | null;
     servedAt: Date | null;
+    replacedBy: string | null;
     createdAt: Generated<Date>;
   };
   reconciliation: {

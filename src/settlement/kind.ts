@@ -81,6 +81,11 @@ export interface Kind {
   afterAttemptEnd?(attempt: AttemptRow): Promise<void>;
   /** False if this process has no key for the settlement. Default: true. */
   hasKey?(settlement: SettlementRow): Promise<boolean>;
+  /**
+   * What to do with a settlement without a run: start it, leave it to another process that works on it, or cancel it
+   * unless an attempt exists. Default: `start`.
+   */
+  onMissingRun?(settlement: SettlementRow): Promise<'start' | 'leave' | 'cancel'>;
   /** Input of the kind's own workflow. Default: the common settlement workflow, which needs only the id. */
   terms?(settlement: SettlementRow): Promise<WithdrawalTerms>;
 }

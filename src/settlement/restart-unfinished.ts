@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
 import { type BackfillCommand, backfillWorkflowId } from '../domain/backfill.ts';
+import { isDomainError } from '../domain/errors.ts';
 import { settlementWorkflowId } from '../domain/ids.ts';
 import { type AwaitedCommitment, isTerminal } from '../domain/settlement.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
@@ -40,23 +41,31 @@ const MAX_BACKFILLS_PER_ROUND = 100;
 const MAX_OWED_PER_ROUND = 500;
 /** Longer than the gateway takes to serve a paid request. */
 const OVERDUE_MS = 120_000;
+const ABANDONED = {
+  code: 'abandoned',
+  message: 'the process that requested the settlement stopped before anything was signed',
+};
 
 /** Starts missing workflow runs: each unfinished row in PostgreSQL must have one. */
 export function createMissingRunStarter({ ledger, runs, kinds }: OrphansDeps) {
-  async function restart(settlement: SettlementRow): Promise<void> {
+  /** True if it has started the run. */
+  async function restart(settlement: SettlementRow): Promise<boolean> {
     const { id, kind } = settlement;
+    const action = (await kinds[kind]?.onMissingRun?.(settlement)) ?? 'start';
+    if (action === 'leave' || (action === 'cancel' && (await cancel(ledger, id)))) return false;
     const terms = await kinds[kind]?.terms?.(settlement);
     const end = await runs.lastEnd(settlementWorkflowId(settlement));
     if (end === 'failed') await ledger.alerts.raise(failedAlarm(id));
     // A run completes only after the end of its settlement is stored. If the row has not ended now, a restore has
     // lost that end.
     if (end === 'completed') {
-      if (isTerminal((await ledger.settlements.get(id)).status)) return;
+      if (isTerminal((await ledger.settlements.get(id)).status)) return false;
       const raised = await ledger.alerts.subjectsEverRaised('maybe_paid', [id]);
       if (!raised.has(id)) await ledger.alerts.raise(endedAlarm(id));
     }
     if (terms === undefined) await runs.startSettlement(settlement, ledger.settlements.answersAt(kind));
     else await runs.start(terms);
+    return true;
   }
 
   /**
@@ -89,12 +98,24 @@ export function createMissingRunStarter({ ledger, runs, kinds }: OrphansDeps) {
       const backfills = (await ledger.backfills.listDue(MAX_BACKFILLS_PER_ROUND))
         .map(commandOf)
         .filter((command) => !running.has(backfillWorkflowId(command)));
-      await pLimit(START_CONCURRENCY).map(unfinished, restart);
+      const started = await pLimit(START_CONCURRENCY).map(unfinished, restart);
       await pLimit(START_CONCURRENCY).map(unserved, (row) => runs.startSettlement(row, 'confirmed'));
       await pLimit(START_CONCURRENCY).map(backfills, (command) => runs.startBackfill(command));
-      return { restarted: unfinished.length + unserved.length + backfills.length };
+      const restarted = started.filter(Boolean).length + unserved.length + backfills.length;
+      return { restarted };
     },
   };
+}
+
+/** Cancels a settlement without an attempt. False if it has an attempt, or if a restore can have lost one. */
+async function cancel({ settlements }: Ledger, id: string): Promise<boolean> {
+  try {
+    await settlements.cancel(id, ABANDONED);
+    return true;
+  } catch (error) {
+    if (isDomainError(error, 'NotCancellable') || isDomainError(error, 'DatabaseIncomplete')) return false;
+    throw error;
+  }
 }
 
 function failedAlarm(subject: string): Alarm {

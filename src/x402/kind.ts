@@ -53,6 +53,12 @@ export function x402Kind({ ledger, chain, lifetimes, feePayers }: X402KindDeps):
       const bounds = { maxFeeLamports: feeLamports.toString(), maxComputeUnits: String(computeUnitLimit) };
       return [{ kind: X402, key, message, terms: { ...transfer, ...bounds } }];
     },
+    onMissingRun: async ({ id }) => {
+      const { leaseUntil, state, askedAt } = await ledger.payments.get(id);
+      if (leaseUntil !== null && leaseUntil.getTime() > Date.now()) return 'leave';
+      // The upstream was called before settlement, and no request waits for the answer any more.
+      return state === 'settling' && askedAt !== null ? 'cancel' : 'start';
+    },
     landedAmounts: async ({ settlementId }, spending) => ({
       movedLamports: 0n,
       amountReceived: receivedBy(await ledger.payments.get(settlementId), spending),

@@ -16,6 +16,8 @@ export interface Buyer {
   readonly fetch?: typeof fetch;
   /** A mint that the client of version 2 may pay with, beside USDC. */
   readonly asset?: string;
+  /** Makes the payment identifier of each payment of the client of version 2. Default: no identifiers. */
+  readonly newIdentifier?: () => string;
 }
 
 /** The last response of the seller, and the settlement that its header reports, if any. */
@@ -33,11 +35,20 @@ export async function version2Buyer({
   secretKey,
   fetch = globalThis.fetch,
   asset,
+  newIdentifier,
 }: Buyer): Promise<Buy> {
   const signer = await createKeyPairSignerFromBytes(secretKey);
   const client = new x402Client().register('solana:*', new ExactSvmScheme(signer, { rpcUrl }));
   if (asset !== undefined)
     client.setSpendControls({ allowedAssets: [{ network: SOLANA_DEVNET_CAIP2, asset }] });
+  if (newIdentifier !== undefined)
+    client.registerExtension({
+      key: 'payment-identifier',
+      enrichPaymentPayload: async (payload) => {
+        const extensions = { 'payment-identifier': { info: { id: newIdentifier() } } };
+        return { ...payload, extensions: { ...payload.extensions, ...extensions } };
+      },
+    });
   return purchases(wrapFetchWithPayment(fetch, client));
 }
 

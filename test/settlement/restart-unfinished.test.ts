@@ -5,6 +5,7 @@ import { NONCE_CREATE, settlementId } from '../../src/domain/settlement-kinds.ts
 import type { AttemptOutcome } from '../../src/ledger/settlements/attempts.ts';
 import { createMissingRunStarter, type WorkflowRuns } from '../../src/settlement/restart-unfinished.ts';
 import { nonceKinds } from '../../src/treasury/nonce-accounts.ts';
+import { x402Kind } from '../../src/x402/kind.ts';
 import { START } from '../ledger/chain-of-blocks.ts';
 import { newPayment } from '../ledger/new-payment.ts';
 import { attempt, DEAD, newId, PLENTY, REASON, useLedger } from '../ledger/support.ts';
@@ -35,7 +36,8 @@ async function round(
   };
   const unused = undefined as never;
   const nonces = nonceKinds({ ledger: use.ledger, hotWallet: 'hot', chain: unused, fees: unused });
-  const kinds = { ...landedWithdrawals(use.ledger), ...nonces };
+  const x402 = x402Kind({ ledger: use.ledger, chain: unused, lifetimes: unused, feePayers: [] });
+  const kinds = { ...landedWithdrawals(use.ledger), ...nonces, x402 };
   const { restarted } = await createMissingRunStarter({ ledger: use.ledger, runs, kinds }).startMissingRuns();
   expect(restarted).toBe(started.length);
   return started;
@@ -73,6 +75,29 @@ describe('the restart of missing runs', () => {
     expect(await round([payment.id], 'completed')).toEqual([]);
     await use.ledger.obligations.markServed(payment.id, 200, null);
     expect(await round([], 'completed')).toEqual([]);
+  });
+
+  it('leaves payments alone while a request has their lease', async () => {
+    const payment = newPayment();
+    await use.ledger.payments.open(payment);
+    expect(await round([], 'none')).toEqual([]);
+    await use.ledger.obligations.release(payment.id, 'me');
+    expect(await round([], 'none')).toEqual([payment.id]);
+    await use.ledger.settlements.cancel(payment.id, REASON);
+  });
+
+  it('cancels an unsigned payment of a route that is served first, and starts a signed one', async () => {
+    const [unsigned, prepared] = [newPayment({ isAsked: true }), newPayment({ isAsked: true })];
+    for (const { id } of [unsigned, prepared]) {
+      await use.ledger.payments.open(newPayment({ id, isAsked: true }));
+      await use.ledger.obligations.release(id, 'me');
+    }
+    await use.ledger.attempts.prepare(attempt(prepared.id), PLENTY);
+    expect(await round([], 'none')).toEqual([prepared.id]);
+    expect(await use.ledger.payments.find(unsigned.id)).toMatchObject({ state: 'void' });
+    expect(await use.ledger.payments.find(prepared.id)).toMatchObject({ state: 'settling' });
+    expect(await round([prepared.id], 'none')).toEqual([]);
+    await use.ledger.attempts.settle(prepared.id, 1, DEAD);
   });
 
   it('reports runs that failed', async () => {

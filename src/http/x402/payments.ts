@@ -17,7 +17,9 @@ const PaymentBody = z
     state: z
       .enum(PAYMENT_STATES)
       .describe('State of the sale: whether the payment has settled and the resource was served'),
-    reason: textOrNull('Why the payment became `refundable` or `unmatched`; null if it became neither'),
+    reason: textOrNull(
+      'Why the payment is `refundable` or `unmatched`, or which owed payment was served in place of this one; otherwise null',
+    ),
     signature: textOrNull('Transaction signature in base58; null until the transaction is signed'),
     seller: z.enum(['gateway', 'facilitator']).describe('Part of Sluice that received the payment'),
     dialect: z

@@ -3,7 +3,7 @@ import { migrationOf } from '../migration-of.ts';
 
 /**
  * x402 payments. The id is that of the settlement inserted in the same transaction; an `unmatched` payment can have no
- * settlement. `request` and `answer` are encrypted; `request` is deleted when the payment's obligation ends.
+ * settlement, and a replaced one has none. `request` and `answer` are encrypted; `request` is deleted when the payment's obligation ends.
  */
 export const payments = migrationOf([
   sql`create table payment (
@@ -35,18 +35,19 @@ export const payments = migrationOf([
     asked_at timestamptz, -- when the upstream was first called
     paid_at timestamptz,
     served_at timestamptz,
+    replaced_by text references payment, -- owed payment that was served in place of settling this one, which is void
     created_at timestamptz not null default now(),
-    check ((lease_holder is null) = (lease_until is null))
+    check ((lease_holder is null) = (lease_until is null)),
+    check (replaced_by is null or state = 'void')
   )`,
-  // Prevents a buyer who has lost the answer from paying twice for the same request.
-  sql`create unique index payment_one_open on payment (payer, request_hash) where state in ('settling', 'owed')`,
+  sql`create index payment_owed on payment (payer, request_hash, position) where state = 'owed'`,
   sql`create index payment_by_signature on payment (signature) where signature is not null`,
   sql`create index payment_by_state on payment (state, (-position))`,
   sql`create index payment_by_fee_payer on payment (fee_payer, created_at)`,
   sql`create index payment_by_payer on payment (payer, created_at)`,
   sql`create index payment_by_route on payment (route, created_at)`,
   sql`create unique index payment_identifier_once on payment (payer, route, (caller ->> 'identifier'))
-    where caller ->> 'identifier' is not null and state <> 'void'`,
+    where caller ->> 'identifier' is not null and (state <> 'void' or replaced_by is not null)`,
   sql`create table offer (
     route text not null,
     hash text not null,

@@ -94,6 +94,8 @@ export interface KindEvents {
    * if a fork reverts it. Default: callers wait for `finalized`.
    */
   readonly answersAt?: 'confirmed';
+  /** False if the settlement may never be cancelled, because its money has moved already. Default: true. */
+  mayCancel?(trx: Trx, settlement: SettlementRow): Promise<boolean>;
   /** The status or the reason code has changed. From `confirmed` to `sending`: a fork has reverted the transaction. */
   changed?(trx: Trx, settlement: SettlementRow, before: StatusBefore): Promise<void>;
   /** An attempt has landed, failed or been proved dead. Runs before the settlement is moved. */

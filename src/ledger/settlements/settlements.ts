@@ -156,10 +156,10 @@ export class Settlements extends Repository {
   }
 
   /**
-   * Cancels the settlement permanently. Throws NotCancellable while an attempt can land, or if the settlement has
-   * ended differently. Attempts that are proved dead, or failed in a block, do not count: the proof that permits a
-   * second payment also permits a cancellation. Throws DatabaseIncomplete while an attempt that a restore has lost may
-   * have paid the settlement.
+   * Cancels the settlement permanently. Throws NotCancellable while an attempt can land, if the settlement has ended
+   * differently, or if its kind forbids it. Attempts that are proved dead, or failed in a block, do not count: the
+   * proof that permits a second payment also permits a cancellation. Throws DatabaseIncomplete while an attempt that a
+   * restore has lost may have paid the settlement.
    */
   async cancel(id: string, reason: StatusReason): Promise<SettlementRow> {
     return this.db.transaction().execute(async (trx) => {
@@ -167,6 +167,7 @@ export class Settlements extends Repository {
       if (row.status === 'cancelled') return row;
       if (!mayFollow(row.status, 'cancelled') || (await hasAttempt(trx, id, POSSIBLY_PAID_STATES)))
         throw notCancellable(row);
+      if ((await this.#eventsByKind[row.kind]?.mayCancel?.(trx, row)) === false) throw notCancellable(row);
       await refuseIfMaybePaid(trx, id);
       return endUnpaid(trx, this.#eventsByKind, id, reason);
     });

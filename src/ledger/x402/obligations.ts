@@ -170,7 +170,7 @@ const NOW = sql<Date>`now()`;
 const NO_LEASE = { leaseHolder: null, leaseUntil: null };
 
 /** SQL that is true if no other holder has a valid lease. */
-function isFree(holder: string) {
+export function isFree(holder: string) {
   return sql<boolean>`(lease_holder is null or lease_holder = ${holder} or lease_until < now())`;
 }
 

@@ -1,7 +1,7 @@
 import { sql, type UpdateObject } from 'kysely';
 import type { Alarm } from '../../domain/alerts.ts';
 import { PAYMENT_EVENTS, type PaymentEvent } from '../../domain/payment.ts';
-import type { Database, Tables } from '../database.ts';
+import { type Database, exists, type Tables } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import type { KindEvents } from '../settlements/settlement-row.ts';
 import type { StoredPayment } from './payment-row.ts';
@@ -9,6 +9,11 @@ import type { StoredPayment } from './payment-row.ts';
 /** Callbacks that keep the state of an x402 payment consistent with its settlement. */
 export const paymentEvents: KindEvents = {
   answersAt: 'confirmed',
+  // A transaction that its buyer has sent is on chain already.
+  mayCancel: async (trx, { id }) =>
+    !(await exists(
+      trx.selectFrom('payment').select('id').where('id', '=', id).where('dialect', '=', 'submitted'),
+    )),
   changed: async (trx, { id, status }, before) => {
     if (status === 'confirmed' || status === 'finalized') await enterPayment(trx, id, 'paid');
     if (before.status === 'confirmed' && status === 'sending') await enterPayment(trx, id, 'taken-back');

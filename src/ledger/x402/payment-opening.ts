@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { X402 } from '../../domain/settlement-kinds.ts';
 import type { TextCipher } from '../../domain/webhook.ts';
 import type { Database } from '../database.ts';
-import { type BoughtRequest, type Lease, type StoredAnswer, timeAfterMs } from './obligations.ts';
+import { type BoughtRequest, isFree, type Lease, type StoredAnswer, timeAfterMs } from './obligations.ts';
 import type { StoredPayment } from './payment-row.ts';
 
 /** A payment that has passed all checks, with the request that it pays for. */
@@ -28,11 +28,16 @@ export type NewPayment = Pick<
   readonly request: BoughtRequest | null;
   /** Answer of an upstream that was called before settlement, else null. */
   readonly answer: StoredAnswer | null;
+  /** True if the upstream is called before the settlement, so that it may have been called once the row exists. */
+  readonly isAsked?: boolean;
   readonly lease: Lease;
 };
 
+/** A payment in whose place an owed payment of the same payer for the same request is served. */
+export type ReplacedPayment = Omit<NewPayment, 'request' | 'answer' | 'isAsked' | 'lease'>;
+
 /** A payment that buys no request, with the reason. */
-export type UnmatchedPayment = Omit<NewPayment, 'request' | 'answer' | 'lease'> & { readonly reason: string };
+export type UnmatchedPayment = ReplacedPayment & { readonly reason: string };
 
 /** Stores the payment unless it is already stored. */
 export async function insertUnmatched(db: Database, input: UnmatchedPayment): Promise<void> {
@@ -41,6 +46,40 @@ export async function insertUnmatched(db: Database, input: UnmatchedPayment): Pr
     .values({ ...withJsonColumns(input), state: 'unmatched' })
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute();
+}
+
+/**
+ * Stores a payment that is not settled, because `owedId` is served in its place, and leases `owedId` to the server.
+ * `lost`: another process serves `owedId`, or it is not owed. `known`: the payment is already stored.
+ */
+export async function insertReplaced(
+  db: Database,
+  input: ReplacedPayment,
+  owedId: string,
+  { holder, ms }: Lease,
+): Promise<'replaced' | 'known' | 'lost'> {
+  return db.transaction().execute(async (trx) => {
+    const owed = await trx
+      .selectFrom('payment')
+      .select('id')
+      .where('id', '=', owedId)
+      .where('state', '=', 'owed')
+      .where(isFree(holder))
+      .forUpdate()
+      .executeTakeFirst();
+    if (owed === undefined) return 'lost';
+    const reason = `not settled: the owed payment ${owedId} for the same request was served in its place`;
+    const stored = await trx
+      .insertInto('payment')
+      .values({ ...withJsonColumns(input), reason, state: 'void', replacedBy: owedId })
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .returning('id')
+      .executeTakeFirst();
+    if (stored === undefined) return 'known';
+    const lease = { leaseHolder: holder, leaseUntil: timeAfterMs(ms) };
+    await trx.updateTable('payment').set(lease).where('id', '=', owedId).execute();
+    return 'replaced';
+  });
 }
 
 /**
@@ -90,15 +129,17 @@ export async function openPayment(
 }
 
 function valuesOf(cipher: TextCipher, input: NewPayment) {
-  const { lease, request, answer, ...row } = input;
+  const { lease, request, answer, isAsked = false, ...row } = input;
   const encrypt = (value: unknown) =>
     value === null ? null : cipher.encrypt(JSON.stringify(value), input.id);
   return {
     ...withJsonColumns(row),
     state: 'settling' as const,
+    reason: null,
     request: encrypt(request),
     answer: encrypt(answer),
     answerStatus: answer?.status ?? null,
+    askedAt: isAsked ? sql<Date>`now()` : null,
     leaseHolder: lease.holder,
     leaseUntil: timeAfterMs(lease.ms),
   };

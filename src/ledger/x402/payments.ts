@@ -4,19 +4,24 @@ import type { TextCipher } from '../../domain/webhook.ts';
 import { isUniqueViolation } from '../connection.ts';
 import { type Database, Repository, type Tables } from '../database.ts';
 import { mapPage, negationOf, type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
-import { insertUnmatched, type NewPayment, openPayment, type UnmatchedPayment } from './payment-opening.ts';
+import type { Lease } from './obligations.ts';
+import {
+  insertReplaced,
+  insertUnmatched,
+  type NewPayment,
+  openPayment,
+  type ReplacedPayment,
+  type UnmatchedPayment,
+} from './payment-opening.ts';
 import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-row.ts';
 
 export type { BoughtRequest, StoredAnswer } from './obligations.ts';
-export type { NewPayment, UnmatchedPayment } from './payment-opening.ts';
+export type { NewPayment, ReplacedPayment, UnmatchedPayment } from './payment-opening.ts';
 export type { Caller, PaymentRow, PaymentTerms } from './payment-row.ts';
 
-/**
- * `known`: the payment was already stored. `busy`: the payer has another payment for the same request, which is not
- * final or not served yet. `identifier-taken`: the payer has used the payment identifier for another payment.
- */
+/** `known`: the payment was already stored. `identifier-taken`: the payer has used the payment identifier before. */
 export type OpenResult =
-  | { readonly kind: 'opened' | 'known' | 'busy'; readonly payment: PaymentRow }
+  | { readonly kind: 'opened' | 'known'; readonly payment: PaymentRow }
   | { readonly kind: 'identifier-taken' };
 
 /** x402 payments. Every step is idempotent. */
@@ -35,15 +40,35 @@ export class Payments extends Repository {
       if (opened !== undefined) return { kind: 'opened', payment: toPaymentRow(opened) };
     } catch (error) {
       if (isUniqueViolation(error, 'payment_identifier_once')) return { kind: 'identifier-taken' };
-      if (!isUniqueViolation(error, 'payment_one_open')) throw error;
+      throw error;
     }
-    const known = await this.find(input.id);
-    if (known !== undefined) return { kind: 'known', payment: known };
-    const other = await this.#findOpen(input);
-    if (other !== undefined) return { kind: 'busy', payment: other };
-    const message =
-      'another payment for this request has just ended: send the request with the same payment again';
-    throw new DomainError('Unavailable', message);
+    return { kind: 'known', payment: await this.get(input.id) };
+  }
+
+  /** Up to `limit` owed payments of one payer for one request, oldest first. */
+  async listOwed(payer: string, requestHash: string, limit: number): Promise<readonly PaymentRow[]> {
+    const rows = await this.#all()
+      .where('state', '=', 'owed')
+      .where('payer', '=', payer)
+      .where('requestHash', '=', requestHash)
+      .orderBy('position')
+      .limit(limit)
+      .execute();
+    return rows.map(toPaymentRow);
+  }
+
+  /** Stores a payment that is never settled, and leases the owed payment that is served in its place. */
+  async replace(
+    input: ReplacedPayment,
+    owedId: string,
+    lease: Lease,
+  ): Promise<'replaced' | 'known' | 'lost' | 'identifier-taken'> {
+    try {
+      return await insertReplaced(this.db, input, owedId, lease);
+    } catch (error) {
+      if (isUniqueViolation(error, 'payment_identifier_once')) return 'identifier-taken';
+      throw error;
+    }
   }
 
   /**
@@ -155,15 +180,6 @@ export class Payments extends Repository {
       .where(column, '=', address)
       .executeTakeFirstOrThrow();
     return spent;
-  }
-
-  #findOpen({ payer, requestHash }: NewPayment): Promise<PaymentRow | undefined> {
-    return firstRow(
-      this.#all()
-        .where('payer', '=', payer)
-        .where('requestHash', '=', requestHash)
-        .where('state', 'in', ['settling', 'owed']),
-    );
   }
 
   #all() {

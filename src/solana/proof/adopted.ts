@@ -25,7 +25,7 @@ const MAX_SEARCH_SLOTS = 32n * MIN_SEARCH_SLOTS;
 
 /**
  * Wire bytes and slot of a buyer's transaction, from a node that has it in a confirmed block; null if no node returns
- * the transaction yet. The caller must verify the signatures, because a node can return forged bytes.
+ * the transaction yet. `isFailed`: the node reports that it failed. The caller must verify the signatures, because a node can return forged bytes.
  */
 export async function sentTransaction(pool: NodePool, signature: string) {
   const found = await pool.second(
@@ -34,8 +34,8 @@ export async function sentTransaction(pool: NodePool, signature: string) {
     (transaction) => transaction !== null,
   );
   if (found === null || found.answer === null) return null;
-  const { slot, transaction } = found.answer;
-  return { wire: transaction, slot };
+  const { slot, transaction, meta } = found.answer;
+  return { wire: transaction, slot, isFailed: meta !== null && meta.err !== null };
 }
 
 /** Blocks by which one node's fork can be ahead of another node's bank. More than confirmation takes. */

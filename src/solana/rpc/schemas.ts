@@ -195,7 +195,8 @@ const addresses = z.array(z.string());
 const tokenOwners = z.array(z.object({ owner: z.string().optional() })).nullish();
 
 /**
- * The signed bytes of a transaction, with the lookup table accounts and token owners of its `meta`, which can be null.
+ * The signed bytes of a transaction, with the error, lookup table accounts and token owners of its `meta`, which can be
+ * null.
  */
 export const signedTransactionAnswer = z
   .object({
@@ -203,6 +204,7 @@ export const signedTransactionAnswer = z
     transaction: base64Bytes,
     meta: z
       .object({
+        err,
         loadedAddresses: z.object({ writable: addresses, readonly: addresses }).nullish(),
         preTokenBalances: tokenOwners,
         postTokenBalances: tokenOwners,

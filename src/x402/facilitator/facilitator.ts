@@ -116,7 +116,7 @@ export class Facilitator {
     const admission = await this.#admit(order);
     if (admission.kind === 'refused') return admission;
     const slot = admission.kind === 'admitted' ? admission.slot : 0n;
-    // The request hash is the message hash, so that a payer may have any number of payments at once.
+    // The facilitator knows no request, so the message hash takes the place of the request hash.
     const sale = {
       route: routeOf(order.terms),
       requestHash: order.payment.messageHash,

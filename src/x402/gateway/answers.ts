@@ -132,13 +132,25 @@ function answerRefundable(outcome: OutcomeOf<'refundable'>, presented: Presented
   const { answer, signature, payment, reason } = outcome;
   const headers = successHeaders(presented, payment, signature);
   if (answer !== null) return forwardedAnswer(answer, headers);
-  const details = 'the payment is recorded as refundable';
+  const details = `the payment is recorded as ${payment.state === 'unmatched' ? 'unmatched' : 'refundable'}`;
   return jsonAnswer(502, { error: reason, details, transaction: signature }, headers);
 }
 
-/** Source: docs/interface.md, Errors: received amount below price. */
+/** Without terms, because the buyer has paid. Source: docs/interface.md, Errors: received amount below price. */
 function answerUnmatched(outcome: OutcomeOf<'unmatched'>, presented: PresentedProof): GatewayAnswer {
-  const { signature, payment, received } = outcome;
+  const { signature, payment, received, refusal } = outcome;
+  if (refusal !== null) {
+    const { reason: errorReason, message: errorMessage } = refusal;
+    const result = {
+      success: false,
+      errorReason,
+      errorMessage,
+      payer: payment.payer,
+      transaction: signature,
+    };
+    const body = { ...exampleError(refusal), transaction: signature };
+    return jsonAnswer(402, body, resultHeaders(presented, result));
+  }
   const error = `Received ${received}, expected ${payment.terms.amount}`;
   const body = { error, details: 'the payment is recorded as unmatched', transaction: signature };
   return jsonAnswer(402, body, successHeaders(presented, payment, signature));
@@ -152,8 +164,9 @@ async function answerVoid(
   const exampleText = status === 'failed' ? 'Transaction failed on-chain' : 'Payment verification failed';
   const error = isExample(presented) ? exampleText : reasonIn(presented, reason);
   const answer = await presented.askToPay(error, { details: message });
-  const result = { success: false, errorReason: reason, errorMessage: message, payer };
-  return withHeaders(answer, resultHeaders(presented, { ...result, transaction: signature ?? '' }));
+  const result = { success: false, errorReason: reason, errorMessage: message };
+  const details = { transaction: signature ?? '', ...(payer !== null && { payer }) };
+  return withHeaders(answer, resultHeaders(presented, { ...result, ...details }));
 }
 
 async function answerRefused(

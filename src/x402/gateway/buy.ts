@@ -2,70 +2,103 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDomainError } from '../../domain/errors.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
-import { getSignatureStatuses } from '../../solana/rpc/methods.ts';
+import { presenceOf } from '../../solana/proof/presence.ts';
 import { upstreamRequest } from '../obligation.ts';
 import { type Admission, admit, paymentRow, type Reached, signatureOf, simulate } from '../purchase.ts';
 import { storableAnswer } from '../upstream.ts';
 import { isSameCaller } from './callers.ts';
-import type { Flaw } from './check-proof.ts';
+import { type Flaw, failedOutcome } from './check-proof.ts';
+import { claimOwed } from './claim-owed.ts';
 import { deliver, POLL_MS, settlingOutcome, upstreamOptionsOf, voidOutcome } from './deliver.ts';
-import type { Order, OutcomeOf, Sale, SaleDeps, SaleOutcome } from './sale.ts';
+import {
+  FIRST_LEASE_MS,
+  isAskedFirst,
+  isUnbound,
+  type Order,
+  type OutcomeOf,
+  type Sale,
+  type SaleDeps,
+  type SaleOutcome,
+  saleRow,
+} from './sale.ts';
 
-/** Lease of the request that opens the payment: long enough for the settlement and the upstream request. */
-const FIRST_LEASE_MS = 90_000;
+const IDENTIFIER_TAKEN: SaleOutcome = {
+  kind: 'conflict',
+  message: 'this payment identifier has been used for another payment: use a new one',
+};
 
-/** Settles a payment once and serves its resource once, however often it is presented. */
+/**
+ * Settles a payment once and serves its resource once, however often it is presented. If an owed payment of the payer
+ * for the same request is served by no process, serves that one and does not settle this one.
+ */
 export async function buy(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
+  const claim = await claimOwed(deps, order);
+  switch (claim?.kind) {
+    case undefined:
+      return settleNew(deps, order);
+    case 'held':
+      return settleAndRelease(deps, order, claim.payment, claim.holder);
+    case 'known':
+      return serveKnownPayment(deps, order, claim.payment);
+    case 'identifier-taken':
+      return IDENTIFIER_TAKEN;
+  }
+}
+
+async function settleNew(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
   const { route, request, landedSlot, dialect } = order;
   const admission = await admit(deps, order, route.id, async () =>
     landedSlot === null ? simulateUnsent(deps, order) : { kind: 'admitted', slot: landedSlot },
   );
-  // If no other gateway has recorded this payment, it may be copied from the chain: nothing binds it to this request.
-  if (admission.kind === 'landed')
-    return recordUnmatched(
-      deps,
-      order,
-      'the transaction was on chain before it was presented to this server',
-    );
+  if (admission.kind === 'landed') return recordLanded(deps, order);
   if (admission.kind !== 'admitted') return admission;
   const holder = randomUUID();
   const newPayment = paymentRow(order, admission.slot, saleRow(order));
   const lease = { holder, ms: FIRST_LEASE_MS };
-  const opened = await deps.ledger.payments.open({ ...newPayment, request, answer: route.answer, lease });
+  const isAsked = isAskedFirst(order, dialect);
+  const opened = await deps.ledger.payments.open({
+    ...newPayment,
+    request,
+    answer: route.answer,
+    isAsked,
+    lease,
+  });
   switch (opened.kind) {
     case 'opened':
       return buyFirst(deps, order, opened.payment, holder);
     case 'known':
       return serveKnownPayment(deps, order, opened.payment);
-    case 'busy':
-      return settlingOutcome(deps, opened.payment);
     case 'identifier-taken':
       if (dialect === 'submitted')
         return recordUnmatched(deps, order, 'another transaction has already paid its quote');
-      return {
-        kind: 'conflict',
-        message: 'this payment identifier has been used for another payment: use a new one',
-      };
+      return IDENTIFIER_TAKEN;
   }
 }
 
 /**
  * Simulates a payment that the buyer says it has not sent. `landed` also if a node has the signature: the simulating
- * node may not have the transaction yet, and the presenter may have copied another buyer's payment.
+ * node may not have the transaction yet, and the presenter may have copied another buyer's payment. An expired
+ * transaction can have landed long ago, so nodes search their history for it.
  */
 async function simulateUnsent(deps: SaleDeps, order: Order): Promise<Admission> {
   const simulated = await simulate(deps, order);
   const { signature } = order.payment;
-  if (simulated.kind !== 'admitted' || signature === null) return simulated;
-  const answers = await deps.chain.pool.all((node) => getSignatureStatuses(node, [signature], false));
-  const isSent = answers.some(
-    ({ result }) => result.status === 'fulfilled' && (result.value.value[0] ?? null) !== null,
-  );
-  return isSent ? { kind: 'landed' } : simulated;
+  const isExpired = simulated.kind === 'refused' && simulated.reason === 'payment_expired';
+  if (signature === null || (simulated.kind !== 'admitted' && !isExpired)) return simulated;
+  const { kind } = await presenceOf(deps.chain.pool, signature, isExpired);
+  if (kind === 'unknown') return { kind: 'untried', reason: 'no node returns the status of the transaction' };
+  return kind === 'seen' ? { kind: 'landed' } : simulated;
 }
 
-function saleRow({ route, requestHash, caller }: Order) {
-  return { seller: 'gateway' as const, route: route.id, requestHash, caller };
+/**
+ * Records a transaction that was on chain before it was presented, unless it failed. If no other gateway has recorded
+ * it, it may be copied from the chain: nothing binds it to this request.
+ */
+async function recordLanded(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
+  const { signature } = order.payment;
+  const failed = signature === null ? null : await failedOutcome(deps.chain.pool, signature);
+  const reason = 'the transaction was on chain before it was presented to this server';
+  return failed ?? recordUnmatched(deps, order, reason);
 }
 
 /** Records a transaction that its buyer sent and that, because of `flaw`, buys nothing. */
@@ -75,32 +108,49 @@ export async function buyNothing(deps: SaleDeps, order: Order, flaw: Flaw): Prom
   const { received, refusal } = flaw;
   const { amount } = order.terms;
   const reason = `received ${received} base units, expected ${amount}: ${refusal.message}`;
-  const { payment, signature } = await recordUnmatched(deps, order, reason);
-  return received < amount && signature !== null
-    ? { kind: 'unmatched', payment, signature, received }
-    : refusal;
+  const recorded = await recordUnmatched(deps, order, reason);
+  const { signature } = order.payment;
+  if (recorded.kind !== 'duplicate' || signature === null) return recorded;
+  const { payment } = recorded;
+  return { kind: 'unmatched', payment, signature, received, refusal: received < amount ? null : refusal };
 }
 
-async function recordUnmatched(
-  { ledger }: SaleDeps,
-  order: Order,
-  reason: string,
-): Promise<OutcomeOf<'duplicate'>> {
+/** Records a payment that buys nothing. If another process has opened it meanwhile, serves it. */
+async function recordUnmatched(deps: SaleDeps, order: Order, reason: string): Promise<SaleOutcome> {
   const caller = { ...order.caller, identifier: null };
   const newPayment = paymentRow(order, order.landedSlot ?? 0n, saleRow({ ...order, caller }));
-  const payment = await ledger.payments.storeUnmatched({ ...newPayment, reason });
+  const payment = await deps.ledger.payments.storeUnmatched({ ...newPayment, reason });
+  if (!isUnbound(payment)) return serveKnownPayment(deps, order, payment);
   return { kind: 'duplicate', payment, signature: order.payment.signature };
 }
 
 /** Serves a recorded payment for the same request, if data that is not on chain identifies the caller as its buyer. */
-export async function serveKnownPayment(deps: SaleDeps, sale: Sale, known: PaymentRow): Promise<SaleOutcome> {
-  const isSameRequest = known.seller === 'gateway' && known.requestHash === sale.requestHash;
-  if (!isSameRequest || !isSameCaller(known, sale.caller, Date.now()))
+export async function serveKnownPayment(
+  deps: SaleDeps,
+  sale: Sale,
+  presented: PaymentRow,
+): Promise<SaleOutcome> {
+  const { replacedBy } = presented;
+  const known = replacedBy === null ? presented : await deps.ledger.payments.get(replacedBy);
+  const { seller, requestHash, servedAt } = known;
+  const isSameRequest = seller === 'gateway' && requestHash === sale.requestHash;
+  const isBuyer = [presented, known].some(({ caller }) =>
+    isSameCaller({ caller, servedAt }, sale.caller, Date.now()),
+  );
+  if (!isSameRequest || !isBuyer)
     return { kind: 'duplicate', payment: known, signature: await signatureOf(deps.ledger, known) };
-  if (sale.route.flow === 'serve-first' && !(await isUpstreamDone(deps, known)))
-    return settlingOutcome(deps, known);
-  return settle(deps, sale, known, randomUUID());
+  if (!isAskedFirst(sale, known.dialect)) return settle(deps, sale, known, randomUUID());
+  const asked = await afterUpstream(deps, known);
+  if (asked === null) return settlingOutcome(deps, known);
+  const isUnanswered = asked.state === 'settling' && !asked.isAnswered && asked.askedAt !== null;
+  // Nothing is charged for a request that the upstream may have received and that may not be repeated.
+  const cancelled =
+    isUnanswered && sale.request?.isRepeatable !== true ? await cancel(deps, known.id, NOT_REPEATABLE) : null;
+  return cancelled ?? settle(deps, sale, known, randomUUID());
 }
+
+const NOT_REPEATABLE =
+  'the gateway stopped while the upstream was called, and the route does not allow a repetition (retryUnsafe)';
 
 async function buyFirst(
   deps: SaleDeps,
@@ -108,8 +158,19 @@ async function buyFirst(
   payment: PaymentRow,
   holder: string,
 ): Promise<SaleOutcome> {
-  const cancelled = order.route.flow === 'serve-first' ? await callUpstream(deps, order, payment.id) : null;
-  const outcome = cancelled ?? (await settle(deps, order, payment, holder));
+  const isFirst = isAskedFirst(order, order.dialect);
+  const cancelled = isFirst ? await callUpstream(deps, order, payment.id) : null;
+  return cancelled ?? settleAndRelease(deps, order, payment, holder);
+}
+
+/** Settles and serves a payment whose lease `holder` has. Releases the lease if the payment is not served. */
+async function settleAndRelease(
+  deps: SaleDeps,
+  sale: Sale,
+  payment: PaymentRow,
+  holder: string,
+): Promise<SaleOutcome> {
+  const outcome = await settle(deps, sale, payment, holder);
   // Without the lease, the next request with this payment can serve it without delay.
   if (outcome.kind === 'settling' || outcome.kind === 'owed')
     await deps.ledger.obligations.release(payment.id, holder);
@@ -134,26 +195,38 @@ async function callUpstream(
     answer.kind === 'large'
       ? 'the upstream response is too large to be stored before settlement'
       : 'the upstream returned no response that can be sold';
+  return cancel({ ledger }, id, reason, answer.kind === 'whole' ? answer : null);
+}
+
+/** Cancels the settlement. Null if it has begun: then the payment is settled, and the upstream is called afterwards. */
+async function cancel(
+  { ledger }: Pick<SaleDeps, 'ledger'>,
+  id: string,
+  reason: string,
+  answer: OutcomeOf<'cancelled'>['answer'] = null,
+): Promise<OutcomeOf<'cancelled'> | null> {
   try {
     await ledger.settlements.cancel(id, { code: 'not_served', message: reason });
   } catch (error) {
-    // Settlement has begun, so the payment is settled and the upstream is called again afterwards.
     if (isDomainError(error, 'NotCancellable')) return null;
     throw error;
   }
-  return { kind: 'cancelled', reason, answer: answer.kind === 'whole' ? answer : null };
+  return { kind: 'cancelled', reason, answer };
 }
 
 /**
- * Waits for the request that calls the upstream before settlement. False if that request still runs after
- * `answerWithinMs`. If it stopped without a response, the payment is settled before the upstream is called.
+ * Waits for the request that calls the upstream before settlement, and returns the payment. Null if that request still
+ * runs after `answerWithinMs`. If it stopped without a response, the payment is settled before the upstream is called.
  */
-async function isUpstreamDone({ ledger, answerWithinMs }: SaleDeps, known: PaymentRow): Promise<boolean> {
+async function afterUpstream(
+  { ledger, answerWithinMs }: SaleDeps,
+  known: PaymentRow,
+): Promise<PaymentRow | null> {
   const end = performance.now() + answerWithinMs;
   for (let payment = known; ; payment = await ledger.payments.get(known.id)) {
     const isLeased = payment.leaseUntil !== null && payment.leaseUntil.getTime() > Date.now();
-    if (payment.isAnswered || payment.state !== 'settling' || !isLeased) return true;
-    if (performance.now() > end) return false;
+    if (payment.isAnswered || payment.state !== 'settling' || !isLeased) return payment;
+    if (performance.now() > end) return null;
     await sleep(POLL_MS);
   }
 }

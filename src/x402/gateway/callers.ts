@@ -21,7 +21,11 @@ export function callerOf(
  * True if the caller may receive the response again. A landed payment is public, so its bytes do not identify the
  * buyer.
  */
-export function isSameCaller({ caller, servedAt }: PaymentRow, now: Caller, nowMs: number): boolean {
+export function isSameCaller(
+  { caller, servedAt }: Pick<PaymentRow, 'caller' | 'servedAt'>,
+  now: Caller,
+  nowMs: number,
+): boolean {
   const isSame = (name: 'identifier' | 'authorization' | 'cookie' | 'address') =>
     caller[name] !== null && caller[name] === now[name];
   if (isSame('identifier') || isSame('authorization') || isSame('cookie')) return true;

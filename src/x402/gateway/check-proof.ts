@@ -1,6 +1,8 @@
 import { base64 } from '@scure/base';
 import { messageOf } from '../../domain/errors.ts';
 import { sentTransaction } from '../../solana/proof/adopted.ts';
+import { presenceOf } from '../../solana/proof/presence.ts';
+import type { NodePool } from '../../solana/rpc/pool.ts';
 import { EXAMPLE_NETWORKS } from '../formats/example.ts';
 import { identifierOf, memoOf, readQuoteToken } from '../formats/quote-token.ts';
 import { acceptsTerms } from '../formats/read-payment.ts';
@@ -84,6 +86,8 @@ async function checkSent(
   if (typeof sent === 'string')
     return { kind: 'unavailable', reason: `no node can return the transaction now: ${sent}` };
   if (sent === null) return { kind: 'settling', signature, payer: null };
+  if (sent.isFailed)
+    return (await failedOutcome(chain.pool, signature)) ?? { kind: 'settling', signature, payer: null };
   const { wire, slot: landedSlot } = sent;
   const terms = { ...quotedTerms, amount: BigInt(quote.amount) };
   const caller = { ...sale.caller, identifier: identifierOf(quoteToken) };
@@ -103,6 +107,17 @@ async function checkSent(
   if (received <= 0n) return found;
   const flaw = { kind: 'broken' as const, received, refusal: found };
   return { kind: 'checked', order: { ...order, payment }, flaw };
+}
+
+/**
+ * The outcome of a transaction that a quorum reports as failed in a finalized block, so that its buyer may pay again.
+ * Null for any other: a fork can still replace a failure.
+ */
+export async function failedOutcome(pool: NodePool, signature: string): Promise<OutcomeOf<'void'> | null> {
+  const presence = await presenceOf(pool, signature, true);
+  if (presence.kind !== 'seen' || presence.failure === null) return null;
+  const reason = 'invalid_exact_svm_transaction_failed';
+  return { kind: 'void', status: 'failed', reason, message: presence.failure, signature, payer: null };
 }
 
 /** The payment under the first of the terms that it obeys. If there are none: the refusal under the newest terms. */

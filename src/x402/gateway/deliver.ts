@@ -128,5 +128,5 @@ async function shortfall(
   if (received === null) return { kind: 'owed', payment, signature, reason: null };
   if (received >= BigInt(amount)) return null;
   await ledger.obligations.markShort(payment.id, received, `Received ${received}, expected ${amount}`);
-  return { kind: 'unmatched', payment, signature, received };
+  return { kind: 'unmatched', payment, signature, received, refusal: null };
 }

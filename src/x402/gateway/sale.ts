@@ -3,7 +3,7 @@ import type { SettlementStatus } from '../../domain/settlement.ts';
 import type { BoughtRequest, Caller, PaymentRow } from '../../ledger/x402/payments.ts';
 import type { CheckedPayment, PurchaseDeps } from '../purchase.ts';
 import type { PricedRoute } from '../routes/route.ts';
-import type { Refused, Resource } from '../terms.ts';
+import type { Proof, Refused, Resource } from '../terms.ts';
 import type { UpstreamCall, UpstreamResponse } from '../upstream.ts';
 import type { RouteOffers } from './offers.ts';
 
@@ -16,6 +16,9 @@ export interface SaleDeps extends PurchaseDeps {
   readonly answerWithinMs: number;
   readonly explorerUrl: (signature: string) => string;
 }
+
+/** Lease of a request that settles and serves a payment: long enough for the settlement and the upstream request. */
+export const FIRST_LEASE_MS = 90_000;
 
 /** A request for a priced route. */
 export interface Sale {
@@ -34,6 +37,30 @@ export interface Order extends Sale, CheckedPayment {
   readonly landedSlot: bigint | null;
 }
 
+/**
+ * True if the upstream is called before the settlement. Never for a transaction that its buyer has sent: it has paid
+ * already, so nothing can be cancelled.
+ */
+export function isAskedFirst(
+  { route, request }: Pick<Sale, 'route' | 'request'>,
+  dialect: Proof['dialect'],
+): boolean {
+  return route.flow === 'serve-first' && request !== null && dialect !== 'submitted';
+}
+
+/**
+ * True for a stored payment without a settlement: it was on chain before it was presented, so the presenter may not be
+ * its buyer.
+ */
+export function isUnbound({ state, received }: Pick<PaymentRow, 'state' | 'received'>): boolean {
+  return state === 'unmatched' && received === null;
+}
+
+/** The columns of a payment row that come from the request. */
+export function saleRow({ route, requestHash, caller }: Sale) {
+  return { seller: 'gateway' as const, route: route.id, requestHash, caller };
+}
+
 interface LandedPayment {
   readonly payment: PaymentRow;
   readonly signature: string;
@@ -44,7 +71,7 @@ interface LandedPayment {
  * leave the payment unchanged. `signature` is base58; null before the fee payer has signed.
  */
 export type SaleOutcome =
-  /** This payment, or another one for the same request, has no final outcome yet. The buyer must not pay again. */
+  /** This payment has no final outcome yet. The buyer must not pay again. */
   | { readonly kind: 'settling'; readonly signature: string | null; readonly payer: string | null }
   /** `reason`: why the upstream has not served the payment; null if no node returns the received amount yet. */
   | ({ readonly kind: 'owed'; readonly reason: string | null } & LandedPayment)
@@ -55,8 +82,12 @@ export type SaleOutcome =
       readonly reason: string;
       readonly answer: UpstreamResponse | null;
     } & LandedPayment)
-  /** The received amount (base units) is below the price, so the payment buys nothing. */
-  | ({ readonly kind: 'unmatched'; readonly received: bigint } & LandedPayment)
+  /** The payment landed and buys nothing: too little was received (base units), or it breaks the rule in `refusal`. */
+  | ({
+      readonly kind: 'unmatched';
+      readonly received: bigint;
+      readonly refusal: Pick<Refused, 'reason' | 'message'> | null;
+    } & LandedPayment)
   /** The payment has moved no money and never will, so the buyer may pay again. */
   | {
       readonly kind: 'void';
@@ -64,7 +95,7 @@ export type SaleOutcome =
       readonly reason: string;
       readonly message: string;
       readonly signature: string | null;
-      readonly payer: string;
+      readonly payer: string | null;
     }
   /** The payment belongs to another request, or the caller does not prove that it is the buyer. */
   | { readonly kind: 'duplicate'; readonly payment: PaymentRow; readonly signature: string | null }

@@ -9,7 +9,7 @@ import type { Proof, Terms } from '../terms.ts';
 import { answerOutcome, type GatewayAnswer, jsonAnswer } from './answers.ts';
 import { buy, buyNothing, serveKnownPayment } from './buy.ts';
 import { checkProof } from './check-proof.ts';
-import type { Sale, SaleDeps, SaleOutcome } from './sale.ts';
+import { isUnbound, type Sale, type SaleDeps, type SaleOutcome } from './sale.ts';
 
 const RETRY_AFTER_SECONDS = '10';
 /** How long after the quote a buyer may present its payment. */
@@ -57,14 +57,13 @@ function closedAnswer(reason: string): GatewayAnswer {
 }
 
 /**
- * The recorded payment of a proof, whatever the current terms are. Undefined also for a payment without settlement: it
- * was on chain before it was presented, so the presenter may not be its buyer.
+ * The recorded payment of a proof, whatever the current terms are. Undefined also for a payment without settlement.
  */
 async function knownPayment(deps: SaleDeps, proof: Proof): Promise<PaymentRow | undefined> {
   const payment = await (proof.dialect === 'submitted'
     ? deps.ledger.payments.findByName(proof.signature)
     : paymentOfWire(deps, proof.wire));
-  return payment?.state === 'unmatched' && payment.received === null ? undefined : payment;
+  return payment !== undefined && isUnbound(payment) ? undefined : payment;
 }
 
 async function paymentOfWire({ ledger, network }: SaleDeps, wire: Uint8Array) {

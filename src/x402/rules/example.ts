@@ -8,11 +8,11 @@ import { BrokenRule, REASONS, refuse } from './reasons.ts';
 import {
   checkSignatures,
   checkWire,
-  payerOf,
   paymentOf,
   readTransfer,
   readWire,
   type TransferInstruction,
+  transfersIn,
   type WireTransaction,
 } from './transaction.ts';
 
@@ -56,15 +56,18 @@ export function exampleError({ reason, message }: Pick<Refused, 'reason' | 'mess
   return { error, details: message };
 }
 
-/** The first transfer that pays the whole price. Amounts of several transfers are not added up. */
+/**
+ * The first authorized transfer that pays the whole price. Amounts of several transfers are not added up. An authority
+ * that does not sign is not the buyer, even if the transaction failed and is on chain.
+ */
 function findTransfer({ instructions }: DecodedMessage, terms: Terms): TransferInstruction {
   const { asset, tokenProgram, tokenAccount, amount: price } = terms;
   const toRecipient = instructions
     .filter(({ program }) => program === tokenProgram)
     .flatMap((instruction) => readTransfer(instruction) ?? [])
-    .filter(({ source, mint, destination }) => {
+    .filter(({ source, mint, destination, isAuthorized }) => {
       const isOfAsset = mint === null || mint === asset;
-      return isOfAsset && destination === tokenAccount && source !== destination;
+      return isAuthorized && isOfAsset && destination === tokenAccount && source !== destination;
     });
   const [first, ...others] = toRecipient;
   if (first === undefined) refuse(REASONS.noTransfer, 'No valid token transfer instruction found');
@@ -113,8 +116,8 @@ export function checkSubmitted(wire: Uint8Array, terms: Terms, memo: string): Ch
 /**
  * Reads a transaction that {@link checkSubmitted} refuses but that can have paid: one of its memos is `memo`, it names
  * the terms' token account, and all signers have signed it. Null for any other transaction, and for one with an address
- * lookup table. The result's `amount` is 0, because only the chain has the received amount. Without a token transfer,
- * its `payer` is the fee payer.
+ * lookup table. The result's `amount` is 0, because only the chain has the received amount. Without an authorized
+ * token transfer, its `payer` is the fee payer.
  */
 export function readBroken(
   wire: Uint8Array,
@@ -126,7 +129,7 @@ export function readBroken(
     const { message, signed } = transaction;
     if (!hasMemo(message.instructions, memo) || !message.accounts.includes(tokenAccount)) return null;
     const transfer = {
-      authority: payerOf(message) ?? message.feePayer,
+      authority: transfersIn(message).find(({ isAuthorized }) => isAuthorized)?.authority ?? message.feePayer,
       amount: 0n,
       destination: tokenAccount,
     };

@@ -124,6 +124,8 @@ export interface TransferInstruction {
   readonly mint: string | null;
   readonly destination: string;
   readonly authority: string;
+  /** True if the authority signs, or a further account, which can be a member of a multisig. */
+  readonly isAuthorized: boolean;
   readonly amount: bigint;
   readonly decimals: number | null;
 }
@@ -146,14 +148,17 @@ export function readTransfer({ program, accounts, data }: DecodedInstruction): T
   if (destination === undefined || authority === undefined) return null;
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   const amount = view.getBigUint64(1, true);
-  return { source, mint, destination, authority, amount, decimals: isChecked ? view.getUint8(9) : null };
+  const isAuthorized = accounts.slice(isChecked ? 3 : 2).some(({ signer }) => signer);
+  const decimals = isChecked ? view.getUint8(9) : null;
+  return { source, mint, destination, authority, isAuthorized, amount, decimals };
+}
+
+/** The token transfers of a message, in order. */
+export function transfersIn({ instructions }: DecodedMessage): readonly TransferInstruction[] {
+  return instructions.flatMap((instruction) => readTransfer(instruction) ?? []);
 }
 
 /** The authority of the first token transfer of a message; null if there is no transfer. */
-export function payerOf({ instructions }: DecodedMessage): string | null {
-  for (const instruction of instructions) {
-    const transfer = readTransfer(instruction);
-    if (transfer !== null) return transfer.authority;
-  }
-  return null;
+function payerOf(message: DecodedMessage): string | null {
+  return transfersIn(message)[0]?.authority ?? null;
 }

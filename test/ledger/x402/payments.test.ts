@@ -46,13 +46,11 @@ describe('a recorded payment', () => {
     expect(opened.filter(({ kind }) => kind === 'known')).toHaveLength(7);
   });
 
-  it('keeps another payment of the same payer for the same request out until it is decided and served', async () => {
-    const first = await owed();
-    const second = newPayment({ payer: first.payer, requestHash: first.requestHash });
-    expect(await use.ledger.payments.open(second)).toMatchObject({ kind: 'busy', payment: { id: first.id } });
-    expect(await use.ledger.settlements.find(second.id)).toBeUndefined();
-    await use.ledger.obligations.markServed(first.id, 200, answer);
-    expect(await use.ledger.payments.open(second)).toMatchObject({ kind: 'opened' });
+  it('permits any number of other payments of the same payer for the same request', async () => {
+    const { payer, requestHash } = await owed();
+    const others = Array.from({ length: 8 }, () => newPayment({ payer, requestHash }));
+    const opened = await Promise.all(others.map((other) => use.ledger.payments.open(other)));
+    expect(opened.map(({ kind }) => kind)).toEqual(others.map(() => 'opened'));
   });
 
   it('keeps its identifier from other payments of the same payer and route', async () => {
@@ -62,6 +60,69 @@ describe('a recorded payment', () => {
     const second = newPayment({ caller, payer: first.payer });
     expect(await use.ledger.payments.open(second)).toEqual({ kind: 'identifier-taken' });
     expect(await use.ledger.payments.open(newPayment({ caller }))).toMatchObject({ kind: 'opened' });
+  });
+
+  it('that is owed replaces one of several concurrent new payments, which is never settled', async () => {
+    const { payments, obligations } = use.ledger;
+    const first = await owed();
+    const { payer, requestHash } = first;
+    const replacing = async (change: Parameters<typeof newPayment>[0] = {}) => {
+      const { request: _request, answer: _answer, lease: _lease, ...row } = newPayment(change);
+      const lease = { holder: row.id, ms: 60_000 };
+      return { row, result: await payments.replace(row, first.id, lease) };
+    };
+    expect((await replacing({ payer, requestHash })).result).toBe('lost');
+    await obligations.release(first.id, 'me');
+    expect((await payments.listOwed(payer, requestHash, 9)).map(({ id }) => id)).toEqual([first.id]);
+    const raced = await Promise.all(Array.from({ length: 8 }, () => replacing({ payer, requestHash })));
+    const [winner, ...others] = raced.filter(({ result }) => result === 'replaced');
+    expect([others.length, raced.filter(({ result }) => result === 'lost').length]).toEqual([0, 7]);
+    const { id = '' } = winner?.row ?? {};
+    expect(await payments.find(id)).toMatchObject({ state: 'void', replacedBy: first.id });
+    expect(await use.ledger.settlements.find(id)).toBeUndefined();
+    expect(await payments.open(newPayment({ id }))).toMatchObject({ kind: 'known', payment: { id } });
+    expect(await obligations.take(first.id, { holder: 'other', ms: 1 })).toBeNull();
+    expect(await obligations.take(first.id, { holder: id, ms: 60_000 })).toMatchObject({ again: false });
+    await obligations.release(first.id, id);
+    expect((await replacing({ id })).result).toBe('known');
+    expect(await obligations.take(first.id, { holder: 'other', ms: 1 })).not.toBeNull();
+  });
+
+  it('that is replaced keeps its identifier from other payments', async () => {
+    const caller = { ...ANONYMOUS, identifier: 'pay_0123456789abcdef' };
+    const first = await owed();
+    await use.ledger.obligations.release(first.id, 'me');
+    const { request: _request, answer: _answer, lease, ...row } = newPayment({ caller, payer: first.payer });
+    expect(await use.ledger.payments.replace(row, first.id, lease)).toBe('replaced');
+    await use.ledger.obligations.release(first.id, lease.holder);
+    const second = newPayment({ caller, payer: first.payer });
+    expect(await use.ledger.payments.open(second)).toEqual({ kind: 'identifier-taken' });
+    expect(await use.ledger.payments.replace({ ...row, id: second.id }, first.id, lease)).toBe(
+      'identifier-taken',
+    );
+  });
+
+  it('that its buyer has submitted cannot be cancelled', async () => {
+    const { settlements } = use.ledger;
+    const reason = { code: 'not_served', message: 'the upstream failed' };
+    const [submitted, other] = [newPayment({ dialect: 'submitted', signature: hex() }), newPayment()];
+    for (const payment of [submitted, other]) await use.ledger.payments.open(payment);
+    await expect(settlements.cancel(submitted.id, reason)).rejects.toMatchObject({ code: 'NotCancellable' });
+    expect(await stateOf(submitted.id)).toBe('settling');
+    await settlements.cancel(other.id, reason);
+    expect(await stateOf(other.id)).toBe('void');
+  });
+
+  it('that was unmatched until its buyer claimed it has no reason', async () => {
+    const {
+      request: _request,
+      answer: _answer,
+      lease: _lease,
+      ...row
+    } = newPayment({ dialect: 'submitted' });
+    await use.ledger.payments.storeUnmatched({ ...row, reason: 'it was on the chain before' });
+    await use.ledger.payments.open(newPayment({ ...row }));
+    expect(await use.ledger.payments.find(row.id)).toMatchObject({ state: 'settling', reason: null });
   });
 
   it('follows its settlement', async () => {
@@ -152,6 +213,12 @@ describe('an obligation', () => {
       .where('id', '=', id)
       .execute();
     expect(await use.ledger.obligations.take(id, { holder: 'other', ms: 60_000 })).not.toBeNull();
+  });
+
+  it('of a route that is served first counts as sent to the upstream from the beginning', async () => {
+    const { id } = await owed({ isAsked: true });
+    await use.ledger.obligations.release(id, 'me');
+    expect(await use.ledger.obligations.take(id, { holder: 'other', ms: 1 })).toMatchObject({ again: true });
   });
 
   it('ends once, and deletes the request at its end', async () => {

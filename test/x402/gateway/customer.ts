@@ -50,9 +50,13 @@ export function settlementOf(response: Response): Record<string, unknown> {
 }
 
 /** Acts as a conforming buyer: sends the payment again while the gateway answers that he must wait. */
-export async function fetchUntilSettled(url: string, headers: Record<string, string>): Promise<Response> {
+export async function fetchUntilSettled(
+  url: string,
+  headers: Record<string, string>,
+  init: RequestInit = {},
+): Promise<Response> {
   for (;;) {
-    const response = await fetch(url, { headers });
+    const response = await fetch(url, { ...init, headers });
     if (settlementOf(response)['errorReason'] !== 'settlement_pending') return response;
   }
 }

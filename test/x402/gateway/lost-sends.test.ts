@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Fault } from '../../../devkit/localnet/faults.ts';
+import { fetchQuote, showPayment, signTransfer } from '../../peers/example-client.ts';
 import { fetchUntilSettled, settlementOf } from './customer.ts';
 import { expectPending, ManualClockShop } from './manual-clock-shop.ts';
 
@@ -41,8 +42,6 @@ describe('a payment that every node has dropped', () => {
       controls.setFault(0, '*', { kind: 'stuck-finality', slot });
       standing.expireBlockhashes();
       expect(await expectPending(await fetch(url, { headers }))).toBe(signature);
-      const other = await standing.prepare(url, buyer);
-      expect(await expectPending(await fetch(url, { headers: other.headers }))).toBe(signature);
 
       controls.clearFaults(0, '*');
       await standing.reaches((await standing.paymentOf(buyer)).id, 'void');
@@ -103,4 +102,24 @@ describe('a payment is settled once and served once where the node', () => {
     },
     LONG_MS,
   );
+});
+
+describe('a payment that its buyer has signed completely and sent', () => {
+  it('long ago is recorded as unmatched, and its buyer gets no request for payment', async () => {
+    const { shop } = standing;
+    const buyer = await shop.buyer();
+    const quote = await fetchQuote(url, buyer);
+    const wire = Buffer.from(await signTransfer(quote, buyer)).toString('base64');
+    standing.clock.run();
+    const signature = await standing.send(wire);
+    await standing.clock.pause();
+    standing.expireBlockhashes();
+    const response = await showPayment(url, buyer, quote, { serializedTransaction: wire });
+    expect([response.status, response.headers.get('payment-required')]).toEqual([402, null]);
+    expect(settlementOf(response)).toMatchObject({
+      errorReason: 'duplicate_settlement',
+      transaction: signature,
+    });
+    expect(await shop.ledger.payments.findByName(signature)).toMatchObject({ state: 'unmatched' });
+  });
 });

@@ -59,9 +59,9 @@ export class ManualClockShop {
   }
 
   /** A new payment of a new buyer, with the newest blockhash: the one in the quote is shared for some seconds. */
-  async prepare(url: string, customer?: Customer): Promise<Prepared> {
+  async prepare(url: string, customer?: Customer, init: RequestInit = {}): Promise<Prepared> {
     const buyer = customer ?? (await this.customer());
-    const accepted = requirementsOf(await fetch(url));
+    const accepted = requirementsOf(await fetch(url, init));
     const { value } = await rpc<{ value: { blockhash: string } }>(this.shop.rpcUrl, 'getLatestBlockhash', [
       { commitment: 'confirmed' },
     ]);
@@ -108,6 +108,15 @@ export class ManualClockShop {
       { commitment: 'finalized' },
     ]);
     return listed.filter(({ err }) => err === null).map(({ signature }) => signature);
+  }
+
+  /** Sends a transaction (base64) past the gateway, and waits until a block contains it; returns its signature. */
+  async send(wire: string): Promise<string> {
+    const options = { encoding: 'base64', skipPreflight: true };
+    const signature = await rpc<string>(this.shop.rpcUrl, 'sendTransaction', [wire, options]);
+    const isConfirmed = async () => expect(await this.statusOf(signature)).toMatch(/confirmed|finalized/);
+    await vi.waitFor(isConfirmed, PATIENT);
+    return signature;
   }
 
   /** The chain's current status of a transaction, in any block; null where no block contains it. */

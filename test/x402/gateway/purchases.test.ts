@@ -13,6 +13,7 @@ beforeAll(async () => {
     { path: '/weather', price: '0.001', upstream },
     { path: '/order', method: 'POST', price: '0.001', upstream },
     { path: '/first', price: '0.001', flow: 'serve-first', upstream },
+    { path: '/first-order', method: 'POST', price: '0.001', flow: 'serve-first', upstream },
     { path: '/named', price: '0.001', paymentIdentifier: 'required', upstream },
     { path: '/note', price: '0.001', answer: { body: 'a note' } },
   ]);
@@ -80,25 +81,23 @@ describe('a single payment', () => {
     expect(moved.status).toBe(200);
   });
 
-  it('is enough: a second payment for the same request waits for the first', async () => {
+  it('buys once, also while an earlier payment of its payer for the same request is being served', async () => {
     const buyer = await customer();
     const [one, two] = [await buyer.pays(url), await buyer.pays(url)];
     let open: (() => void) | undefined;
     const held = new Promise<void>((resolve) => {
       open = resolve;
     });
-    shop.hold = () => held;
+    shop.hold = () => (shop.asked.length === 1 ? held : Promise.resolve());
     const first = fetch(url, { headers: one });
     await vi.waitFor(() => expect(shop.asked).toHaveLength(1), 20_000);
     const second = await fetch(url, { headers: two });
-    expect(settlementOf(second)).toMatchObject({
-      errorReason: 'settlement_pending',
-      transaction: expect.stringMatching(/^\w{80,}$/),
-    });
-    expect([second.headers.get('retry-after'), second.headers.get('payment-required')]).toEqual(['2', null]);
+    expect([second.status, await second.text()]).toEqual([200, 'answer 2']);
     open?.();
-    expect((await first).status).toBe(200);
+    const earlier = await first;
+    expect([earlier.status, await earlier.text()]).toEqual([200, 'answer 1']);
     shop.hold = null;
+    expect(settlementOf(second).transaction).not.toBe(settlementOf(earlier).transaction);
   });
 });
 
@@ -201,6 +200,63 @@ describe('a priced route', () => {
     expect(shop.asked).toHaveLength(1);
   });
 
+  it('with serve-first serves a payment that its buyer has submitted only after it is confirmed', async () => {
+    const first = `${shop.url}/first?n=${serial}`;
+    shop.upstream = (_asked, count) => ({ status: count === 1 ? 500 : 200, body: `answer ${count}` });
+    const buyer = await shop.buyer();
+    const quote = await fetchQuote(first, buyer);
+    const payload = await submitTransfer(quote, buyer);
+    const response = await showPayment(first, buyer, quote, payload);
+    expect(settlementOf(response)).toMatchObject({ success: true, transaction: payload.signature });
+    expect([response.status, response.headers.get('payment-required')]).toEqual([502, null]);
+    await vi.waitFor(async () => expect(await stateOf(response)).toBe('served'), 30_000);
+    expect((await showPayment(first, buyer, quote, payload)).status).toBe(200);
+    expect(shop.asked).toHaveLength(2);
+  });
+
+  it('with serve-first records that it calls the upstream before it does so', async () => {
+    const first = `${shop.url}/first?n=${serial}`;
+    const buyer = await customer();
+    const headers = await buyer.pays(first);
+    let askedAt: Date | null = null;
+    shop.hold = async () => {
+      const { rows } = await shop.ledger.payments.list({ limit: 200 });
+      askedAt = rows.find(({ payer }) => payer === buyer.address)?.askedAt ?? null;
+    };
+    expect((await fetch(first, { headers })).status).toBe(200);
+    shop.hold = null;
+    expect(askedAt).not.toBeNull();
+  });
+
+  it('with serve-first charges nothing where its gateway was killed and the request may not be repeated', async () => {
+    const first = `${shop.url}/first-order?n=${serial}`;
+    const init = { method: 'POST', body: '{"pizza":1}' };
+    const buyer = await customer();
+    const headers = await buyer.pays(first, init);
+    shop.hold = () => new Promise(() => undefined);
+    const abort = new AbortController();
+    const cut = fetch(first, { ...init, headers, signal: abort.signal }).catch(() => null);
+    await vi.waitFor(() => expect(shop.asked).toHaveLength(1), 20_000);
+    abort.abort();
+    await cut;
+    shop.hold = null;
+    // As time would do it: the lease of the killed gateway ends.
+    const leaseUntil = sql<Date>`now() - interval '1 second'`;
+    await shop.ledger.db
+      .updateTable('payment')
+      .set({ leaseUntil })
+      .where('payer', '=', buyer.address)
+      .execute();
+    const again = await fetch(first, { ...init, headers });
+    expect([again.status, await again.json()]).toEqual([
+      502,
+      { error: expect.stringContaining('nothing was paid') },
+    ]);
+    const { rows } = await shop.ledger.payments.list({ limit: 200 });
+    expect(rows.find(({ payer }) => payer === buyer.address)).toMatchObject({ state: 'void' });
+    expect(shop.asked).toHaveLength(1);
+  });
+
   it('with serve-first charges nothing where the upstream fails', async () => {
     shop.upstream = () => ({ status: 500, body: 'broken' });
     const first = `${shop.url}/first?n=${serial}`;
@@ -275,6 +331,18 @@ describe('a payment that its buyer has submitted', () => {
     const copy = await showPayment(url, buyer, quote, { serializedTransaction: wire });
     expect([copy.status, shop.asked.length]).toEqual([402, 0]);
     expect(await shop.ledger.payments.findByName(signature)).toMatchObject({ state: 'unmatched' });
+  });
+});
+
+describe('a payment that another request settles while its own simulation is slow', () => {
+  it('is served', async () => {
+    const headers = await (await customer()).pays(url);
+    shop.localnet.controls.setFault(0, 'simulateTransaction', { kind: 'delay', ms: 3_000 }, { times: 1 });
+    const responses = await Promise.all([1, 2].map(() => fetch(url, { headers })));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
+    const bodies = await Promise.all(responses.map((response) => response.text()));
+    expect(bodies).toEqual(['answer 1', 'answer 1']);
+    expect(shop.asked).toHaveLength(1);
   });
 });
 

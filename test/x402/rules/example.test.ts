@@ -15,7 +15,7 @@ import {
   TOKEN_PROGRAM,
 } from '../../../src/solana/tx/programs.ts';
 import { readSigned } from '../../../src/solana/tx/signed-transaction.ts';
-import { checkExample, checkSubmitted, exampleError } from '../../../src/x402/rules/example.ts';
+import { checkExample, checkSubmitted, exampleError, readBroken } from '../../../src/x402/rules/example.ts';
 import * as buyer from './buyer.ts';
 import { memo, plainTransfer, transferChecked } from './buyer.ts';
 
@@ -77,6 +77,16 @@ describe('a payment of the example', () => {
     expect(buyer.paid(check(wireOf(instructions))).payer).toBe(buyer.BUYER);
   });
 
+  it('may be signed by a member of the multisig that owns the funds', () => {
+    const keys: buyer.Key[] = [
+      [buyer.SOURCE, 'w'],
+      [buyer.DESTINATION, 'w'],
+      [buyer.STRANGER],
+      [buyer.BUYER, 's'],
+    ];
+    expect(buyer.paid(check(wireOf([plainTransfer({ keys })]))).payer).toBe(buyer.STRANGER);
+  });
+
   it('may be a legacy message whose fee another wallet pays', () => {
     const parts = { payer: buyer.STRANGER, signers: [buyer.buyerKey, buyer.strangerKey] };
     const { payer, feePayer } = buyer.paid(
@@ -120,6 +130,10 @@ describe('a payment of the example without the right transfer', () => {
   });
 
   it.each([
+    [
+      'an authority that does not sign',
+      plainTransfer({ keys: [[buyer.SOURCE, 'w'], [buyer.DESTINATION, 'w'], [buyer.STRANGER]] }),
+    ],
     ['only a memo', memo('', [[buyer.BUYER, 's']])],
     ['a look-alike program', plainTransfer({ program: buyer.OTHER_PROGRAM })],
     ['the other token program', plainTransfer({ program: TOKEN_2022_PROGRAM })],
@@ -221,6 +235,13 @@ describe('a transaction that its buyer has submitted', () => {
     expect(reasonOf([plainTransfer()])).toBe('invalid_exact_svm_payload_memo_count');
     expect(reasonOf([plainTransfer(), memo(MEMO), memo(MEMO)])).toBe('invalid_exact_svm_payload_memo_count');
     expect(reasonOf([plainTransfer(), memo(`${MEMO}d`)])).toBe('invalid_exact_svm_payload_memo_mismatch');
+  });
+
+  it('is never attributed to an authority that does not sign', () => {
+    const keys: buyer.Key[] = [[buyer.SOURCE, 'w'], [buyer.DESTINATION, 'w'], [buyer.STRANGER]];
+    const instructions = [memo(MEMO), plainTransfer({ keys })];
+    expect(reasonOf(instructions)).toBe('invalid_exact_svm_payload_no_transfer_instruction');
+    expect(readBroken(wireOf(instructions), buyer.TERMS, MEMO)?.payer).toBe(buyer.BUYER);
   });
 
   it('pays the price to the recipient, with all signatures', () => {

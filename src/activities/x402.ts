@@ -5,11 +5,12 @@ import { createLanding, type LandingDeps } from '../settlement/land.ts';
 import { retryLater } from '../settlement/state.ts';
 import { serveOwed } from '../x402/obligation.ts';
 import type { UpstreamCall } from '../x402/upstream.ts';
+import { withHeartbeat } from './heartbeat.ts';
 
 const SERVE_CHECK_MS = 2_000;
 const GIVE_UP_AFTER_MS = 86_400_000;
 /** No buyer is connected, so an answer that is too large to be stored is lost. */
-const ANSWER_BOUNDS = { timeoutMs: 60_000, maxBytes: 16 * 1024 * 1024 };
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** Activities that land an x402 payment and serve it afterwards. Each is idempotent. */
 export function createX402Activities(deps: LandingDeps & { readonly upstream: UpstreamCall }) {
@@ -35,7 +36,11 @@ export function createX402Activities(deps: LandingDeps & { readonly upstream: Up
     async serveOwed({ id }: { readonly id: string }): Promise<void> {
       const payment = await ledger.payments.get(id);
       const holder = `worker/${randomUUID()}`;
-      const outcome = await serveOwed({ obligations, upstream, holder, bounds: ANSWER_BOUNDS }, payment);
+      const timeoutMs = (await obligations.requestOf(id))?.timeoutMs ?? 0;
+      const bounds = { timeoutMs, maxBytes: MAX_ANSWER_BYTES };
+      const outcome = await withHeartbeat(() =>
+        serveOwed({ obligations, upstream, holder, bounds }, payment),
+      );
       if (outcome.kind === 'taken')
         throw retryLater(
           'taken',

@@ -12,7 +12,8 @@ export const TIMEOUTS = {
   prepareMs: 30_000,
   /** The part of a settlement that its caller waits for: a preparation, signatures in this process, and two seconds. */
   quickMs: 10_000,
-  serveMs: 120_000,
+  /** One request to an upstream: longer than the longest `timeoutSeconds` of a route. */
+  serveMs: 660_000,
   heartbeatMs: 10_000,
   heartbeatEveryMs: 3_000,
   /** Minimum interval of landing signals: each costs about five history events, and a wait may take days. */

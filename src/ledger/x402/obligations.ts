@@ -14,6 +14,8 @@ export interface BoughtRequest {
   readonly body: string;
   /** Whether the request may be sent to the upstream twice, for example after a crash during the first call. */
   readonly isRepeatable: boolean;
+  /** Time that the upstream has for its response. */
+  readonly timeoutMs: number;
 }
 
 /** A stored answer of the upstream, which a buyer who repeats the request receives again. */
@@ -71,6 +73,17 @@ export class Obligations extends Repository {
       .executeTakeFirst();
     if (leased === undefined || leased.request === null) return null;
     return { request: this.#decrypt<BoughtRequest>(leased.request, id), again: leased.again };
+  }
+
+  /** The request of an obligation; null if its payment has no request, or no longer. */
+  async requestOf(id: string): Promise<BoughtRequest | null> {
+    const stored = await this.db
+      .selectFrom('payment')
+      .select('request')
+      .where('id', '=', id)
+      .executeTakeFirst();
+    const encrypted = stored?.request ?? null;
+    return encrypted === null ? null : this.#decrypt<BoughtRequest>(encrypted, id);
   }
 
   /** Ends the lease of an obligation that is not served, so that another process can take it at once. */

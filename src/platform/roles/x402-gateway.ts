@@ -17,7 +17,7 @@ import { readProxies } from '../../x402/routes/client-address.ts';
 import { readRoutesFile } from '../../x402/routes/read-routes.ts';
 import type { Route } from '../../x402/routes/route.ts';
 import { NETWORKS } from '../../x402/terms.ts';
-import { askUpstream } from '../../x402/upstream.ts';
+import { askUpstream, type UpstreamCall } from '../../x402/upstream.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../logging.ts';
 import type { Closers } from '../shutdown.ts';
@@ -31,6 +31,8 @@ export interface GatewayParts {
   readonly closers: Closers;
   /** Time after which a request that waits for its settlement gets a pending response. Default: 20,000 ms. */
   readonly answerWithinMs?: number;
+  /** Calls the upstream. Default: `askUpstream`. */
+  readonly upstream?: UpstreamCall;
 }
 
 const MAX_SIGNERS = 2;
@@ -112,7 +114,7 @@ function gatewayDeps(
   routes: readonly Route[],
   offers: RouteOffers,
   purchases: PurchaseDeps,
-  { answerWithinMs = ANSWER_WITHIN_MS }: GatewayParts,
+  { answerWithinMs = ANSWER_WITHIN_MS, upstream = askUpstream }: GatewayParts,
 ): GatewayDeps {
   const [secret, ...olderSecrets] = config.x402QuoteSecret ?? [];
   if (secret === undefined)
@@ -127,7 +129,7 @@ function gatewayDeps(
     routes,
     offers,
     answerWithinMs,
-    upstream: askUpstream,
+    upstream,
     quoteSecrets: [secret, ...olderSecrets],
     publicUrl: publicUrl.replace(/\/$/, ''),
     trustedProxies: readProxies(config.x402TrustedProxies),

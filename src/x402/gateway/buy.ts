@@ -11,7 +11,7 @@ import { type Flaw, failedOutcome } from './check-proof.ts';
 import { claimOwed } from './claim-owed.ts';
 import { deliver, POLL_MS, settlingOutcome, upstreamOptionsOf, voidOutcome } from './deliver.ts';
 import {
-  FIRST_LEASE_MS,
+  firstLeaseMs,
   isAskedFirst,
   isUnbound,
   type Order,
@@ -54,7 +54,7 @@ async function settleNew(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
   if (admission.kind !== 'admitted') return admission;
   const holder = randomUUID();
   const newPayment = paymentRow(order, admission.slot, saleRow(order));
-  const lease = { holder, ms: FIRST_LEASE_MS };
+  const lease = { holder, ms: firstLeaseMs(route) };
   const isAsked = isAskedFirst(order, dialect);
   const opened = await deps.ledger.payments.open({
     ...newPayment,

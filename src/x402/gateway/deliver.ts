@@ -8,14 +8,13 @@ import type { UpstreamOptions } from '../upstream.ts';
 import type { Sale, SaleDeps, SaleOutcome } from './sale.ts';
 
 export const POLL_MS = 100;
-const UPSTREAM_TIMEOUT_MS = 30_000;
 /** Larger responses are streamed and not stored. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 /** After serving a response that was too large to store, requests within this time call the upstream again. */
 const REPEAT_WINDOW_MS = 600_000;
 
-export function upstreamOptionsOf({ maxAnswerBytes }: PricedRoute): UpstreamOptions {
-  return { timeoutMs: UPSTREAM_TIMEOUT_MS, maxBytes: maxAnswerBytes ?? MAX_ANSWER_BYTES };
+export function upstreamOptionsOf({ timeoutSeconds, maxAnswerBytes }: PricedRoute): UpstreamOptions {
+  return { timeoutMs: timeoutSeconds * 1000, maxBytes: maxAnswerBytes ?? MAX_ANSWER_BYTES };
 }
 
 export async function voidOutcome({ ledger }: SaleDeps, payment: PaymentRow): Promise<SaleOutcome> {

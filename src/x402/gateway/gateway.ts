@@ -97,13 +97,14 @@ function saleOf(
   target: Target,
   { headers, body, peer }: Omit<RawRequest, 'body'> & { readonly body: Uint8Array },
 ): Sale {
-  const { method, upstream, description, mimeType, retryUnsafe } = route;
+  const { method, upstream, description, mimeType, retryUnsafe, timeoutSeconds } = route;
   const request = {
     method,
     url: upstream === null ? '' : upstreamUrl(upstream, target),
     headers: upstreamRequestHeaders(headers, true),
     body: Buffer.from(body).toString('base64'),
     isRepeatable: IDEMPOTENT.includes(method) || retryUnsafe,
+    timeoutMs: timeoutSeconds * 1000,
   };
   return {
     route,

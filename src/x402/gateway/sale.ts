@@ -17,8 +17,13 @@ export interface SaleDeps extends PurchaseDeps {
   readonly explorerUrl: (signature: string) => string;
 }
 
+/** Longer than a settlement that its buyer waits for. */
+const SETTLEMENT_MS = 60_000;
+
 /** Lease of a request that settles and serves a payment: long enough for the settlement and the upstream request. */
-export const FIRST_LEASE_MS = 90_000;
+export function firstLeaseMs({ timeoutSeconds }: PricedRoute): number {
+  return SETTLEMENT_MS + timeoutSeconds * 1000;
+}
 
 /** A request for a priced route. */
 export interface Sale {

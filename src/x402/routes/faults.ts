@@ -21,13 +21,14 @@ const PRICED_ONLY_KEYS = [
   'payTo',
   'flow',
   'finalizedAbove',
+  'timeoutSeconds',
   'maxAnswerBytes',
   'paymentIdentifier',
   'retryUnsafe',
   'maxTimeoutSeconds',
   'memo',
 ];
-const UPSTREAM_ONLY_KEYS = ['flow', 'maxAnswerBytes', 'retryUnsafe'];
+const UPSTREAM_ONLY_KEYS = ['flow', 'timeoutSeconds', 'maxAnswerBytes', 'retryUnsafe'];
 
 export interface RoutesContext {
   readonly network: Network;

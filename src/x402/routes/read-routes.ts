@@ -11,7 +11,7 @@ import {
   type RoutesContext,
 } from './faults.ts';
 import { type Price, priceOf } from './prices.ts';
-import type { Method, Route } from './route.ts';
+import { type Method, type Route, UPSTREAM_TIMEOUT_SECONDS } from './route.ts';
 import { RouteEntry, RoutesFile } from './schema.ts';
 
 /**
@@ -83,13 +83,14 @@ function routeOf(entry: RouteEntry, method: Method, price: Price | null, payTo: 
   };
   if (price === null) return { kind: 'free', ...common };
   const { description, mimeType, flow, retryUnsafe, paymentIdentifier, maxTimeoutSeconds } = entry;
-  const { maxAnswerBytes = null, memo = null } = entry;
+  const { maxAnswerBytes = null, memo = null, timeoutSeconds = UPSTREAM_TIMEOUT_SECONDS } = entry;
   const saleFields = { description, mimeType, flow, retryUnsafe, paymentIdentifier, maxTimeoutSeconds };
   return {
     kind: 'priced',
     ...common,
     ...price,
     ...saleFields,
+    timeoutSeconds,
     maxAnswerBytes,
     memo,
     payTo: entry.payTo ?? payTo,

@@ -22,6 +22,9 @@ export interface FreeRoute extends CommonRoute {
   readonly kind: 'free';
 }
 
+/** Time that the upstream has for its response, unless the route says otherwise. */
+export const UPSTREAM_TIMEOUT_SECONDS = 30;
+
 export interface PricedRoute extends CommonRoute {
   readonly kind: 'priced';
   readonly asset: string;
@@ -35,6 +38,8 @@ export interface PricedRoute extends CommonRoute {
   readonly flow: 'settle-first' | 'serve-first';
   /** Above this price (base units) the gateway serves only after finalization. Null: `confirmed` is always enough. */
   readonly finalizedAbove: bigint | null;
+  /** Time that the upstream has for its response. */
+  readonly timeoutSeconds: number;
   /** Larger responses (bytes) are streamed and not stored. Null: 1 MiB. */
   readonly maxAnswerBytes: number | null;
   /** Whether a request with a non-idempotent method may be sent to the upstream twice. */

@@ -110,6 +110,12 @@ export const RouteEntry = z
     finalizedAbove: amount
       .optional()
       .describe('Above this price the gateway waits until the payment is finalized, instead of confirmed'),
+    timeoutSeconds: z
+      .int()
+      .min(5)
+      .max(600)
+      .optional()
+      .describe('Time that the upstream has for its response. Default: 30'),
     maxAnswerBytes: z.int().min(1024).max(MAX_ANSWER_BYTES).optional(),
     retryUnsafe: z
       .boolean()

@@ -125,7 +125,7 @@ export class Shop {
     env: Readonly<Record<string, string>> = {},
     chain: LocalnetOptions = QUICK_CHAIN,
     keysAt: 'x402' | 'signer' = 'x402',
-    waits: Pick<GatewayParts, 'answerWithinMs'> = {},
+    changes: Pick<GatewayParts, 'answerWithinMs' | 'upstream'> = {},
   ): Promise<Shop> {
     const closers = new Closers();
     const dir = mkdtempSync(join(tmpdir(), 'shop-'));
@@ -191,7 +191,7 @@ export class Shop {
         chain,
         logger,
         closers: own,
-        ...waits,
+        ...changes,
       };
       return serveGateway({ ...config, x402Routes: routesFile }, parts);
     };

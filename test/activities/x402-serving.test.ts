@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createX402Activities } from '../../src/activities/x402.ts';
+import type { SettlementStatus } from '../../src/domain/settlement.ts';
+import { EVENTS_BY_KIND } from '../../src/ledger/ledger.ts';
+import { enterStatus } from '../../src/ledger/settlements/settlement-row.ts';
+import type { BoughtRequest } from '../../src/ledger/x402/payments.ts';
+import { askUpstream, type UpstreamOptions } from '../../src/x402/upstream.ts';
+import { newPayment } from '../ledger/new-payment.ts';
+import { useLedger } from '../ledger/support.ts';
+import { runActivity } from '../support/activity.ts';
+import { type HttpServer, startHttp } from '../support/http.ts';
+
+const use = useLedger();
+let upstream: HttpServer;
+let answer: { readonly status: number; readonly body: string | Buffer };
+let bounds: UpstreamOptions[];
+/** Milliseconds of the lease, by the first call of the upstream. */
+let leaseMs: number;
+
+beforeAll(async () => {
+  upstream = await startHttp(async (_request, response) => {
+    response.writeHead(answer.status).end(answer.body);
+  });
+});
+afterAll(() => upstream?.close());
+beforeEach(() => {
+  answer = { status: 200, body: 'the answer' };
+  bounds = [];
+});
+
+/** An owed payment that no process serves. */
+async function owed(change: Partial<BoughtRequest> = {}): Promise<string> {
+  const { request, ...payment } = newPayment();
+  if (request === null) throw new Error('the payment has no request');
+  const { id } = payment;
+  await use.ledger.payments.open({ ...payment, request: { ...request, url: upstream.url, ...change } });
+  const statuses: readonly SettlementStatus[] = ['preparing', 'sending', 'confirmed'];
+  for (const status of statuses)
+    await use.ledger.db.transaction().execute((trx) => enterStatus(trx, EVENTS_BY_KIND, id, status));
+  await use.ledger.obligations.release(id, 'me');
+  return id;
+}
+
+/** Runs the activity of the worker once. */
+async function serve(id: string): Promise<void> {
+  const unused = undefined as never;
+  const { serveOwed } = createX402Activities({
+    ledger: use.ledger,
+    chain: unused,
+    watcher: unused,
+    kinds: {},
+    upstream: async (request, options) => {
+      bounds.push(options);
+      const { leaseUntil, askedAt } = await use.ledger.payments.get(id);
+      leaseMs = Number(leaseUntil) - Number(askedAt);
+      return askUpstream(request, options);
+    },
+  });
+  await runActivity(() => serveOwed({ id }));
+}
+
+describe('the worker', () => {
+  it('gives the upstream the time of the route, and has the lease for longer', async () => {
+    const id = await owed({ method: 'POST', isRepeatable: false, timeoutMs: 600_000 });
+    await serve(id);
+    expect(bounds).toMatchObject([{ timeoutMs: 600_000 }]);
+    expect(leaseMs).toBeGreaterThan(600_000);
+    expect(await use.ledger.payments.get(id)).toMatchObject({ state: 'served' });
+  });
+});

@@ -4,7 +4,7 @@ import type { Landing, SignedStep } from '../domain/steps.ts';
 import { createLanding, type LandingDeps } from '../settlement/land.ts';
 import { retryLater } from '../settlement/state.ts';
 import { serveOwed } from '../x402/obligation.ts';
-import type { UpstreamCall } from '../x402/upstream.ts';
+import { discardAnswer, type UpstreamCall } from '../x402/upstream.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
 const SERVE_CHECK_MS = 2_000;
@@ -37,7 +37,7 @@ export function createX402Activities(deps: LandingDeps & { readonly upstream: Up
       const payment = await ledger.payments.get(id);
       const holder = `worker/${randomUUID()}`;
       const timeoutMs = (await obligations.requestOf(id))?.timeoutMs ?? 0;
-      const bounds = { timeoutMs, maxBytes: MAX_ANSWER_BYTES };
+      const bounds = { timeoutMs, maxBytes: MAX_ANSWER_BYTES, isStreamed: false };
       const outcome = await withHeartbeat(() =>
         serveOwed({ obligations, upstream, holder, bounds }, payment),
       );
@@ -51,7 +51,7 @@ export function createX402Activities(deps: LandingDeps & { readonly upstream: Up
         if (Date.now() - (payment.paidAt?.getTime() ?? 0) <= GIVE_UP_AFTER_MS)
           throw new DomainError('Unavailable', outcome.reason);
         await obligations.markRefused(id, `the upstream has not answered for a day: ${outcome.reason}`, null);
-      } else if (outcome.answer?.kind === 'large') outcome.answer.discard();
+      } else if (outcome.answer !== null) discardAnswer(outcome.answer);
     },
   };
 }

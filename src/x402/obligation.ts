@@ -2,6 +2,7 @@ import type { BoughtRequest, Obligations } from '../ledger/x402/obligations.ts';
 import type { PaymentRow } from '../ledger/x402/payments.ts';
 import { paymentHeaders } from './routes/headers.ts';
 import {
+  discardAnswer,
   storableAnswer,
   type UpstreamCall,
   type UpstreamOptions,
@@ -52,6 +53,7 @@ export async function serveOwed(deps: ObligationDeps, payment: PaymentRow): Prom
   const answer = await upstream(upstreamRequest(request, id), bounds);
   const reason = answer.kind === 'none' ? answer.reason : `the upstream returned ${answer.status}`;
   if (answer.kind === 'none' || answer.status >= 500) {
+    if (answer.kind !== 'none') discardAnswer(answer);
     await obligations.release(id, holder);
     return { kind: 'owed', reason };
   }

@@ -11,12 +11,13 @@ export interface UpstreamRequest {
 }
 
 /**
- * A response of the upstream. `whole`: its body is in base64. `large`: it exceeds `maxBytes`, so its body is a stream.
+ * A response of the upstream. `whole`: its body is in base64. `streamed`: its body is read while it is sent on, because
+ * it exceeds `maxBytes` or because the caller has asked for a stream.
  */
 export type UpstreamResponse =
   | ({ readonly kind: 'whole' } & StoredAnswer)
   | {
-      readonly kind: 'large';
+      readonly kind: 'streamed';
       readonly status: number;
       readonly headers: StoredAnswer['headers'];
       readonly body: AsyncIterable<Uint8Array>;
@@ -31,6 +32,8 @@ export interface UpstreamOptions {
   /** Limit from the request to the last byte of a whole response. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
+  /** True: a 2xx response is streamed from its first byte on. */
+  readonly isStreamed: boolean;
 }
 
 /** Calls the upstream once. Never throws. */
@@ -39,7 +42,7 @@ export type UpstreamCall = (
   options: UpstreamOptions,
 ) => Promise<UpstreamAnswer>;
 
-export const askUpstream: UpstreamCall = async (upstreamRequest, { timeoutMs, maxBytes }) => {
+export const askUpstream: UpstreamCall = async (upstreamRequest, { timeoutMs, maxBytes, isStreamed }) => {
   const { method, url, headers, body } = upstreamRequest;
   const timeout = new AbortController();
   const timer = setTimeout(
@@ -56,15 +59,19 @@ export const askUpstream: UpstreamCall = async (upstreamRequest, { timeoutMs, ma
       bodyTimeout: timeoutMs,
     });
     const head = { status: response.statusCode, headers: upstreamResponseHeaders(response.headers) };
+    const streamed = (begin: Iterable<Uint8Array>) => ({
+      kind: 'streamed' as const,
+      ...head,
+      body: concatenate(begin, response.body),
+      discard: () => void response.body.destroy(),
+    });
+    if (isStreamed && isSuccess(head.status)) return streamed([]);
     const chunks: Uint8Array[] = [];
     let size = 0;
     for await (const chunk of response.body.iterator({ destroyOnReturn: false })) {
       chunks.push(chunk as Uint8Array);
       size += (chunk as Uint8Array).length;
-      if (size > maxBytes) {
-        const discard = () => void response.body.destroy();
-        return { kind: 'large', ...head, body: concatenate(chunks, response.body), discard };
-      }
+      if (size > maxBytes) return streamed(chunks);
     }
     return { kind: 'whole', ...head, body: Buffer.concat(chunks).toString('base64') };
   } catch (error) {
@@ -74,11 +81,20 @@ export const askUpstream: UpstreamCall = async (upstreamRequest, { timeoutMs, ma
   }
 };
 
-/** The part of a response that can be stored; null for a `large` one. */
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** The part of a response that can be stored; null for a `streamed` one. */
 export function storableAnswer(response: UpstreamResponse): StoredAnswer | null {
-  if (response.kind === 'large') return null;
+  if (response.kind === 'streamed') return null;
   const { kind: _kind, ...answer } = response;
   return answer;
+}
+
+/** Closes the connection of a response whose body is not read. */
+export function discardAnswer(response: UpstreamResponse): void {
+  if (response.kind === 'streamed') response.discard();
 }
 
 /** The error's code. Buyers read this text, so it must not contain the upstream's address, as error messages do. */

@@ -117,7 +117,7 @@ function answerServed(
   presented: PresentedProof,
 ): GatewayAnswer {
   const headers = successHeaders(presented, payment, signature);
-  if (!isExample(presented) || answer.kind === 'large' || answer.status >= 300)
+  if (!isExample(presented) || answer.kind === 'streamed' || answer.status >= 300)
     return forwardedAnswer(answer, headers);
   const body = paidResponse(Buffer.from(answer.body, 'base64').toString('utf8'), {
     signature,
@@ -212,7 +212,7 @@ function resultHeaders({ dialect, network }: PresentedProof, result: SettleResul
 /** The upstream's response. Shared caches must not serve it to clients that have not paid. */
 function forwardedAnswer(answer: UpstreamResponse, headers: GatewayAnswer['headers'] = {}): GatewayAnswer {
   const head = { status: answer.status, headers: { ...paidResponseHeaders(answer.headers), ...headers } };
-  return answer.kind === 'large'
+  return answer.kind === 'streamed'
     ? { ...head, body: answer.body, discard: answer.discard }
     : { ...head, body: Buffer.from(answer.body, 'base64') };
 }

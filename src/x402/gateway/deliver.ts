@@ -4,7 +4,7 @@ import { serveOwed, upstreamRequest } from '../obligation.ts';
 import { signatureOf, voidReason } from '../purchase.ts';
 import { receivedOf } from '../received.ts';
 import type { PricedRoute } from '../routes/route.ts';
-import type { UpstreamOptions } from '../upstream.ts';
+import { discardAnswer, type UpstreamOptions } from '../upstream.ts';
 import type { Sale, SaleDeps, SaleOutcome } from './sale.ts';
 
 export const POLL_MS = 100;
@@ -13,8 +13,9 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
 /** After serving a response that was too large to store, requests within this time call the upstream again. */
 const REPEAT_WINDOW_MS = 600_000;
 
-export function upstreamOptionsOf({ timeoutSeconds, maxAnswerBytes }: PricedRoute): UpstreamOptions {
-  return { timeoutMs: timeoutSeconds * 1000, maxBytes: maxAnswerBytes ?? MAX_ANSWER_BYTES };
+export function upstreamOptionsOf({ timeoutSeconds, maxAnswerBytes, stream }: PricedRoute): UpstreamOptions {
+  const maxBytes = maxAnswerBytes ?? MAX_ANSWER_BYTES;
+  return { timeoutMs: timeoutSeconds * 1000, maxBytes, isStreamed: stream };
 }
 
 export async function voidOutcome({ ledger }: SaleDeps, payment: PaymentRow): Promise<SaleOutcome> {
@@ -104,7 +105,10 @@ async function serveAgain(
   const answer = await upstream(upstreamRequest(request, payment.id), upstreamOptionsOf(route));
   if (answer.kind === 'none') return { kind: 'owed', payment, signature, reason: answer.reason };
   const { status } = answer;
-  if (status >= 500) return { kind: 'owed', payment, signature, reason: `the upstream returned ${status}` };
+  if (status >= 500) {
+    discardAnswer(answer);
+    return { kind: 'owed', payment, signature, reason: `the upstream returned ${status}` };
+  }
   return { kind: 'served', payment, signature, answer };
 }
 

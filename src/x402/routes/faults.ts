@@ -23,12 +23,13 @@ const PRICED_ONLY_KEYS = [
   'finalizedAbove',
   'timeoutSeconds',
   'maxAnswerBytes',
+  'stream',
   'paymentIdentifier',
   'retryUnsafe',
   'maxTimeoutSeconds',
   'memo',
 ];
-const UPSTREAM_ONLY_KEYS = ['flow', 'timeoutSeconds', 'maxAnswerBytes', 'retryUnsafe'];
+const UPSTREAM_ONLY_KEYS = ['flow', 'timeoutSeconds', 'maxAnswerBytes', 'stream', 'retryUnsafe'];
 
 export interface RoutesContext {
   readonly network: Network;
@@ -51,6 +52,8 @@ export function faultsOfKeys(
     if (!has('price')) faults.push('.price: must be set, unless the route has "free": true');
     if (!has('payTo') && !hasPayTo) faults.push('.payTo: must be set here or at the top of the file');
   }
+  if (entry['stream'] === true && entry['flow'] === 'serve-first')
+    faults.push('.stream: must not be set with the flow serve-first, which stores the response');
   if (has('method') && has('methods')) faults.push('.methods: must not be set together with method');
   if (has('upstream') === has('answer')) faults.push(': must have either upstream or answer');
   if (has('answer') && !has('upstream') && !has('free'))

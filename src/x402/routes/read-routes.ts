@@ -82,9 +82,17 @@ function routeOf(entry: RouteEntry, method: Method, price: Price | null, payTo: 
     answer: answer === undefined ? null : storedAnswer(answer),
   };
   if (price === null) return { kind: 'free', ...common };
-  const { description, mimeType, flow, retryUnsafe, paymentIdentifier, maxTimeoutSeconds } = entry;
+  const { description, mimeType, flow, stream, retryUnsafe, paymentIdentifier, maxTimeoutSeconds } = entry;
   const { maxAnswerBytes = null, memo = null, timeoutSeconds = UPSTREAM_TIMEOUT_SECONDS } = entry;
-  const saleFields = { description, mimeType, flow, retryUnsafe, paymentIdentifier, maxTimeoutSeconds };
+  const saleFields = {
+    description,
+    mimeType,
+    flow,
+    stream,
+    retryUnsafe,
+    paymentIdentifier,
+    maxTimeoutSeconds,
+  };
   return {
     kind: 'priced',
     ...common,

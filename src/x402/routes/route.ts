@@ -42,6 +42,8 @@ export interface PricedRoute extends CommonRoute {
   readonly timeoutSeconds: number;
   /** Larger responses (bytes) are streamed and not stored. Null: 1 MiB. */
   readonly maxAnswerBytes: number | null;
+  /** Whether a 2xx response is passed on from its first byte on, without being stored. */
+  readonly stream: boolean;
   /** Whether a request with a non-idempotent method may be sent to the upstream twice. */
   readonly retryUnsafe: boolean;
   readonly paymentIdentifier: 'off' | 'optional' | 'required';

@@ -117,6 +117,12 @@ export const RouteEntry = z
       .optional()
       .describe('Time that the upstream has for its response. Default: 30'),
     maxAnswerBytes: z.int().min(1024).max(MAX_ANSWER_BYTES).optional(),
+    stream: z
+      .boolean()
+      .default(false)
+      .describe(
+        'The gateway passes a 2xx response on from its first byte on, and does not store it. The payment is served once the head of the response is received',
+      ),
     retryUnsafe: z
       .boolean()
       .default(false)

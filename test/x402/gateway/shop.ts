@@ -36,7 +36,8 @@ export type Upstream = (
   count: number,
 ) => {
   readonly status: number;
-  readonly body: string;
+  /** Parts are sent one by one, the head before the first of them. */
+  readonly body: string | AsyncIterable<string>;
   readonly headers?: Record<string, string>;
 };
 
@@ -148,9 +149,11 @@ export class Shop {
       const place = shop?.asked.length ?? 0;
       await shop?.hold?.();
       const answer = shop?.upstream(asked, place) ?? { status: 500, body: 'too early' };
-      response
-        .writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
-        .end(answer.body);
+      response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
+      if (typeof answer.body === 'string') return void response.end(answer.body);
+      response.flushHeaders();
+      for await (const part of answer.body) response.write(part);
+      response.end();
     });
     closers.add('upstream', () => upstream.close());
     const seller = Keypair.generate().publicKey.toBase58();

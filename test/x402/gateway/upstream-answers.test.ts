@@ -13,6 +13,7 @@ beforeAll(async () => {
   shop = await Shop.open(
     (upstream) => [
       { path: '/report', price: '0.001', upstream },
+      { path: '/events', price: '0.001', stream: true, upstream },
       { path: '/order', method: 'POST', price: '0.001', timeoutSeconds: 60, upstream },
     ],
     {},
@@ -60,4 +61,41 @@ describe('a paid request', () => {
     expect(await paymentOf(response)).toMatchObject({ state: 'served' });
     expect(bounds).toMatchObject([{ timeoutMs: 60_000 }]);
   });
+
+  it('of a streamed route gets each part when the upstream sends it, and is served at the head', async () => {
+    const [first, second] = [gate(), gate()];
+    shop.upstream = () => ({ status: 200, body: events(first.opened, second.opened) });
+    const response = await buys('/events');
+    expect(response.status).toBe(200);
+    expect(await paymentOf(response)).toMatchObject({ state: 'served', isAnswered: false });
+    const parts = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    first.open();
+    expect(await parts?.read()).toEqual({ done: false, value: 'event 1' });
+    second.open();
+    expect(await parts?.read()).toEqual({ done: false, value: 'event 2' });
+    expect(await parts?.read()).toMatchObject({ done: true });
+  });
+
+  it('of a streamed route that the upstream refuses is refundable, with the whole refusal', async () => {
+    shop.upstream = () => ({ status: 404, body: 'no such stream' });
+    const response = await buys('/events');
+    expect([response.status, await response.text()]).toEqual([404, 'no such stream']);
+    expect(await paymentOf(response)).toMatchObject({ state: 'refundable', isAnswered: true });
+  });
 });
+
+function gate() {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open: () => open(), opened };
+}
+
+/** One event for each gate, once it is open. */
+async function* events(...gates: readonly Promise<void>[]): AsyncGenerator<string> {
+  for (const [index, opened] of gates.entries()) {
+    await opened;
+    yield `event ${index + 1}`;
+  }
+}

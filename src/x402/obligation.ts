@@ -3,11 +3,15 @@ import type { PaymentRow } from '../ledger/x402/payments.ts';
 import { paymentHeaders } from './routes/headers.ts';
 import {
   discardAnswer,
+  forwardableRefusal,
+  reasonOf,
+  retryAfterOf,
   storableAnswer,
   type UpstreamCall,
   type UpstreamOptions,
   type UpstreamRequest,
   type UpstreamResponse,
+  verdictOf,
 } from './upstream.ts';
 
 interface ObligationDeps {
@@ -20,12 +24,12 @@ interface ObligationDeps {
 
 /**
  * Result of one try to serve a payment. `answer`: the upstream's response; null if a response was already stored, or if
- * the upstream was not called. `taken`: another holder has the lease, or the payment is not owed.
+ * the upstream was not called. `retryAfter`: that of the upstream. `taken`: another holder has the lease, or the payment is not owed.
  */
 export type ServeResult =
   | { readonly kind: 'served'; readonly answer: UpstreamResponse | null }
   | { readonly kind: 'refundable'; readonly reason: string; readonly answer: UpstreamResponse | null }
-  | { readonly kind: 'owed'; readonly reason: string }
+  | { readonly kind: 'owed'; readonly reason: string; readonly retryAfter: string | null }
   | { readonly kind: 'taken' };
 
 /** The lease exceeds the upstream timeout by this much, so that no other holder begins while the try still runs. */
@@ -33,7 +37,7 @@ const LEASE_MARGIN_MS = 15_000;
 
 /**
  * Calls the upstream for a paid request, and stores the result before returning. A lease permits one holder at a time.
- * After 2xx and 3xx the payment is served, after 4xx refundable; after any other result it stays owed.
+ * `verdictOf` decides between served, refundable and owed; without a response the payment stays owed.
  */
 export async function serveOwed(deps: ObligationDeps, payment: PaymentRow): Promise<ServeResult> {
   const { obligations, upstream, holder, bounds } = deps;
@@ -51,15 +55,17 @@ export async function serveOwed(deps: ObligationDeps, payment: PaymentRow): Prom
     return { kind: 'refundable', reason, answer: null };
   }
   const answer = await upstream(upstreamRequest(request, id), bounds);
-  const reason = answer.kind === 'none' ? answer.reason : `the upstream returned ${answer.status}`;
-  if (answer.kind === 'none' || answer.status >= 500) {
+  const reason = reasonOf(answer);
+  const verdict = answer.kind === 'none' ? 'owed' : verdictOf(answer.status);
+  if (answer.kind === 'none' || verdict === 'owed') {
     if (answer.kind !== 'none') discardAnswer(answer);
     await obligations.release(id, holder);
-    return { kind: 'owed', reason };
+    return { kind: 'owed', reason, retryAfter: retryAfterOf(answer) };
   }
-  if (answer.status >= 400) {
-    await obligations.markRefused(id, reason, storableAnswer(answer));
-    return { kind: 'refundable', reason, answer };
+  if (verdict === 'refundable') {
+    const refusal = forwardableRefusal(answer);
+    await obligations.markRefused(id, reason, refusal && storableAnswer(refusal));
+    return { kind: 'refundable', reason, answer: refusal };
   }
   await obligations.markServed(id, answer.status, storableAnswer(answer));
   return { kind: 'served', answer };

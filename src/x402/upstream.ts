@@ -42,38 +42,19 @@ export type UpstreamCall = (
   options: UpstreamOptions,
 ) => Promise<UpstreamAnswer>;
 
-export const askUpstream: UpstreamCall = async (upstreamRequest, { timeoutMs, maxBytes, isStreamed }) => {
-  const { method, url, headers, body } = upstreamRequest;
+export const askUpstream: UpstreamCall = async (upstreamRequest, options) => {
+  const { timeoutMs } = options;
   const timeout = new AbortController();
   const timer = setTimeout(
     () => timeout.abort(new Error(`no complete response within ${timeoutMs} ms`)),
     timeoutMs,
   );
   try {
-    const response = await request(url, {
-      method: method as 'GET',
-      headers,
-      body: body.length === 0 ? null : body,
-      signal: timeout.signal,
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-    });
-    const head = { status: response.statusCode, headers: upstreamResponseHeaders(response.headers) };
-    const streamed = (begin: Iterable<Uint8Array>) => ({
-      kind: 'streamed' as const,
-      ...head,
-      body: concatenate(begin, response.body),
-      discard: () => void response.body.destroy(),
-    });
-    if (isStreamed && isSuccess(head.status)) return streamed([]);
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of response.body.iterator({ destroyOnReturn: false })) {
-      chunks.push(chunk as Uint8Array);
-      size += (chunk as Uint8Array).length;
-      if (size > maxBytes) return streamed(chunks);
-    }
-    return { kind: 'whole', ...head, body: Buffer.concat(chunks).toString('base64') };
+    const response = await askOnce(upstreamRequest, options, timeout.signal);
+    const url = redirectTarget(upstreamRequest, response);
+    if (url === null) return response;
+    discardAnswer(response);
+    return await askOnce({ ...upstreamRequest, url }, options, timeout.signal);
   } catch (error) {
     return { kind: 'none', reason: `the upstream did not respond (${codeOf(error)})` };
   } finally {
@@ -81,8 +62,87 @@ export const askUpstream: UpstreamCall = async (upstreamRequest, { timeoutMs, ma
   }
 };
 
-export function isSuccess(status: number): boolean {
-  return status >= 200 && status < 300;
+async function askOnce(
+  { method, url, headers, body }: UpstreamRequest,
+  { timeoutMs, maxBytes, isStreamed }: UpstreamOptions,
+  signal: AbortSignal,
+): Promise<UpstreamResponse> {
+  const response = await request(url, {
+    method: method as 'GET',
+    headers,
+    body: body.length === 0 ? null : body,
+    signal,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+  });
+  const head = { status: response.statusCode, headers: upstreamResponseHeaders(response.headers) };
+  const streamed = (begin: Iterable<Uint8Array>) => ({
+    kind: 'streamed' as const,
+    ...head,
+    body: concatenate(begin, response.body),
+    discard: () => void response.body.destroy(),
+  });
+  if (isStreamed && verdictOf(head.status) === 'served') return streamed([]);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body.iterator({ destroyOnReturn: false })) {
+    chunks.push(chunk as Uint8Array);
+    size += (chunk as Uint8Array).length;
+    if (size > maxBytes) return streamed(chunks);
+  }
+  return { kind: 'whole', ...head, body: Buffer.concat(chunks).toString('base64') };
+}
+
+const FOLLOWED_REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+/** Refusals that a later repetition of the request can overcome. */
+const TRANSIENT_REFUSALS: readonly number[] = [408, 425, 429];
+
+/**
+ * Where a redirect leads, if it is followed: only that of a GET, and only to the origin of the upstream, which may get
+ * the headers of the request. Null for any other response.
+ */
+export function redirectTarget(
+  { method, url }: Pick<UpstreamRequest, 'method' | 'url'>,
+  { status, headers }: Pick<UpstreamResponse, 'status' | 'headers'>,
+): string | null {
+  const { location } = headers;
+  if (method !== 'GET' || !FOLLOWED_REDIRECTS.includes(status) || typeof location !== 'string') return null;
+  if (!URL.canParse(location, url)) return null;
+  const target = new URL(location, url);
+  target.hash = '';
+  return target.origin === new URL(url).origin ? target.href : null;
+}
+
+/** What a response with this status makes of the obligation. A redirect is no resource: nothing was served by it. */
+export function verdictOf(status: number): 'served' | 'owed' | 'refundable' {
+  if (status >= 200 && status < 300) return 'served';
+  return status >= 500 || TRANSIENT_REFUSALS.includes(status) ? 'owed' : 'refundable';
+}
+
+/** Why a response has not served the request. */
+export function reasonOf(answer: UpstreamAnswer): string {
+  if (answer.kind === 'none') return answer.reason;
+  const { status } = answer;
+  return isRedirect(status)
+    ? `the upstream returned the redirect ${status}, which the gateway does not follow`
+    : `the upstream returned ${status}`;
+}
+
+/** The refusal that the buyer gets. Null for a redirect: its target can be the resource itself. */
+export function forwardableRefusal(answer: UpstreamResponse): UpstreamResponse | null {
+  if (!isRedirect(answer.status)) return answer;
+  discardAnswer(answer);
+  return null;
+}
+
+/** The value of Retry-After, if the upstream sent one. */
+export function retryAfterOf(answer: UpstreamAnswer): string | null {
+  const value = answer.kind === 'none' ? undefined : answer.headers['retry-after'];
+  return typeof value === 'string' ? value : null;
+}
+
+function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400;
 }
 
 /** The part of a response that can be stored; null for a `streamed` one. */

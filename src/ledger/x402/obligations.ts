@@ -96,7 +96,7 @@ export class Obligations extends Repository {
       .execute();
   }
 
-  /** Ends the obligation after the upstream has answered 2xx or 3xx. `answer`: null if it is too large to store. */
+  /** Ends the obligation after the upstream has answered 2xx. `answer`: null if it is too large to store. */
   markServed(id: string, status: number, answer: StoredAnswer | null): Promise<void> {
     return this.#end(id, 'served', {
       answerStatus: status,
@@ -105,7 +105,7 @@ export class Obligations extends Repository {
     });
   }
 
-  /** Ends the obligation without a resource, because the upstream has answered 4xx or must not be called again. */
+  /** Ends the obligation without a resource, because the upstream has refused it or must not be called again. */
   markRefused(id: string, reason: string, answer: StoredAnswer | null): Promise<void> {
     const answerStatus = answer?.status ?? null;
     return this.#end(id, 'refused', { reason, answerStatus, ...this.#answerColumns(id, answer) });

@@ -97,10 +97,11 @@ function answerWithoutTerms(
 }
 
 function answerOwed(
-  { reason, signature, payment }: OutcomeOf<'owed'>,
+  { reason, signature, payment, retryAfter }: OutcomeOf<'owed'>,
   presented: PresentedProof,
 ): GatewayAnswer {
-  const headers = { ...RETRY, ...successHeaders(presented, payment, signature) };
+  const retry = retryAfter === null ? RETRY : { 'retry-after': retryAfter };
+  const headers = { ...retry, ...successHeaders(presented, payment, signature) };
   // Source: docs/interface.md, Errors: confirmed transaction cannot be fetched.
   if (reason === null)
     return jsonAnswer(

@@ -5,7 +5,7 @@ import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { presenceOf } from '../../solana/proof/presence.ts';
 import { upstreamRequest } from '../obligation.ts';
 import { type Admission, admit, paymentRow, type Reached, signatureOf, simulate } from '../purchase.ts';
-import { discardAnswer, storableAnswer } from '../upstream.ts';
+import { discardAnswer, forwardableRefusal, reasonOf, storableAnswer, verdictOf } from '../upstream.ts';
 import { isSameCaller } from './callers.ts';
 import { type Flaw, failedOutcome } from './check-proof.ts';
 import { claimOwed } from './claim-owed.ts';
@@ -185,17 +185,16 @@ async function callUpstream(
 ): Promise<SaleOutcome | null> {
   if (request === null) return null;
   const answer = await upstream(upstreamRequest(request, id), upstreamOptionsOf(route));
-  if (answer.kind !== 'none') discardAnswer(answer);
-  const stored = answer.kind === 'none' ? null : storableAnswer(answer);
-  if (stored !== null && stored.status < 400) {
-    await ledger.obligations.storeAnswer(id, stored);
-    return null;
+  if (answer.kind === 'none') return cancel({ ledger }, id, answer.reason);
+  const stored = storableAnswer(answer);
+  if (stored === null) {
+    discardAnswer(answer);
+    return cancel({ ledger }, id, 'the upstream response is too large to be stored before settlement');
   }
-  const reason =
-    answer.kind === 'streamed'
-      ? 'the upstream response is too large to be stored before settlement'
-      : 'the upstream returned no response that can be sold';
-  return cancel({ ledger }, id, reason, answer.kind === 'whole' ? answer : null);
+  if (verdictOf(answer.status) !== 'served')
+    return cancel({ ledger }, id, reasonOf(answer), forwardableRefusal(answer));
+  await ledger.obligations.storeAnswer(id, stored);
+  return null;
 }
 
 /** Cancels the settlement. Null if it has begun: then the payment is settled, and the upstream is called afterwards. */

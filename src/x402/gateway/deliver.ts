@@ -4,7 +4,14 @@ import { serveOwed, upstreamRequest } from '../obligation.ts';
 import { signatureOf, voidReason } from '../purchase.ts';
 import { receivedOf } from '../received.ts';
 import type { PricedRoute } from '../routes/route.ts';
-import { discardAnswer, type UpstreamOptions } from '../upstream.ts';
+import {
+  discardAnswer,
+  forwardableRefusal,
+  reasonOf,
+  retryAfterOf,
+  type UpstreamOptions,
+  verdictOf,
+} from '../upstream.ts';
 import type { Sale, SaleDeps, SaleOutcome } from './sale.ts';
 
 export const POLL_MS = 100;
@@ -86,7 +93,7 @@ async function awaitOtherRequest(
     const payment = await deps.ledger.payments.get(id);
     if (payment.state !== 'owed') return deliver(deps, sale, payment, signature, '');
     const reason = 'another request with this payment is in progress';
-    if (performance.now() > end) return { kind: 'owed', payment, signature, reason };
+    if (performance.now() > end) return { kind: 'owed', payment, signature, reason, retryAfter: null };
     await sleep(POLL_MS);
   }
 }
@@ -103,13 +110,14 @@ async function serveAgain(
   const isOld = payment.servedAt !== null && Date.now() - payment.servedAt.getTime() > REPEAT_WINDOW_MS;
   if (request === null || !request.isRepeatable || isOld) return { kind: 'duplicate', payment, signature };
   const answer = await upstream(upstreamRequest(request, payment.id), upstreamOptionsOf(route));
-  if (answer.kind === 'none') return { kind: 'owed', payment, signature, reason: answer.reason };
-  const { status } = answer;
-  if (status >= 500) {
-    discardAnswer(answer);
-    return { kind: 'owed', payment, signature, reason: `the upstream returned ${status}` };
+  const shown =
+    answer.kind === 'none' || verdictOf(answer.status) === 'owed' ? null : forwardableRefusal(answer);
+  if (shown === null) {
+    if (answer.kind !== 'none') discardAnswer(answer);
+    const retryAfter = retryAfterOf(answer);
+    return { kind: 'owed', payment, signature, reason: reasonOf(answer), retryAfter };
   }
-  return { kind: 'served', payment, signature, answer };
+  return { kind: 'served', payment, signature, answer: shown };
 }
 
 /** True if the buyer composed the whole transaction, which may then do more than pay. */
@@ -128,7 +136,7 @@ async function shortfall(
 ): Promise<SaleOutcome | null> {
   const { amount } = payment.terms;
   const received = await receivedOf(chain.pool, signature, payment);
-  if (received === null) return { kind: 'owed', payment, signature, reason: null };
+  if (received === null) return { kind: 'owed', payment, signature, reason: null, retryAfter: null };
   if (received >= BigInt(amount)) return null;
   await ledger.obligations.markShort(payment.id, received, `Received ${received}, expected ${amount}`);
   return { kind: 'unmatched', payment, signature, received, refusal: null };

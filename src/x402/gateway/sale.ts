@@ -78,8 +78,15 @@ interface LandedPayment {
 export type SaleOutcome =
   /** This payment has no final outcome yet. The buyer must not pay again. */
   | { readonly kind: 'settling'; readonly signature: string | null; readonly payer: string | null }
-  /** `reason`: why the upstream has not served the payment; null if no node returns the received amount yet. */
-  | ({ readonly kind: 'owed'; readonly reason: string | null } & LandedPayment)
+  /**
+   * `reason`: why the upstream has not served the payment; null if no node returns the received amount yet.
+   * `retryAfter`: that of the upstream.
+   */
+  | ({
+      readonly kind: 'owed';
+      readonly reason: string | null;
+      readonly retryAfter: string | null;
+    } & LandedPayment)
   | ({ readonly kind: 'served'; readonly answer: UpstreamResponse } & LandedPayment)
   /** The payment landed but cannot be served. `answer`: the upstream's refusal; null if there is none. */
   | ({

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { askUpstream, type UpstreamOptions } from '../../../src/x402/upstream.ts';
 import { Customer, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';
@@ -14,6 +14,7 @@ beforeAll(async () => {
     (upstream) => [
       { path: '/report', price: '0.001', upstream },
       { path: '/events', price: '0.001', stream: true, upstream },
+      { path: '/first', price: '0.001', flow: 'serve-first', upstream },
       { path: '/order', method: 'POST', price: '0.001', timeoutSeconds: 60, upstream },
     ],
     {},
@@ -60,6 +61,51 @@ describe('a paid request', () => {
     expect([response.status, await response.text()]).toEqual([200, 'answer 1']);
     expect(await paymentOf(response)).toMatchObject({ state: 'served' });
     expect(bounds).toMatchObject([{ timeoutMs: 60_000 }]);
+  });
+
+  it.each([408, 425, 429])('that the upstream answers with %i is owed, and asked again', async (status) => {
+    shop.upstream = (_asked, count) =>
+      count === 1
+        ? { status, body: 'not now', headers: { 'retry-after': '7' } }
+        : { status: 200, body: 'answer' };
+    const response = await buys('/report');
+    expect([response.status, response.headers.get('retry-after')]).toEqual([502, '7']);
+    await vi.waitFor(
+      async () => expect(await paymentOf(response)).toMatchObject({ state: 'served' }),
+      30_000,
+    );
+  });
+
+  it.each([302, 308])('follows a redirect %i to the origin of the upstream, once', async (status) => {
+    shop.upstream = ({ target }) =>
+      target.startsWith('/moved')
+        ? { status: 200, body: 'the report' }
+        : { status, body: '', headers: { location: '/moved?to=here#part' } };
+    const response = await buys('/report');
+    expect([response.status, await response.text()]).toEqual([200, 'the report']);
+    expect(shop.asked.map(({ target }) => target)).toEqual([`/report?n=${serial}`, '/moved?to=here']);
+    expect(await paymentOf(response)).toMatchObject({ state: 'served' });
+  });
+
+  it.each([
+    ['to another origin', '/report', () => 'http://127.0.0.2/secret'],
+    ['that leads to another redirect', '/report', () => '/elsewhere'],
+    ['of a POST', '/order', () => '/order/7'],
+    ['without a target', '/report', () => undefined],
+  ])('is refundable after a redirect %s, and never served', async (_name, path, locationOf) => {
+    const location = locationOf();
+    shop.upstream = () => ({ status: 302, body: 'moved', ...(location && { headers: { location } }) });
+    const response = await buys(path, path === '/order' ? { method: 'POST', body: '{}' } : {});
+    expect([response.status, response.headers.get('location')]).toEqual([502, null]);
+    expect(((await response.json()) as { error: string }).error).toMatch(/redirect/);
+    expect(await paymentOf(response)).toMatchObject({ state: 'refundable' });
+  });
+
+  it('of a route that is served first is not charged after a redirect, and its target stays hidden', async () => {
+    shop.upstream = () => ({ status: 302, body: '', headers: { location: 'http://127.0.0.2/secret' } });
+    const response = await buys('/first');
+    expect([response.status, response.headers.get('location')]).toEqual([502, null]);
+    expect(await response.json()).toEqual({ error: expect.stringMatching(/nothing was paid: .*redirect/) });
   });
 
   it('of a streamed route gets each part when the upstream sends it, and is served at the head', async () => {

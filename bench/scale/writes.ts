@@ -82,6 +82,9 @@ export async function writePayments(ledger: Ledger): Promise<void> {
   await payments.replace({ ...unmatched, id: `x402/${hex()}` }, id, lease);
   await obligations.claim(id, null, { holder: 'me', ms: 1_000 });
   await obligations.markServed(id, 200, null);
+  await obligations.takeRepeat(id);
+  await obligations.returnRepeat(id);
+  await obligations.noteDelivered(id);
   await obligations.markRefused(id, 'a reason', null);
   await obligations.markShort(id, 1n, 'a reason');
   await payments.storeUnmatched({ ...unmatched, reason: 'a reason' });

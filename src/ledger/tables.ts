@@ -236,6 +236,7 @@ export interface Tables {
     askedAt: Date | null;
     paidAt: Date | null;
     servedAt: Date | null;
+    answerRepeats: Generated<number>;
     replacedBy: string | null;
     createdAt: Generated<Date>;
   };

@@ -76,12 +76,12 @@ async function askOnce(
     bodyTimeout: timeoutMs,
   });
   const head = { status: response.statusCode, headers: upstreamResponseHeaders(response.headers) };
-  const streamed = (begin: Iterable<Uint8Array>) => ({
-    kind: 'streamed' as const,
-    ...head,
-    body: concatenate(begin, response.body),
-    discard: () => void response.body.destroy(),
-  });
+  const streamed = (begin: Iterable<Uint8Array>) => {
+    // Destroying an unread body emits an error, which no reader handles.
+    response.body.on('error', () => undefined);
+    const discard = () => void response.body.destroy();
+    return { kind: 'streamed' as const, ...head, body: concatenate(begin, response.body), discard };
+  };
   if (isStreamed && verdictOf(head.status) === 'served') return streamed([]);
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createX402Activities } from '../../src/activities/x402.ts';
 import type { SettlementStatus } from '../../src/domain/settlement.ts';
@@ -10,6 +11,7 @@ import { useLedger } from '../ledger/support.ts';
 import { runActivity } from '../support/activity.ts';
 import { type HttpServer, startHttp } from '../support/http.ts';
 
+const TOO_LARGE = 16 * 1024 * 1024 + 1;
 const use = useLedger();
 let upstream: HttpServer;
 let answer: { readonly status: number; readonly body: string | Buffer };
@@ -66,5 +68,29 @@ describe('the worker', () => {
     expect(bounds).toMatchObject([{ timeoutMs: 600_000 }]);
     expect(leaseMs).toBeGreaterThan(600_000);
     expect(await use.ledger.payments.get(id)).toMatchObject({ state: 'served' });
+  });
+
+  it('leaves a payment owed where the answer is too large to store and the request may be repeated', async () => {
+    const id = await owed();
+    answer = { status: 200, body: Buffer.alloc(TOO_LARGE) };
+    const failure = await serve(id).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ type: 'answer_too_large', nextRetryDelay: 3_600_000 });
+    expect(await use.ledger.payments.get(id)).toMatchObject({ state: 'owed', leaseHolder: null });
+    await use.ledger.obligations.markServed(id, 200, null);
+    await serve(id);
+    expect(bounds).toHaveLength(1);
+  });
+
+  it('makes a payment refundable where the answer is too large to store and nothing else is possible', async () => {
+    answer = { status: 200, body: Buffer.alloc(TOO_LARGE) };
+    const order = await owed({ method: 'POST', isRepeatable: false });
+    const old = await owed();
+    const paidAt = sql<Date>`now() - interval '25 hours'`;
+    await use.ledger.db.updateTable('payment').set({ paidAt }).where('id', '=', old).execute();
+    for (const id of [order, old]) {
+      await serve(id);
+      const { state, reason } = await use.ledger.payments.get(id);
+      expect([state, reason]).toEqual(['refundable', expect.stringContaining('too large to be stored')]);
+    }
   });
 });

@@ -155,6 +155,42 @@ export class Obligations extends Repository {
       .execute();
   }
 
+  /**
+   * Permits one more call of the upstream for an answer that was too large to store. False after three, or ten minutes
+   * after the end of the last delivery.
+   */
+  async takeRepeat(id: string): Promise<boolean> {
+    const counted = await this.#unstored(id)
+      .set({ answerRepeats: sql<number>`answer_repeats + 1` })
+      .where('answerRepeats', '<', MAX_REPEATS)
+      .where(IS_REPEATABLE_NOW)
+      .returning('id')
+      .executeTakeFirst();
+    return counted !== undefined;
+  }
+
+  /** Gives back a call that {@link takeRepeat} permitted, because the upstream gave no answer. */
+  async returnRepeat(id: string): Promise<void> {
+    await this.#unstored(id)
+      .set({ answerRepeats: sql<number>`answer_repeats - 1` })
+      .where('answerRepeats', '>', 0)
+      .execute();
+  }
+
+  /** Notes that the delivery of an answer that is not stored has ended, completely or not. */
+  async noteDelivered(id: string): Promise<void> {
+    await this.#unstored(id).set({ servedAt: NOW }).execute();
+  }
+
+  /** The served payment, if its answer is not stored. */
+  #unstored(id: string) {
+    return this.db
+      .updateTable('payment')
+      .where('id', '=', id)
+      .where('state', '=', 'served')
+      .where('answer', 'is', null);
+  }
+
   /** The stored answer; null if there is none. */
   async answerOf(id: string): Promise<StoredAnswer | null> {
     const stored = await this.db
@@ -187,6 +223,9 @@ export function isFree(holder: string) {
   return sql<boolean>`(lease_holder is null or lease_holder = ${holder} or lease_until < now())`;
 }
 
+/** A payment buys one answer: repetitions only replace deliveries that were cut. */
+const MAX_REPEATS = 3;
+const IS_REPEATABLE_NOW = sql<boolean>`served_at >= now() - interval '10 minutes'`;
 const IS_RECENT = sql<boolean>`coalesce(paid_at >= now() - interval '10 minutes', true)`;
 
 /** SQL for the time `ms` milliseconds from now, by the clock of the database. */

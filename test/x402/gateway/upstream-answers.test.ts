@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { askUpstream, type UpstreamOptions } from '../../../src/x402/upstream.ts';
 import { Customer, settlementOf } from './customer.ts';
@@ -14,6 +15,7 @@ beforeAll(async () => {
     (upstream) => [
       { path: '/report', price: '0.001', upstream },
       { path: '/events', price: '0.001', stream: true, upstream },
+      { path: '/large', price: '0.001', maxAnswerBytes: 1024, upstream },
       { path: '/first', price: '0.001', flow: 'serve-first', upstream },
       { path: '/order', method: 'POST', price: '0.001', timeoutSeconds: 60, upstream },
     ],
@@ -43,10 +45,15 @@ async function customer(): Promise<Customer> {
   return new Customer((await shop.buyer()).secretKey);
 }
 
+/** A payment of a new buyer for one request. */
+async function pays(path: string, init: RequestInit = {}) {
+  const url = `${shop.url}${path}?n=${serial}`;
+  return { url, headers: await (await customer()).pays(url, init) };
+}
+
 /** Pays for one request and sends it. */
 async function buys(path: string, init: RequestInit = {}): Promise<Response> {
-  const url = `${shop.url}${path}?n=${serial}`;
-  const headers = await (await customer()).pays(url, init);
+  const { url, headers } = await pays(path, init);
   return fetch(url, { ...init, headers });
 }
 
@@ -127,6 +134,55 @@ describe('a paid request', () => {
     const response = await buys('/events');
     expect([response.status, await response.text()]).toEqual([404, 'no such stream']);
     expect(await paymentOf(response)).toMatchObject({ state: 'refundable', isAnswered: true });
+  });
+});
+
+describe('an answer that is too large to store', () => {
+  const large = (count: number, size = 5_000) => `${count}`.padEnd(size, '.');
+
+  it('is asked for again at most three times, calls without an answer aside', async () => {
+    shop.upstream = (_asked, count) => ({ status: count === 2 ? 503 : 200, body: large(count) });
+    const { url, headers } = await pays('/large');
+    const first = await fetch(url, { headers });
+    expect([first.status, await first.text()]).toEqual([200, large(1)]);
+    expect((await fetch(url, { headers })).status).toBe(502);
+    for (const count of [3, 4, 5]) expect(await (await fetch(url, { headers })).text()).toBe(large(count));
+    const refused = await fetch(url, { headers });
+    expect(settlementOf(refused)).toMatchObject({ errorReason: 'duplicate_settlement' });
+    expect(shop.asked).toHaveLength(5);
+    expect(await paymentOf(first)).toMatchObject({ state: 'served', isAnswered: false });
+  });
+
+  it('of a route that is served first is not charged', async () => {
+    shop.upstream = () => ({ status: 200, body: large(1, 1_500_000) });
+    const response = await buys('/first');
+    expect([response.status, await response.json()]).toEqual([
+      502,
+      { error: expect.stringMatching(/nothing was paid: .*too large/) },
+    ]);
+  });
+
+  it('can be asked for again for a time after its last delivery was cut', async () => {
+    const never = gate();
+    shop.upstream = (_asked, count) =>
+      count === 1
+        ? { status: 200, body: events(Promise.resolve(), never.opened) }
+        : { status: 200, body: 'all' };
+    const { url, headers } = await pays('/events');
+    const abort = new AbortController();
+    const response = await fetch(url, { headers, signal: abort.signal });
+    const { id = '' } = (await paymentOf(response)) ?? {};
+    // As time would do it: the delivery goes on for longer than the buyer may come back after its end.
+    const servedAt = sql<Date>`now() - interval '11 minutes'`;
+    await shop.ledger.db.updateTable('payment').set({ servedAt }).where('id', '=', id).execute();
+    expect(settlementOf(await fetch(url, { headers }))).toMatchObject({
+      errorReason: 'duplicate_settlement',
+    });
+    abort.abort();
+    await vi.waitFor(async () => {
+      const again = await fetch(url, { headers });
+      expect([again.status, await again.text()]).toEqual([200, 'all']);
+    }, 10_000);
   });
 });
 

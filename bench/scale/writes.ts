@@ -220,6 +220,7 @@ function newPayment(): NewPayment {
       method: 'GET',
       url: 'http://127.0.0.1:9/',
       headers: {},
+      routeHeaders: {},
       body: '',
       isRepeatable: true,
       timeoutMs: 30_000,

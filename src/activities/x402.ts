@@ -4,7 +4,8 @@ import type { Landing, SignedStep } from '../domain/steps.ts';
 import { createLanding, type LandingDeps } from '../settlement/land.ts';
 import { retryLater } from '../settlement/state.ts';
 import { serveOwed } from '../x402/obligation.ts';
-import { discardAnswer, type UpstreamCall } from '../x402/upstream.ts';
+import { discardAnswer } from '../x402/upstream.ts';
+import type { UpstreamCall } from '../x402/upstream-call.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
 const SERVE_CHECK_MS = 2_000;

@@ -1,18 +1,16 @@
 import type { BoughtRequest, Obligations } from '../ledger/x402/obligations.ts';
 import type { PaymentRow } from '../ledger/x402/payments.ts';
-import { paymentHeaders } from './routes/headers.ts';
 import {
   discardAnswer,
   forwardableRefusal,
   reasonOf,
   retryAfterOf,
   storableAnswer,
-  type UpstreamCall,
   type UpstreamOptions,
-  type UpstreamRequest,
   type UpstreamResponse,
   verdictOf,
 } from './upstream.ts';
+import type { UpstreamCall } from './upstream-call.ts';
 
 interface ObligationDeps {
   readonly obligations: Pick<Obligations, 'take' | 'release' | 'markServed' | 'markRefused'>;
@@ -62,7 +60,7 @@ export async function serveOwed(deps: ObligationDeps, payment: PaymentRow): Prom
     await obligations.markRefused(id, reason, null);
     return { kind: 'refundable', reason, answer: null };
   }
-  const answer = await upstream(upstreamRequest(request, id), bounds);
+  const answer = await upstream({ request, payment, isPaid: true }, bounds);
   const reason = reasonOf(answer);
   const verdict = answer.kind === 'none' ? 'owed' : verdictOf(answer.status);
   if (answer.kind === 'none' || verdict === 'owed') {
@@ -96,13 +94,4 @@ async function leaveToBuyer(
   }
   await obligations.markRefused(id, reason, null);
   return { kind: 'refundable', reason, answer: null };
-}
-
-/**
- * The upstream request of a payment. Every try has the same Idempotency-Key, so that the upstream can detect
- * repetitions.
- */
-export function upstreamRequest({ method, url, headers, body }: BoughtRequest, id: string): UpstreamRequest {
-  const headersWithPayment = { ...headers, ...paymentHeaders(id) };
-  return { method, url, headers: headersWithPayment, body: Buffer.from(body, 'base64') };
 }

@@ -36,13 +36,11 @@ export interface UpstreamOptions {
   readonly isStreamed: boolean;
 }
 
-/** Calls the upstream once. Never throws. */
-export type UpstreamCall = (
+/** Sends one request, and follows one redirect on its origin. Never throws. */
+export async function askUpstream(
   upstreamRequest: UpstreamRequest,
   options: UpstreamOptions,
-) => Promise<UpstreamAnswer>;
-
-export const askUpstream: UpstreamCall = async (upstreamRequest, options) => {
+): Promise<UpstreamAnswer> {
   const { timeoutMs } = options;
   const timeout = new AbortController();
   const timer = setTimeout(
@@ -60,7 +58,7 @@ export const askUpstream: UpstreamCall = async (upstreamRequest, options) => {
   } finally {
     clearTimeout(timer);
   }
-};
+}
 
 async function askOnce(
   { method, url, headers, body }: UpstreamRequest,

@@ -5,7 +5,8 @@ import type { SettlementStatus } from '../../src/domain/settlement.ts';
 import { EVENTS_BY_KIND } from '../../src/ledger/ledger.ts';
 import { enterStatus } from '../../src/ledger/settlements/settlement-row.ts';
 import type { BoughtRequest } from '../../src/ledger/x402/payments.ts';
-import { askUpstream, type UpstreamOptions } from '../../src/x402/upstream.ts';
+import type { UpstreamOptions } from '../../src/x402/upstream.ts';
+import { createUpstreamCall } from '../../src/x402/upstream-call.ts';
 import { newPayment } from '../ledger/new-payment.ts';
 import { useLedger } from '../ledger/support.ts';
 import { runActivity } from '../support/activity.ts';
@@ -16,6 +17,7 @@ const use = useLedger();
 let upstream: HttpServer;
 let answer: { readonly status: number; readonly body: string | Buffer };
 let bounds: UpstreamOptions[];
+let variables: Readonly<Record<string, string>>;
 /** Milliseconds of the lease, by the first call of the upstream. */
 let leaseMs: number;
 
@@ -28,6 +30,7 @@ afterAll(() => upstream?.close());
 beforeEach(() => {
   answer = { status: 200, body: 'the answer' };
   bounds = [];
+  variables = {};
 });
 
 /** An owed payment that no process serves. */
@@ -46,7 +49,7 @@ async function owed(change: Partial<BoughtRequest> = {}): Promise<string> {
 /** Runs the activity of the worker once. */
 async function serve(id: string): Promise<void> {
   const unused = undefined as never;
-  const { serveOwed } = createX402Activities({
+  const activities = createX402Activities({
     ledger: use.ledger,
     chain: unused,
     watcher: unused,
@@ -55,10 +58,10 @@ async function serve(id: string): Promise<void> {
       bounds.push(options);
       const { leaseUntil, askedAt } = await use.ledger.payments.get(id);
       leaseMs = Number(leaseUntil) - Number(askedAt);
-      return askUpstream(request, options);
+      return createUpstreamCall({ variables, secret: null })(request, options);
     },
   });
-  await runActivity(() => serveOwed({ id }));
+  await runActivity(() => activities.serveOwed({ id }));
 }
 
 describe('the worker', () => {
@@ -92,5 +95,15 @@ describe('the worker', () => {
       const { state, reason } = await use.ledger.payments.get(id);
       expect([state, reason]).toEqual(['refundable', expect.stringContaining('too large to be stored')]);
     }
+  });
+
+  it('leaves a payment owed while the variable of a header is not set', async () => {
+    const id = await owed({ routeHeaders: { authorization: { env: 'UPSTREAM_TOKEN' } } });
+    const failure = await serve(id).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ message: expect.stringContaining('header authorization') });
+    expect(await use.ledger.payments.get(id)).toMatchObject({ state: 'owed', leaseHolder: null });
+    variables = { UPSTREAM_TOKEN: 'a token' };
+    await serve(id);
+    expect(await use.ledger.payments.get(id)).toMatchObject({ state: 'served' });
   });
 });

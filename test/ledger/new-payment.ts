@@ -39,6 +39,7 @@ export function newPayment(change: Partial<NewPayment> = {}): NewPayment {
       method: 'GET',
       url: 'http://upstream/reports',
       headers: {},
+      routeHeaders: {},
       body: '',
       isRepeatable: true,
       timeoutMs: 30_000,

@@ -4,12 +4,17 @@ import type { TextCipher } from '../../domain/webhook.ts';
 import { type Database, exists, Repository } from '../database.ts';
 import { enterPayment } from './payment-events.ts';
 
+/** A header's value; or the name of the environment variable that has it, so that a secret is not stored. */
+export type HeaderValue = string | { readonly env: string };
+
 /** A paid request in the form in which it is sent to the upstream. */
 export interface BoughtRequest {
   readonly method: string;
   /** Absolute URL of the upstream. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Headers of the route, with names in lower case. They replace those of the client. */
+  readonly routeHeaders: Readonly<Record<string, HeaderValue>>;
   /** base64. */
   readonly body: string;
   /** Whether the request may be sent to the upstream twice, for example after a crash during the first call. */

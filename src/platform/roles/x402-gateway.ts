@@ -17,7 +17,7 @@ import { readProxies } from '../../x402/routes/client-address.ts';
 import { readRoutesFile } from '../../x402/routes/read-routes.ts';
 import type { Route } from '../../x402/routes/route.ts';
 import { NETWORKS } from '../../x402/terms.ts';
-import { askUpstream, type UpstreamCall } from '../../x402/upstream.ts';
+import { createUpstreamCall, type UpstreamCall } from '../../x402/upstream-call.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../logging.ts';
 import type { Closers } from '../shutdown.ts';
@@ -31,8 +31,8 @@ export interface GatewayParts {
   readonly closers: Closers;
   /** Time after which a request that waits for its settlement gets a pending response. Default: 20,000 ms. */
   readonly answerWithinMs?: number;
-  /** Calls the upstream. Default: `askUpstream`. */
-  readonly upstream?: UpstreamCall;
+  /** Replaces calls of the upstream. */
+  readonly replaceUpstream?: (call: UpstreamCall) => UpstreamCall;
 }
 
 const MAX_SIGNERS = 2;
@@ -51,8 +51,9 @@ export async function serveGateway(
   parts: GatewayParts,
 ): Promise<string> {
   const { ledger, chain, logger, closers } = parts;
-  const { cluster, x402FacilitatorPath: facilitatorPath, feePayers } = config;
-  const routes = readRoutesFile(config.x402Routes, { network: NETWORKS[cluster], facilitatorPath });
+  const { cluster, x402FacilitatorPath: facilitatorPath, feePayers, upstreamVariables } = config;
+  const place = { network: NETWORKS[cluster], facilitatorPath, upstreamVariables };
+  const routes = readRoutesFile(config.x402Routes, place);
   const runPeriodically = (name: string, intervalMs: number, job: () => Promise<void>) =>
     closers.runPeriodically(name, intervalMs, job, (err) =>
       logger.warn({ err }, `${name} cannot be read now`),
@@ -114,7 +115,7 @@ function gatewayDeps(
   routes: readonly Route[],
   offers: RouteOffers,
   purchases: PurchaseDeps,
-  { answerWithinMs = ANSWER_WITHIN_MS, upstream = askUpstream }: GatewayParts,
+  { answerWithinMs = ANSWER_WITHIN_MS, replaceUpstream = (call) => call }: GatewayParts,
 ): GatewayDeps {
   const [secret, ...olderSecrets] = config.x402QuoteSecret ?? [];
   if (secret === undefined)
@@ -122,14 +123,15 @@ function gatewayDeps(
       'InvalidRequest',
       'SLUICE_X402_QUOTE_SECRET must be set if SLUICE_X402_ROUTES is set',
     );
-  const { cluster, rpcUrls = [], explorerUrl } = config;
+  const { cluster, rpcUrls = [], explorerUrl, x402UpstreamSecret, upstreamVariables: variables } = config;
   const publicUrl = config.x402PublicUrl ?? `http://${config.x402Host}:${config.x402Port}`;
   return {
     ...purchases,
     routes,
     offers,
     answerWithinMs,
-    upstream,
+    upstream: replaceUpstream(createUpstreamCall({ variables, secret: x402UpstreamSecret ?? null })),
+    upstreamVariables: variables,
     quoteSecrets: [secret, ...olderSecrets],
     publicUrl: publicUrl.replace(/\/$/, ''),
     trustedProxies: readProxies(config.x402TrustedProxies),

@@ -12,7 +12,7 @@ import { AdoptedLifetimes } from '../../solana/proof/adopted.ts';
 import { LandingWatcher } from '../../solana/proof/landing.ts';
 import { SlotNotifications } from '../../solana/rpc/slot-notifications.ts';
 import { x402Kind } from '../../x402/kind.ts';
-import { askUpstream } from '../../x402/upstream.ts';
+import { createUpstreamCall } from '../../x402/upstream-call.ts';
 import type { Config } from '../config.ts';
 import { textCipherOf } from '../encryption.ts';
 import type { Closers } from '../shutdown.ts';
@@ -80,9 +80,11 @@ function x402Activities(
     bounds: signingBounds(config),
     rules: { [X402]: SIGNING_RULES[X402] },
   });
+  const { upstreamVariables: variables, x402UpstreamSecret: secret = null } = config;
+  const upstream = createUpstreamCall({ variables, secret });
   return {
     ...createSettlementActivities(deps),
     ...createQuickActivities({ ...deps, ...(signers.length === 0 ? {} : { signer }) }),
-    ...createX402Activities({ ...deps, upstream: askUpstream }),
+    ...createX402Activities({ ...deps, upstream }),
   };
 }

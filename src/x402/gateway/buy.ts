@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDomainError } from '../../domain/errors.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { presenceOf } from '../../solana/proof/presence.ts';
-import { upstreamRequest } from '../obligation.ts';
 import { type Admission, admit, paymentRow, type Reached, signatureOf, simulate } from '../purchase.ts';
 import { discardAnswer, forwardableRefusal, reasonOf, storableAnswer, verdictOf } from '../upstream.ts';
 import { isSameCaller } from './callers.ts';
@@ -159,7 +158,7 @@ async function buyFirst(
   holder: string,
 ): Promise<SaleOutcome> {
   const isFirst = isAskedFirst(order, order.dialect);
-  const cancelled = isFirst ? await callUpstream(deps, order, payment.id) : null;
+  const cancelled = isFirst ? await callUpstream(deps, order, payment) : null;
   return cancelled ?? settleAndRelease(deps, order, payment, holder);
 }
 
@@ -181,10 +180,11 @@ async function settleAndRelease(
 async function callUpstream(
   { upstream, ledger }: SaleDeps,
   { route, request }: Order,
-  id: string,
+  payment: PaymentRow,
 ): Promise<SaleOutcome | null> {
   if (request === null) return null;
-  const answer = await upstream(upstreamRequest(request, id), upstreamOptionsOf(route));
+  const { id } = payment;
+  const answer = await upstream({ request, payment, isPaid: false }, upstreamOptionsOf(route));
   if (answer.kind === 'none') return cancel({ ledger }, id, answer.reason);
   const stored = storableAnswer(answer);
   if (stored === null) {

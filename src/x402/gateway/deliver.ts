@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
-import { serveOwed, upstreamRequest } from '../obligation.ts';
+import { serveOwed } from '../obligation.ts';
 import { signatureOf, voidReason } from '../purchase.ts';
 import { receivedOf } from '../received.ts';
 import type { PricedRoute } from '../routes/route.ts';
@@ -129,7 +129,7 @@ async function serveAgain(
   if (stored !== null) return { kind: 'served', payment, signature, answer: { kind: 'whole', ...stored } };
   if (request?.isRepeatable !== true || !(await obligations.takeRepeat(payment.id)))
     return { kind: 'duplicate', payment, signature };
-  const answer = await upstream(upstreamRequest(request, payment.id), upstreamOptionsOf(route));
+  const answer = await upstream({ request, payment, isPaid: true }, upstreamOptionsOf(route));
   const shown =
     answer.kind === 'none' || verdictOf(answer.status) === 'owed' ? null : forwardableRefusal(answer);
   if (shown === null) {

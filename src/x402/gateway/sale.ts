@@ -4,7 +4,8 @@ import type { BoughtRequest, Caller, PaymentRow } from '../../ledger/x402/paymen
 import type { CheckedPayment, PurchaseDeps } from '../purchase.ts';
 import type { PricedRoute } from '../routes/route.ts';
 import type { Proof, Refused, Resource } from '../terms.ts';
-import type { UpstreamCall, UpstreamResponse } from '../upstream.ts';
+import type { UpstreamResponse } from '../upstream.ts';
+import type { UpstreamCall } from '../upstream-call.ts';
 import type { RouteOffers } from './offers.ts';
 
 export interface SaleDeps extends PurchaseDeps {

@@ -4,6 +4,7 @@ import { describeIssue } from '../../domain/validation-messages.ts';
 import type { StoredAnswer } from '../../ledger/x402/obligations.ts';
 import { ambiguousKeys, isObject } from '../formats/json.ts';
 import {
+  faultsOfHeaders,
   faultsOfIssue,
   faultsOfKeys,
   faultsOfPairs,
@@ -41,7 +42,7 @@ export function readRoutes(text: string, place: RoutesContext, name: string): re
     const entry = RouteEntry.safeParse(raw, { error: describeIssue });
     if (!entry.success) continue;
     const { price, faults: priceFaults } = priceOf(entry.data, place.network);
-    faults.push(...priceFaults.map((fault) => at + fault));
+    faults.push(...[...priceFaults, ...faultsOfHeaders(entry.data, place)].map((fault) => at + fault));
     if (priceFaults.length === 0)
       indexedRoutes.push(
         ...methodsOf(entry.data).map((method) => ({
@@ -73,12 +74,13 @@ function methodsOf({ methods, method = 'GET' }: RouteEntry): readonly Method[] {
 }
 
 function routeOf(entry: RouteEntry, method: Method, price: Price | null, payTo: string): Route {
-  const { path, upstream = null, answer } = entry;
+  const { path, upstream = null, upstreamHeaders = {}, answer } = entry;
   const common = {
     id: `${method} ${path}`,
     method,
     segments: path.slice(1).split('/'),
     upstream,
+    upstreamHeaders,
     answer: answer === undefined ? null : storedAnswer(answer),
   };
   if (price === null) return { kind: 'free', ...common };

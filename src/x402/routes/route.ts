@@ -1,4 +1,4 @@
-import type { StoredAnswer } from '../../ledger/x402/obligations.ts';
+import type { HeaderValue, StoredAnswer } from '../../ledger/x402/obligations.ts';
 
 /**
  * Methods that a route may have. The gateway responds to HEAD with 405, because an upstream may execute HEAD as GET. It
@@ -15,6 +15,8 @@ interface CommonRoute {
   readonly segments: readonly string[];
   /** Base URL of the upstream; null if the route has a static response. */
   readonly upstream: string | null;
+  /** Headers that are added to each request to the upstream, with names in lower case. */
+  readonly upstreamHeaders: Readonly<Record<string, HeaderValue>>;
   readonly answer: StoredAnswer | null;
 }
 

@@ -126,7 +126,7 @@ export class Shop {
     env: Readonly<Record<string, string>> = {},
     chain: LocalnetOptions = QUICK_CHAIN,
     keysAt: 'x402' | 'signer' = 'x402',
-    changes: Pick<GatewayParts, 'answerWithinMs' | 'upstream'> = {},
+    changes: Pick<GatewayParts, 'answerWithinMs' | 'replaceUpstream'> = {},
   ): Promise<Shop> {
     const closers = new Closers();
     const dir = mkdtempSync(join(tmpdir(), 'shop-'));

@@ -1,9 +1,12 @@
+import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { askUpstream, type UpstreamOptions } from '../../../src/x402/upstream.ts';
+import type { UpstreamOptions } from '../../../src/x402/upstream.ts';
 import { Customer, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';
 
+const SECRET = 'a secret that the upstream knows, too';
+const CREDENTIALS = { authorization: { env: 'UPSTREAM_TOKEN' }, 'x-plan': 'gold' };
 let shop: Shop;
 let serial = 0;
 let bounds: UpstreamOptions[];
@@ -15,18 +18,25 @@ beforeAll(async () => {
     (upstream) => [
       { path: '/report', price: '0.001', upstream },
       { path: '/events', price: '0.001', stream: true, upstream },
+      { path: '/private', price: '0.001', upstreamHeaders: CREDENTIALS, upstream },
+      { path: '/private-first', price: '0.001', flow: 'serve-first', upstreamHeaders: CREDENTIALS, upstream },
+      { path: '/public', free: true, upstreamHeaders: CREDENTIALS, upstream },
       { path: '/large', price: '0.001', maxAnswerBytes: 1024, upstream },
       { path: '/first', price: '0.001', flow: 'serve-first', upstream },
       { path: '/order', method: 'POST', price: '0.001', timeoutSeconds: 60, upstream },
     ],
-    {},
+    {
+      UPSTREAM_TOKEN: 'Bearer of the shop',
+      SLUICE_X402_UPSTREAM_SECRET: SECRET,
+      SLUICE_X402_PUBLIC_URL: 'https://shop.example',
+    },
     undefined,
     'x402',
     {
-      upstream: async (request, options) => {
+      replaceUpstream: (call) => async (request, options) => {
         bounds.push(options);
         if (options.timeoutMs < answersAfterMs) return { kind: 'none', reason: 'no answer in time' };
-        return askUpstream(request, options);
+        return call(request, options);
       },
     },
   );
@@ -137,6 +147,72 @@ describe('a paid request', () => {
   });
 });
 
+describe('a request to the upstream', () => {
+  const forged = {
+    authorization: 'Bearer of the buyer',
+    x_plan: 'free',
+    'sluice-payment': 'forged',
+    'x-forwarded-host': 'evil.example',
+  };
+  const expected = {
+    authorization: 'Bearer of the shop',
+    'x-plan': 'gold',
+    'x-forwarded-for': '127.0.0.1',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-host': 'shop.example',
+  };
+
+  it('has the headers of its route and a signed payment, by the gateway and by the worker', async () => {
+    const { url, headers } = await pays('/private');
+    shop.upstream = (_asked, count) => ({ status: count === 1 ? 503 : 200, body: '' });
+    let stored = '';
+    shop.hold = async () => {
+      const { rows } = await sql<{ request: string }>`select request from payment
+        where state = 'owed' and route = 'GET /private'`.execute(shop.ledger.db);
+      stored ||= rows.map(({ request }) => request).join();
+    };
+    const response = await fetch(url, { headers: { ...headers, ...forged } });
+    await vi.waitFor(
+      async () => expect(await paymentOf(response)).toMatchObject({ state: 'served' }),
+      30_000,
+    );
+    shop.hold = null;
+    expect(stored).toContain('UPSTREAM_TOKEN');
+    expect(stored).not.toContain('Bearer of the shop');
+    const { id, payer, terms } = (await paymentOf(response)) ?? {};
+    const { amount, asset, network, payTo } = terms ?? {};
+    const paid = { iss: 'sluice', sub: id, paid: true, payer, amount, asset, network, payTo };
+    expect(shop.asked).toHaveLength(2);
+    for (const asked of shop.asked) {
+      expect(asked.headers).toMatchObject(expected);
+      expect(asked.headers).not.toHaveProperty('x_plan');
+      const claims = claimsOf(asked.headers['sluice-payment']);
+      expect(claims).toMatchObject({ ...paid, route: 'GET /private', method: 'GET' });
+      expect(new URL(String(claims['url'])).searchParams.get('n')).toBe(String(serial));
+    }
+  });
+
+  it('of a route that is served first has a payment that is not paid yet, and that of a free route has none', async () => {
+    await buys('/private-first');
+    await fetch(`${shop.url}/public`, { headers: forged });
+    const [first, free] = shop.asked.map(({ headers }) => headers);
+    expect(claimsOf(first?.['sluice-payment'])).toMatchObject({ paid: false, route: 'GET /private-first' });
+    expect(free).toMatchObject(expected);
+    expect(free).not.toHaveProperty('sluice-payment');
+  });
+});
+
+/** Verifies Sluice-Payment as docs/selling.md shows it. */
+function claimsOf(token: unknown): Record<string, unknown> {
+  const [header = '', payload = '', signature] = String(token).split('.');
+  const expected = createHmac('sha256', SECRET).update(`${header}.${payload}`).digest('base64url');
+  expect(signature).toBe(expected);
+  expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toEqual({ alg: 'HS256', typ: 'JWT' });
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, number>;
+  expect(claims['exp']).toBe(Number(claims['iat']) + 300);
+  return claims;
+}
+
 describe('an answer that is too large to store', () => {
   const large = (count: number, size = 5_000) => `${count}`.padEnd(size, '.');
 
@@ -172,7 +248,7 @@ describe('an answer that is too large to store', () => {
     const abort = new AbortController();
     const response = await fetch(url, { headers, signal: abort.signal });
     const { id = '' } = (await paymentOf(response)) ?? {};
-    // As time would do it: the delivery goes on for longer than the buyer may come back after its end.
+    // As time would do it: the delivery continues for longer than the buyer may come back after its end.
     const servedAt = sql<Date>`now() - interval '11 minutes'`;
     await shop.ledger.db.updateTable('payment').set({ servedAt }).where('id', '=', id).execute();
     expect(settlementOf(await fetch(url, { headers }))).toMatchObject({

@@ -22,7 +22,7 @@ import { readRoutesFile } from '../../x402/routes/read-routes.ts';
 import type { Route } from '../../x402/routes/route.ts';
 import { maxPrice } from '../../x402/rules/exact-fees.ts';
 import { NETWORKS } from '../../x402/terms.ts';
-import { askUpstream } from '../../x402/upstream.ts';
+import { createUpstreamCall, type UpstreamCall } from '../../x402/upstream-call.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../logging.ts';
 import type { Closers } from '../shutdown.ts';
@@ -36,6 +36,8 @@ export interface GatewayParts {
   readonly closers: Closers;
   /** Time after which a request that waits for its settlement gets a pending response. Default: 20,000 ms. */
   readonly answerWithinMs?: number;
+  /** Replaces calls of the upstream. */
+  readonly replaceUpstream?: (call: UpstreamCall) => UpstreamCall;
 }
 
 const MAX_SIGNERS = 2;
@@ -55,8 +57,9 @@ export async function serveGateway(
   parts: GatewayParts,
 ): Promise<string> {
   const { ledger, chain, logger, closers } = parts;
-  const { cluster, x402FacilitatorPath: facilitatorPath, feePayers } = config;
-  const routes = readRoutesFile(config.x402Routes, { network: NETWORKS[cluster], facilitatorPath });
+  const { cluster, x402FacilitatorPath: facilitatorPath, feePayers, upstreamVariables } = config;
+  const place = { network: NETWORKS[cluster], facilitatorPath, upstreamVariables };
+  const routes = readRoutesFile(config.x402Routes, place);
   const runPeriodically = (name: string, intervalMs: number, job: () => Promise<void>) =>
     closers.runPeriodically(name, intervalMs, job, (err) =>
       logger.warn({ err }, `${name} cannot be read now`),
@@ -146,7 +149,7 @@ function gatewayDeps(
   routes: readonly Route[],
   offers: RouteOffers,
   purchases: PurchaseDeps,
-  { answerWithinMs = ANSWER_WITHIN_MS }: GatewayParts,
+  { answerWithinMs = ANSWER_WITHIN_MS, replaceUpstream = (call) => call }: GatewayParts,
 ): GatewayDeps {
   const [secret, ...olderSecrets] = config.x402QuoteSecret ?? [];
   if (secret === undefined)
@@ -155,6 +158,7 @@ function gatewayDeps(
       'SLUICE_X402_QUOTE_SECRET must be set if SLUICE_X402_ROUTES is set',
     );
   const { cluster, rpcUrls = [], explorerUrl, x402PaymentRate: paymentRate } = config;
+  const { x402UpstreamSecret, upstreamVariables: variables } = config;
   const { x402PublicUrl = `http://${config.x402Host}:${config.x402Port}` } = config;
   const publicUrl = x402PublicUrl.replace(/\/$/, '');
   return {
@@ -162,7 +166,8 @@ function gatewayDeps(
     routes,
     offers,
     answerWithinMs,
-    upstream: askUpstream,
+    upstream: replaceUpstream(createUpstreamCall({ variables, secret: x402UpstreamSecret ?? null })),
+    upstreamVariables: variables,
     takePaymentToken: addressLimiter({ perSecond: paymentRate, burst: 2 * paymentRate }),
     quoteSecrets: [
       quoteKeyOf(secret, publicUrl),

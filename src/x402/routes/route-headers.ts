@@ -1,6 +1,6 @@
 import type { HeaderValue } from '../../ledger/x402/obligations.ts';
 
-/** HeaderTexts that a route adds to its requests, and the environment variables that their values can name. */
+/** Headers that a route adds to its requests, and the environment variables that their values can name. */
 export interface RouteHeaders {
   readonly routeHeaders: Readonly<Record<string, HeaderValue>>;
   readonly variables: Readonly<Record<string, string>>;

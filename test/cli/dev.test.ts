@@ -91,7 +91,9 @@ test('sluice dev takes over the services of a killed sluice dev and discards its
   writeFileSync(join(cwd, '.sluice/dev.json'), JSON.stringify({ apiUrl: 'http://127.0.0.1:9' }));
   writeFileSync(join(cwd, '.sluice/dev.pid'), `${gone.child.pid}\n`);
   const running = await dev(cwd, await shared());
-  await expect.poll(() => running.stdout(), { timeout: 120_000, interval: 20 }).toContain('a new mnemonic of 24 words is in');
+  await expect
+    .poll(() => running.stdout(), { timeout: 120_000, interval: 20 })
+    .toContain('a new mnemonic of 24 words is in');
   expect(existsSync(join(cwd, '.sluice/dev.json'))).toBe(false);
   running.child.kill('SIGINT');
   expect(await running.ended).toMatchObject({ code: 130 });

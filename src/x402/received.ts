@@ -5,9 +5,9 @@ import { getTransaction } from '../solana/rpc/methods.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { readSigned } from '../solana/tx/signed-transaction.ts';
 
-/** The wire bytes of a transaction in base64, and the token account that it should credit. */
+/** The wire bytes of a transaction in base64, null once they are deleted, and the token account that it should credit. */
 interface CreditingTransaction {
-  readonly wire: string;
+  readonly wire: string | null;
   readonly terms: Pick<PaymentTerms, 'tokenAccount'>;
 }
 
@@ -16,7 +16,7 @@ export function receivedBy(
   { wire, terms }: CreditingTransaction,
   { tokenChanges: changes }: Pick<Spending, 'tokenChanges'>,
 ): bigint | null {
-  const accountIndex = readSigned(base64.decode(wire))?.accounts.indexOf(terms.tokenAccount) ?? -1;
+  const accountIndex = readSigned(base64.decode(wire ?? ''))?.accounts.indexOf(terms.tokenAccount) ?? -1;
   return changes === null || accountIndex < 0 ? null : (changes.get(accountIndex) ?? 0n);
 }
 

@@ -21,6 +21,7 @@ import type { Route } from '../../x402/routes/route.ts';
 import { NETWORKS } from '../../x402/terms.ts';
 import { askUpstream } from '../../x402/upstream.ts';
 import type { Config } from '../config.ts';
+import { plainTextWarning } from '../encryption.ts';
 import type { Logger } from '../logging.ts';
 import type { Closers } from '../shutdown.ts';
 import { PaymentRuns } from '../temporal/settle-payment.ts';
@@ -52,6 +53,8 @@ export async function serveGateway(
   parts: GatewayParts,
 ): Promise<string> {
   const { ledger, chain, logger, closers } = parts;
+  const warning = plainTextWarning(config.payloadKeys);
+  if (warning !== null) logger.warn(warning);
   const { cluster, x402FacilitatorPath: facilitatorPath, feePayers } = config;
   const routes = readRoutesFile(config.x402Routes, { network: NETWORKS[cluster], facilitatorPath });
   const runPeriodically = (name: string, intervalMs: number, job: () => Promise<void>) =>

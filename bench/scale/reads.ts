@@ -11,6 +11,7 @@ export interface Sample {
   readonly messageHash: string;
   readonly payment: string;
   readonly payer: string;
+  readonly sourceAccount: string;
   readonly paymentSignature: string;
   readonly address: string;
   readonly user: string;
@@ -22,7 +23,7 @@ const HOUR_MS = 3_600_000;
 /** Reads the sample of a filled database. */
 export function sampleOf(url: string, rows: number): Promise<Sample> {
   const middle = rows / 2 + 2;
-  const one = `select w.id, a.signature, a.message_hash as "messageHash", p.id as payment, p.payer, p.signature as "paymentSignature",
+  const one = `select w.id, a.signature, a.message_hash as "messageHash", p.id as payment, p.payer, p.source_account as "sourceAccount", p.signature as "paymentSignature",
       d.address, d.user_ref as "user"
     from withdrawal w join attempt a on a.settlement_id = w.id, payment p, deposit_address d
     where w.id = $1 and d.position = $2 and p.position = $2`;
@@ -138,19 +139,21 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
 
 /** The periodic queries of workers and alerts. */
 export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
-  const { inFlight, payments, walletHistory, movements, deliveries, alerts } = ledger;
+  const { inFlight, payments, paymentCosts, walletHistory, movements, deliveries, alerts } = ledger;
   const [since, top] = [new Date(Date.now() - HOUR_MS), BigInt(of.rows + 2_000)];
   for await (const row of ledger.settlements.listUnfinished()) void row;
   await ledger.settlementViews.countUnfinished();
   await ledger.attempts.listUnsigned(100);
   for (const kind of ['withdrawal', 'x402', 'nonce-create']) await inFlight.countUnsent(kind, top);
   await inFlight.newestEnds('withdrawal', 32);
-  await payments.failuresOf('GET /r1', since, { payments: 1_000, buyers: 20 });
+  await paymentCosts.failuresOf('GET /r1', since, { payments: 1_000, buyers: 20 });
   await payments.listOverdue(60_000, 100);
   await payments.listOwed(of.payer, '0'.repeat(64), 50);
-  await payments.spentSince(since, 'feePayer', FEE_PAYER);
-  await payments.spentSince(since, 'payer', of.payer);
-  await payments.spentSince(since, 'facilitatorKey', 'shop');
+  await paymentCosts.spentSince(since, 'feePayer', FEE_PAYER);
+  await paymentCosts.spentSince(since, 'payer', of.payer);
+  await paymentCosts.spentSince(since, 'facilitatorKey', 'shop');
+  await paymentCosts.payerHistory(of.payer, since);
+  for (const ids of [[], [of.payment]]) await paymentCosts.paymentsOf(of.sourceAccount, ids);
   await walletHistory.wallets(HOT);
   await walletHistory.feePayers();
   await ledger.withdrawals.findUnpaid([of.address, TOKEN]);

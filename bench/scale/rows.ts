@@ -78,14 +78,14 @@ export function fillStatements(n: number): readonly string[] {
         case when i <= ${open} then ${slot} + 20 end from ${series}`,
     `insert into reserved (wallet, asset, part, amount, open)
       select wallet, asset, reserved_part(settlement_id) as part, sum(amount), count(*) from reservation where state = 'open' group by wallet, asset, part`,
-    `insert into payment (id, state, reason, seller, dialect, payer, fee_payer, fee_lamports, compute_unit_limit, compute_unit_price_micro_lamports, terms, wire,
-        signature, accepted_slot, received, route, request_hash, caller, paid_at, served_at, created_at)
+    `insert into payment (id, state, reason, seller, dialect, payer, source_account, fee_payer, fee_lamports, compute_unit_limit, compute_unit_price_micro_lamports, terms, wire,
+        signature, accepted_slot, received, route, request_hash, caller, paid_at, served_at, failed_at, created_at)
       select 'x402/' || ${hash(`'p' || i`)}, case when i > ${open} then (array['settling', 'owed', 'refundable', 'unmatched'])[1 + i % 4]
           when i % 1000 = 3 then 'refundable' when i % 100 = 5 then 'void' else 'served' end,
-        null, 'gateway', 'v2', ${address(`'payer' || i % ${tenth}`)}, '${FEE_PAYER}', 5000, 450, 10000,
+        null, 'gateway', 'v2', ${address(`'payer' || i % ${tenth}`)}, ${address(`'source' || i % ${tenth}`)}, '${FEE_PAYER}', 5000, 450, 10000,
         '{"asset": "${TOKEN}", "amount": "1000", "payTo": "a seller", "network": "a network", "decimals": 6}', repeat(md5('p' || i), 2),
         ${signature(`'p' || i`)}, ${slot}, 1000, 'GET /r' || i % 20, ${hash(`'r' || i`)}, '{"identifier": null}',
-        ${at(n)}, ${at(n)}, ${at(n)} from ${series}`,
+        ${at(n)}, ${at(n)}, case when i % 100 = 5 and i % 1000 <> 3 then ${at(n)} end, ${at(n)} from ${series}`,
     `insert into watched_wallet (address, kind, version, watched_after) select ${address(`'d' || i`)}, 'deposit', i / 1000 + 1, 1 from ${series}`,
     `insert into watched_wallet (address, kind, version, watched_after) values ('${HOT}', 'hot', 1, 1)`,
     `insert into deposit_address (address, position, path, state, user_ref, assigned_at, assigned_after, since, audit_due)

@@ -198,6 +198,7 @@ function newPayment(): NewPayment {
     seller: 'facilitator',
     dialect: 'v2',
     payer: hex(),
+    sourceAccount: hex(),
     feePayer: FEE_PAYER,
     feeLamports: 5_000n,
     computeUnitLimit: 450,

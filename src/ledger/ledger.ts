@@ -46,6 +46,7 @@ import { withdrawalEvents } from './withdrawals/withdrawal-events.ts';
 import { Withdrawals } from './withdrawals/withdrawals.ts';
 import { Obligations } from './x402/obligations.ts';
 import { Offers } from './x402/offers.ts';
+import { PaymentCosts } from './x402/payment-costs.ts';
 import { paymentEvents } from './x402/payment-events.ts';
 import { Payments } from './x402/payments.ts';
 
@@ -109,6 +110,7 @@ function repositories(db: Database, databaseUrl: string, cipher: TextCipher, eve
     baselines: new Baselines(db),
     reconciliations: new Reconciliations(db),
     payments: new Payments(db, cipher),
+    paymentCosts: new PaymentCosts(db),
     obligations: new Obligations(db, cipher),
     offers: new Offers(db),
     webhooks: new Webhooks(db, cipher),

@@ -18,7 +18,9 @@ export class PreparedStatements {
 
   /** From now on, prepares the repeated statements of this connection. */
   apply(client: pg.ClientBase): void {
-    const query = client.query.bind(client) as Query;
+    // Read at each call, as on any other client, so that a later override of the class applies.
+    const own = pg.Client.prototype as { readonly query: Query };
+    const query: Query = (...args) => own.query.call(client, ...args);
     const prepared: Query = (text, values, ...rest) => {
       // PostgreSQL prepares only one command, and a transaction begins with several in one message.
       const isOneCommand = typeof text === 'string' && Array.isArray(values) && !text.includes(';');

@@ -219,6 +219,7 @@ export interface Tables {
     seller: 'gateway' | 'facilitator';
     dialect: 'v2' | 'v1' | 'example' | 'submitted';
     payer: string;
+    sourceAccount: string | null;
     feePayer: string;
     feeLamports: bigint;
     computeUnitLimit: number;
@@ -240,6 +241,7 @@ export interface Tables {
     leaseUntil: Date | null;
     askedAt: Date | null;
     paidAt: Date | null;
+    failedAt: Date | null;
     servedAt: Date | null;
     replacedBy: string | null;
     createdAt: Generated<Date>;

@@ -138,6 +138,8 @@ export const SETTINGS = {
   x402PublicUrl: setting('SLUICE_X402_PUBLIC_URL', httpUrl.optional()),
   x402QuoteSecret: setting('SLUICE_X402_QUOTE_SECRET', quoteSecrets.optional()),
   x402FacilitatorOpen: setting('SLUICE_X402_FACILITATOR_OPEN', flag.default(false)),
+  /** Payments per second of each public client address. */
+  x402PaymentRate: setting('SLUICE_X402_PAYMENTS_PER_SECOND', requestRate.default(50)),
   x402TrustedProxies: setting('SLUICE_X402_TRUSTED_PROXIES', nonEmptyStrings.default([])),
   /** Path of the Unix socket on which the x402 worker settles payments for the gateway and the facilitator. */
   x402Socket: setting('SLUICE_X402_SOCKET', socketPath.optional()),
@@ -163,9 +165,9 @@ export const SETTINGS = {
   /** Path of the facilitator, such as `/facilitator`, or `/` for the root. */
   x402FacilitatorPath: setting('SLUICE_X402_FACILITATOR_PATH', urlPath.default('/facilitator')),
   x402FacilitatorRate: setting('SLUICE_X402_FACILITATOR_REQUESTS_PER_SECOND', requestRate.optional()),
-  /** Maximum fees per hour in lamports, for each fee payer key and for each buyer. */
   /** Maximum fees per hour for each caller of the facilitator whose key has no budget of its own. */
   x402FacilitatorBudget: setting('SLUICE_X402_FACILITATOR_LAMPORTS_PER_HOUR', lamports.default(100_000_000n)),
+  /** Maximum fees per hour in lamports, for each fee payer key and for each buyer. */
   x402FeePayerBudget: setting('SLUICE_X402_FEE_PAYER_LAMPORTS_PER_HOUR', lamports.default(1_000_000_000n)),
   x402BuyerBudget: setting('SLUICE_X402_BUYER_LAMPORTS_PER_HOUR', lamports.default(100_000_000n)),
   httpHost: setting('SLUICE_HTTP_HOST', z.string().default('127.0.0.1')),

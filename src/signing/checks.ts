@@ -3,6 +3,7 @@ import { DomainError, isDomainError } from '../domain/errors.ts';
 import type { SigningTask } from '../domain/steps.ts';
 import { type DecodedMessage, decodeMessage } from '../solana/tx/message.ts';
 import { MAX_COMPUTE_UNITS, priorityLamports } from '../solana/tx/priority-fee.ts';
+import type { FeeSpend } from './fee-spend.ts';
 
 /** Limits from the signer's own settings, so that a compromised worker cannot exceed them. */
 export interface SigningBounds {
@@ -11,8 +12,18 @@ export interface SigningBounds {
   /** Maximum fee of one transaction in lamports: base fee plus priority fee. */
   readonly maxFeeLamports: bigint;
   readonly allowHookAccounts: boolean;
+  /** Limits of x402 payments. Without them, no payment is signed. */
+  readonly payments?: PaymentBounds;
   /** Permits an off-curve destination, for which a program signs. Default false. */
   readonly allowVaults?: boolean;
+}
+
+/** Limits on what a fee payer signs for x402 payments, from the settings of the process with its key. */
+export interface PaymentBounds {
+  /** Maximum fee and compute units of one payment. */
+  readonly maxFeeLamports: bigint;
+  readonly maxComputeUnits: number;
+  readonly spend: Pick<FeeSpend, 'add'>;
 }
 
 /**

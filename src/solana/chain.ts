@@ -115,10 +115,12 @@ export class Chain {
 
   /**
    * Simulates a transaction (base64) on one node with the transaction's own blockhash, without verifying signatures.
-   * Any result other than BlockhashNotFound shows that the bank at the answer's slot accepts that blockhash.
+   * Any result other than BlockhashNotFound shows that the bank at the answer's slot accepts that blockhash. The result
+   * has the `accounts` as they are after the transaction.
    */
-  simulateAsIs(raw: string, minContextSlot: bigint): Promise<Simulation> {
-    return this.pool.read((node) => simulateOn(node, raw, minContextSlot, { replaceBlockhash: false }));
+  simulateAsIs(raw: string, minContextSlot: bigint, accounts: readonly string[] = []): Promise<Simulation> {
+    const options = { replaceBlockhash: false, accounts };
+    return this.pool.read((node) => simulateOn(node, raw, minContextSlot, options));
   }
 
   /**

@@ -1,10 +1,12 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import type { FacilitatorKey } from '../ledger/operations/api-keys.ts';
 import { TtlCache } from '../solana/rpc/ttl-cache.ts';
+import { feeRefusal } from './budget-rules.ts';
+import { type HeldPayment, SourceHolds } from './source-holds.ts';
 import type { ExactPayment } from './terms.ts';
 
 export interface BudgetDeps {
-  readonly ledger: Pick<Ledger, 'payments'>;
+  readonly ledger: Pick<Ledger, 'paymentCosts'>;
   /**
    * Maximum fees per hour, in lamports: of each fee payer key, for each buyer, and for each caller of the facilitator
    * whose key has no budget of its own.
@@ -13,43 +15,54 @@ export interface BudgetDeps {
 }
 
 const HOUR_MS = 3_600_000;
-/**
- * A route takes no payments while they cost fees and earn nothing: the newest payment of at least half of its newest
- * buyers failed, among 10 to 20 buyers in ten minutes. Each buyer counts once, so that one wallet cannot close a route.
- */
+/** The newest 10 to 20 buyers of a route in ten minutes show whether its payments keep failing. */
 const FAILURE_WINDOW_MS = 600_000;
 const FAILURE_SAMPLE = { payments: 1_000, buyers: 20 };
-const MIN_BUYERS = 10;
 const CACHE_MS = 1_000;
 
-/** Limits the fees per hour of each fee payer, buyer and caller of the facilitator, and of routes whose payments keep failing. */
+/**
+ * Limits the fees per hour of each fee payer, buyer and caller of the facilitator, and the payments that fail at our
+ * cost: of one buyer, of new buyers on a route, and out of one token account.
+ */
 export class Budgets {
   readonly #deps: BudgetDeps;
   readonly #spentByKey = new TtlCache<bigint>(CACHE_MS);
   readonly #spentByBuyer = new TtlCache<bigint>(CACHE_MS);
   readonly #spentByCaller = new TtlCache<bigint>(CACHE_MS);
-  readonly #isFailingByRoute = new TtlCache<boolean>(CACHE_MS);
+  readonly #newestByRoute = new TtlCache<{ readonly buyers: number; readonly failed: number }>(CACHE_MS);
+  readonly #holds: SourceHolds;
 
   constructor(deps: BudgetDeps) {
     this.#deps = deps;
+    this.#holds = new SourceHolds((source, ids) => deps.ledger.paymentCosts.paymentsOf(source, ids));
   }
 
-  /** Why our fee payer does not pay the fee of this payment now; null if it does, or if the buyer pays the fee. */
-  async refusal({ feePayer, payer }: ExactPayment, route: string): Promise<string | null> {
-    if (feePayer === payer) return null;
+  /** Why our fee payer does not pay the fee of this payment now; null if it does. */
+  async refusal(
+    { feePayer, payer }: Pick<ExactPayment, 'feePayer' | 'payer'>,
+    route: string,
+  ): Promise<string | null> {
     const { budgets, ledger } = this.#deps;
+    const costs = ledger.paymentCosts;
     const since = new Date(Date.now() - HOUR_MS);
     const windowStart = new Date(Date.now() - FAILURE_WINDOW_MS);
-    const [byKey, byBuyer, isFailing] = await Promise.all([
-      this.#spentByKey.get(feePayer, () => ledger.payments.spentSince(since, 'feePayer', feePayer)),
-      this.#spentByBuyer.get(payer, () => ledger.payments.spentSince(since, 'payer', payer)),
-      this.#isFailingByRoute.get(route, () => this.#keepsFailing(route, windowStart)),
+    const [byFeePayer, byPayer, history, newest] = await Promise.all([
+      this.#spentBy(feePayer),
+      this.#spentByBuyer.get(payer, () => costs.spentSince(since, 'payer', payer)),
+      // Not cached: a failure counts from the next payment on.
+      costs.payerHistory(payer, since),
+      this.#newestByRoute.get(route, () => costs.failuresOf(route, windowStart, FAILURE_SAMPLE)),
     ]);
-    if (isFailing)
-      return `payments of route ${route} keep failing on chain, at our cost: none is settled for now`;
-    if (byKey >= budgets.feePayer) return `fee payer ${feePayer} has spent its fee budget for one hour`;
-    if (byBuyer < budgets.buyer) return null;
-    return `payments of ${payer} have used the fee budget of one buyer for one hour`;
+    return feeRefusal({ feePayer, payer, route, spent: { byFeePayer, byPayer }, budgets, history, newest });
+  }
+
+  async isFeePayerWithinBudget(feePayer: string): Promise<boolean> {
+    return (await this.#spentBy(feePayer)) < this.#deps.budgets.feePayer;
+  }
+
+  /** Holds the amount of a payment until its row is stored; see {@link SourceHolds.hold}. */
+  hold(payment: HeldPayment): ReturnType<SourceHolds['hold']> {
+    return this.#holds.hold(payment);
   }
 
   /** Why our fee payers pay no fee for this caller of the facilitator now; null if they do. */
@@ -60,15 +73,17 @@ export class Budgets {
     const { budgets, ledger } = this.#deps;
     const since = new Date(Date.now() - HOUR_MS);
     const spent = await this.#spentByCaller.get(name, () =>
-      ledger.payments.spentSince(since, 'facilitatorKey', name),
+      ledger.paymentCosts.spentSince(since, 'facilitatorKey', name),
     );
     if (spent < (lamportsPerHour ?? budgets.facilitatorCaller)) return null;
     const whose = name === '' ? 'callers without a key' : `callers with the key ${name}`;
     return `payments of ${whose} have used their fee budget for one hour`;
   }
 
-  async #keepsFailing(route: string, since: Date): Promise<boolean> {
-    const { buyers, failed } = await this.#deps.ledger.payments.failuresOf(route, since, FAILURE_SAMPLE);
-    return buyers >= MIN_BUYERS && failed * 2 >= buyers;
+  #spentBy(feePayer: string): Promise<bigint> {
+    const since = new Date(Date.now() - HOUR_MS);
+    return this.#spentByKey.get(feePayer, () =>
+      this.#deps.ledger.paymentCosts.spentSince(since, 'feePayer', feePayer),
+    );
   }
 }

@@ -45,8 +45,10 @@ export function x402Kind({ ledger, chain, lifetimes, feePayers }: X402KindDeps):
       }
     },
     tasks: async (settlement, { message }) => signingTasksOf(await paymentOf(settlement), message),
-    onMissingRun: async ({ id }) => {
+    onMissingRun: async ({ id, status }) => {
       const { leaseUntil, state, askedAt } = await ledger.payments.get(id);
+      // Bytes that are stored and perhaps not sent expire soon. Their run disturbs no request.
+      if (status === 'sending' || status === 'confirmed') return 'start';
       if (leaseUntil !== null && leaseUntil.getTime() > Date.now()) return 'leave';
       // The upstream was called before settlement, and no request waits for the answer any more.
       return state === 'settling' && askedAt !== null ? 'cancel' : 'start';

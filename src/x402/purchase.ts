@@ -4,7 +4,10 @@ import type { AwaitedCommitment, SettlementStatus } from '../domain/settlement.t
 import type { Ledger } from '../ledger/ledger.ts';
 import type { PaymentRow, UnmatchedPayment } from '../ledger/x402/payments.ts';
 import type { Chain } from '../solana/chain.ts';
+import { readTokenAccount } from '../solana/tokens/token-account.ts';
+import type { TransactionError } from '../solana/tx/error.ts';
 import type { RecentBlockhashes } from '../solana/tx/recent-blockhashes.ts';
+import type { Simulation } from '../solana/tx/simulation.ts';
 import type { Budgets } from './budgets.ts';
 import type { DirectSettlement } from './direct/client.ts';
 import type { ExactPayment, Limits, Network, Proof, Refused, Terms } from './terms.ts';
@@ -18,7 +21,7 @@ export interface PurchaseDeps {
   readonly runs: SettlementRuns;
   /** The x402 worker, which settles most payments without waiting for Temporal. Null: workflows settle all payments. */
   readonly direct: DirectSettlement | null;
-  readonly budgets: Pick<Budgets, 'refusal'>;
+  readonly budgets: Pick<Budgets, 'refusal' | 'hold'>;
   /** Addresses of all fee payer keys, including those that new quotes no longer name. */
   readonly managed: readonly string[];
   readonly limits: Limits;
@@ -45,11 +48,12 @@ export interface CheckedPayment {
 }
 
 /**
- * Whether a payment may be settled. `slot`: the slot at which a node accepted it in a simulation. `landed`: it is
- * already on chain. `untried`: no node could simulate it. `unavailable`: a fee budget is spent.
+ * Whether a payment may be settled. `slot`: the slot at which a node accepted it in a simulation; `sourceUnits`: the
+ * balance that the simulation leaves in the token account that pays, or null if the node does not return it. `landed`: it
+ * is already on chain. `untried`: no node could simulate it. `unavailable`: our fee payer does not pay its fee now.
  */
 export type Admission =
-  | { readonly kind: 'admitted'; readonly slot: bigint }
+  | { readonly kind: 'admitted'; readonly slot: bigint; readonly sourceUnits: bigint | null }
   | { readonly kind: 'landed' }
   | ({ readonly kind: 'refused'; readonly logs?: readonly string[] } & Refused)
   | { readonly kind: 'untried' | 'unavailable'; readonly reason: string };
@@ -58,8 +62,8 @@ export type Admission =
 const MIN_BLOCKS_LEFT = 20;
 
 /**
- * Checks the fee budgets, and then simulates. The buyer of a `submitted` payment has paid its fee, so no budget
- * applies.
+ * Checks the fee budgets, simulates, and checks that the balance of the source covers its open payments too. Where the
+ * buyer pays the fee, the simulation alone decides.
  */
 export async function admit<Payment extends CheckedPayment>(
   { budgets }: Pick<PurchaseDeps, 'budgets'>,
@@ -67,8 +71,27 @@ export async function admit<Payment extends CheckedPayment>(
   route: string,
   simulation: (checked: Payment) => Promise<Admission>,
 ): Promise<Admission> {
-  const spentBudget = checked.dialect === 'submitted' ? null : await budgets.refusal(checked.payment, route);
-  return spentBudget === null ? simulation(checked) : { kind: 'unavailable', reason: spentBudget };
+  const { sourceAccount, amount } = checked.payment;
+  if (!isSponsored(checked) || sourceAccount === null) return simulation(checked);
+  const [refusal, hold] = await Promise.all([
+    budgets.refusal(checked.payment, route),
+    budgets.hold({ id: idOf(checked), sourceAccount, amount }),
+  ]);
+  const admission: Admission =
+    refusal === null ? await simulation(checked) : { kind: 'unavailable', reason: refusal };
+  if (admission.kind !== 'admitted') {
+    hold.release();
+    return admission;
+  }
+  if (hold.covers(admission.sourceUnits ?? -1n)) return admission;
+  return admission.sourceUnits === null
+    ? { kind: 'untried', reason: `the node returns no balance of ${sourceAccount} after the simulation` }
+    : { kind: 'unavailable', reason: `open payments use up the balance of ${sourceAccount}` };
+}
+
+/** True if one of our keys pays the fee. */
+function isSponsored({ dialect, payment: { feePayer, payer } }: CheckedPayment): boolean {
+  return (dialect === 'v1' || dialect === 'v2') && feePayer !== payer;
 }
 
 /**
@@ -77,8 +100,10 @@ export async function admit<Payment extends CheckedPayment>(
  */
 export async function simulate(
   { chain, blockhashes, warn }: Pick<PurchaseDeps, 'chain' | 'blockhashes' | 'warn'>,
-  { wire, payment: { blockhash, payer } }: CheckedPayment,
+  checked: CheckedPayment,
 ): Promise<Admission> {
+  const { wire, payment } = checked;
+  const { blockhash, payer, sourceAccount } = payment;
   const expired = (message: string): Admission => ({
     kind: 'refused',
     reason: 'payment_expired',
@@ -87,17 +112,24 @@ export async function simulate(
   });
   try {
     const { slot: minSlot } = await chain.latestBlockhash();
-    const [{ error, logs, slot }, blocksLeft] = await Promise.all([
-      chain.simulateAsIs(base64.encode(wire), minSlot),
+    const sources = sourceAccount === null ? [] : [sourceAccount];
+    const [{ error, logs, slot, accounts }, blocksLeft] = await Promise.all([
+      chain.simulateAsIs(base64.encode(wire), minSlot, sources),
       blockhashes.blocksLeft(blockhash),
     ]);
     if (error?.text === 'AlreadyProcessed') return { kind: 'landed' };
     if (error?.text === 'BlockhashNotFound') return expired('has expired, or the node does not have it yet');
+    if (error !== null && isSponsored(checked) && isOfFeePayer(error))
+      return {
+        kind: 'unavailable',
+        reason: `fee payer ${checked.payment.feePayer} lacks SOL: ${error.text}`,
+      };
     if (error !== null) {
       const reason = 'invalid_exact_svm_transaction_simulation_failed';
       return { kind: 'refused', reason, message: error.text, payer, logs };
     }
-    if (blocksLeft === null || blocksLeft >= MIN_BLOCKS_LEFT) return { kind: 'admitted', slot };
+    if (blocksLeft === null || blocksLeft >= MIN_BLOCKS_LEFT)
+      return { kind: 'admitted', slot, sourceUnits: unitsOf(sourceAccount, accounts) };
     return expired(
       `expires after ${blocksLeft} blocks; ${MIN_BLOCKS_LEFT} are required: sign with a newer one`,
     );
@@ -105,6 +137,18 @@ export async function simulate(
     warn(error, `no node can simulate a payment of ${payer} now`);
     return { kind: 'untried', reason: 'no node can simulate the payment now' };
   }
+}
+
+/** True if the fee payer, which is account 0, has too few lamports or does not exist. */
+function isOfFeePayer(error: TransactionError): boolean {
+  if (error.kind === 'rent') return error.account === 0;
+  return error.text === 'InsufficientFundsForFee' || error.text === 'AccountNotFound';
+}
+
+/** Base units in the token account; null if the node does not return the account. */
+function unitsOf(address: string | null, accounts: Simulation['accounts']): bigint | null {
+  const [account = null] = accounts ?? [];
+  return address === null ? null : (readTokenAccount(address, account)?.amount ?? null);
 }
 
 export function idOf({ terms, payment }: Pick<CheckedPayment, 'terms' | 'payment'>): string {
@@ -119,12 +163,21 @@ export function paymentRow(
 ): Omit<UnmatchedPayment, 'reason'> {
   const { payment, terms, dialect, wire } = checked;
   const { network, amount, feePayer: _key, maxTimeoutSeconds: _seconds, ...rest } = terms;
-  const { payer, feePayer, feeLamports, computeUnitLimit, computeUnitPriceMicroLamports, signature } =
-    payment;
+  const { payer, sourceAccount, feePayer, signature } = payment;
+  const { feeLamports, computeUnitLimit, computeUnitPriceMicroLamports } = payment;
   const costs = { feePayer, feeLamports, computeUnitLimit, computeUnitPriceMicroLamports };
   const rowTerms = { ...rest, network: network.caip2, amount: amount.toString() };
   const transaction = { wire: base64.encode(wire), signature, acceptedSlot };
-  return { id: idOf(checked), ...sale, dialect, payer, ...costs, terms: rowTerms, ...transaction };
+  return {
+    id: idOf(checked),
+    ...sale,
+    dialect,
+    payer,
+    sourceAccount,
+    ...costs,
+    terms: rowTerms,
+    ...transaction,
+  };
 }
 
 /** Transaction signature (base58); null until the fee payer has signed. */

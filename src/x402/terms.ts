@@ -88,6 +88,8 @@ export interface ExactPayment {
   readonly messageHash: string;
   /** The authority of the transfer. */
   readonly payer: string;
+  /** Token account that pays; null if the transaction has no token transfer. */
+  readonly sourceAccount: string | null;
   readonly feePayer: string;
   /** Signature of the fee payer (base58), which identifies the transaction; null until we sign. */
   readonly signature: string | null;
@@ -117,6 +119,8 @@ export type Checked =
 export interface Limits {
   readonly maxComputeUnits: number;
   readonly maxFeeLamports: bigint;
+  /** Maximum price of a compute unit, in micro-lamports: see {@link maxPrice}. */
+  readonly maxPriceMicroLamports: bigint;
   /** Value of one whole token in lamports, by mint address. */
   readonly assetLamports: ReadonlyMap<string, bigint>;
   /** Maximum priority fee in percent of the payment's value, for assets with a configured value. */

@@ -16,6 +16,7 @@ export function newPayment(change: Partial<NewPayment> = {}): NewPayment {
     seller: 'gateway',
     dialect: 'v2',
     payer: hex(),
+    sourceAccount: hex(),
     feePayer: 'a fee payer',
     feeLamports: 10_000n,
     computeUnitLimit: 20_000,

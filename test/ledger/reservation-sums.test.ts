@@ -86,7 +86,8 @@ async function crashed(id: string, wallets: readonly string[]): Promise<void> {
   client.on('error', () => undefined);
   await client.connect();
   await client.query('begin');
-  for (const wallet of wallets)
+  // In the order in which preparations lock wallets: otherwise both could wait for each other.
+  for (const wallet of wallets.toSorted())
     await client.query(
       `insert into reservation values ($1, $2, 'SOL', 77, 'open', null) on conflict do nothing`,
       [id, wallet],

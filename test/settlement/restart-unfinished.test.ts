@@ -86,6 +86,14 @@ describe('the restart of missing runs', () => {
     await use.ledger.settlements.cancel(payment.id, REASON);
   });
 
+  it('starts the run of a payment that was signed with its row, during the lease of a request too', async () => {
+    const payment = newPayment();
+    const signed = attempt(payment.id, 1, { signers: [payment.feePayer], signatures: [newId('sig')] });
+    await use.ledger.payments.openSigned(payment, signed);
+    expect(await round([], 'none')).toEqual([payment.id]);
+    await use.ledger.attempts.settle(payment.id, 1, DEAD);
+  });
+
   it('cancels an unsigned payment of a route that is served first, and starts a signed one', async () => {
     const [unsigned, prepared] = [newPayment({ isAsked: true }), newPayment({ isAsked: true })];
     for (const { id } of [unsigned, prepared]) {

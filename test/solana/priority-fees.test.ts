@@ -76,7 +76,7 @@ class AgaveChain implements FeeChain {
   baseFee = async (): Promise<bigint> => 5_000n;
 
   simulations: FeeChain['simulations'] = async () => ({
-    quorumResults: [{ node: 'one', slot: 1n, error: null, logs: [], unitsConsumed: 450n }],
+    quorumResults: [{ node: 'one', slot: 1n, error: null, logs: [], unitsConsumed: 450n, accounts: null }],
     otherResults: [],
     faults: [],
   });

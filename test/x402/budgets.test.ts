@@ -1,4 +1,9 @@
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import type { SettlementStatus } from '../../src/domain/settlement.ts';
+import { EVENTS_BY_KIND } from '../../src/ledger/ledger.ts';
+import { enterStatus } from '../../src/ledger/settlements/settlement-row.ts';
+import type { NewPayment } from '../../src/ledger/x402/payments.ts';
 import { Budgets } from '../../src/x402/budgets.ts';
 import { feePayerWatch } from '../../src/x402/fee-payer-watch.ts';
 import type { ExactPayment } from '../../src/x402/terms.ts';
@@ -15,13 +20,19 @@ function by(feePayer: string, payer: string): ExactPayment {
   return { feePayer, payer } as ExactPayment;
 }
 
+/** A payment whose settlement has these statuses, one after the other. */
+async function paid(change: Partial<NewPayment>, ...statuses: readonly SettlementStatus[]): Promise<void> {
+  const { id } = newPayment();
+  await use.ledger.payments.open(newPayment({ ...change, id }));
+  for (const status of statuses)
+    await use.ledger.db.transaction().execute((trx) => enterStatus(trx, EVENTS_BY_KIND, id, status));
+}
+
 /** Payments of a route, of which so many have failed on chain: each of another buyer, or all of `payer`. */
 async function history(route: string, all: number, failed: number, payer?: string): Promise<void> {
   for (let n = 0; n < all; n += 1) {
-    const payment = newPayment({ route, payer: payer ?? hex() });
-    await use.ledger.payments.open(payment);
-    const settled = { status: n < failed ? ('failed' as const) : ('finalized' as const) };
-    await use.ledger.db.updateTable('settlement').set(settled).where('id', '=', payment.id).execute();
+    const end = n < failed ? 'failed' : 'confirmed';
+    await paid({ route, payer: payer ?? hex() }, 'preparing', 'sending', end);
   }
 }
 
@@ -36,7 +47,15 @@ describe('a payment at our cost', () => {
     expect(await budgets(1_000_000n, 10_000n).refusal(by(hex(), payer), 'r')).toContain(
       `payments of ${payer}`,
     );
-    expect(await budgets(0n, 0n).refusal(by(payer, payer), 'r')).toBeNull();
+  });
+
+  it('does not count for a budget if it ended before it was signed, or never landed', async () => {
+    const [feePayer, payer] = [hex(), hex()];
+    await paid({ feePayer, payer }, 'cancelled');
+    await paid({ feePayer, payer }, 'preparing', 'sending', 'dead');
+    await paid({ feePayer, payer }, 'preparing', 'sending', 'failed');
+    expect(await budgets(10_001n).refusal(by(feePayer, hex()), 'r')).toBeNull();
+    expect(await budgets(10_000n).refusal(by(feePayer, hex()), 'r')).toContain('has spent its fee budget');
   });
 
   it.each([
@@ -49,6 +68,37 @@ describe('a payment at our cost', () => {
     await history(route, all, failed);
     const refusal = await budgets().refusal(by(hex(), hex()), route);
     expect(refusal !== null).toBe(isRefused);
+  });
+
+  it('is refused after three failures of its buyer within an hour, until one of his payments lands', async () => {
+    const payer = hex();
+    const isPaid = async () => (await budgets().refusal(by(hex(), payer), hex())) === null;
+    const fail = async () => paid({ payer, route: hex() }, 'preparing', 'sending', 'failed');
+    await paid({ payer }, 'preparing', 'sending', 'dead');
+    for (let n = 0; n < 2; n += 1) await fail();
+    expect(await isPaid()).toBe(true);
+    await fail();
+    expect(await isPaid()).toBe(false);
+    await paid({ payer }, 'preparing', 'sending', 'confirmed');
+    expect(await isPaid()).toBe(true);
+    for (let n = 0; n < 3; n += 1) await fail();
+    expect(await isPaid()).toBe(false);
+    const hourAgo = sql<Date>`now() - interval '1 hour'`;
+    await use.ledger.db
+      .updateTable('payment')
+      .set({ failedAt: hourAgo })
+      .where('payer', '=', payer)
+      .where('failedAt', 'is not', null)
+      .execute();
+    expect(await isPaid()).toBe(true);
+  });
+
+  it('is settled on a route whose payments keep failing, if its buyer has a landed payment', async () => {
+    const [route, payer] = [hex(), hex()];
+    await paid({ payer }, 'preparing', 'sending', 'confirmed');
+    await history(route, 10, 10);
+    expect(await budgets().refusal(by(hex(), hex()), route)).toContain('keep failing');
+    expect(await budgets().refusal(by(hex(), payer), route)).toBeNull();
   });
 
   it('is not refused because of many failed payments of one buyer, which count once and by the newest', async () => {

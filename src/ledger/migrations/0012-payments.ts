@@ -14,6 +14,7 @@ export const payments = migrationOf([
     seller text not null check (seller in ('gateway', 'facilitator')),
     dialect text not null check (dialect in ('v2', 'v1', 'example', 'submitted')),
     payer text not null, -- owner of the funds
+    source_account text, -- token account that pays; null if the transaction has no token transfer
     fee_payer text not null,
     fee_lamports numeric(20, 0) not null, -- maximum amount that the transaction can cost the fee payer
     compute_unit_limit integer not null,
@@ -35,6 +36,7 @@ export const payments = migrationOf([
     lease_until timestamptz,
     asked_at timestamptz, -- when the upstream was first called
     paid_at timestamptz,
+    failed_at timestamptz, -- when the failure on chain of its transaction was final
     served_at timestamptz,
     replaced_by text references payment, -- owed payment that was served in place of settling this one, which is void
     created_at timestamptz not null default now(),
@@ -46,6 +48,9 @@ export const payments = migrationOf([
   sql`create index payment_by_state on payment (state, (-position))`,
   sql`create index payment_by_fee_payer on payment (fee_payer, created_at)`,
   sql`create index payment_by_payer on payment (payer, created_at)`,
+  sql`create index payment_open_by_source on payment (source_account) where state = 'settling'`,
+  sql`create index payment_failed on payment (payer, failed_at) where failed_at is not null`,
+  sql`create index payment_paid on payment (payer, paid_at) where paid_at is not null`,
   sql`create index payment_by_facilitator_key on payment (facilitator_key, created_at)
     where facilitator_key is not null`,
   sql`create index payment_with_data on payment (created_at)

@@ -22,7 +22,10 @@ export const paymentEvents: KindEvents = {
     if (before.status === 'confirmed' && status === 'sending') await enterPayment(trx, id, 'taken-back');
     // A settlement that is rejected before any attempt has no `ended` event, so its payment must be ended here.
     if (status === 'rejected' || status === 'cancelled' || status === 'dead' || status === 'failed')
-      await enterPayment(trx, id, 'unpaid', OBLIGATION_ENDED);
+      await enterPayment(trx, id, 'unpaid', {
+        ...OBLIGATION_ENDED,
+        ...(status === 'failed' ? { failedAt: sql<Date>`now()` } : {}),
+      });
   },
   ended: async (trx, { id }, _attempt, { state, amountReceived }) => {
     if (state !== 'landed' || amountReceived === undefined) return;

@@ -15,6 +15,7 @@ export type NewPayment = Pick<
   | 'seller'
   | 'dialect'
   | 'payer'
+  | 'sourceAccount'
   | 'feePayer'
   | 'feeLamports'
   | 'computeUnitLimit'

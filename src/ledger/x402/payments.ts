@@ -129,47 +129,6 @@ export class Payments extends Repository {
     return firstRow(this.#all().where('id', '=', sql<string>`any(array(${ids}))`).limit(1));
   }
 
-  /**
-   * Counts recent buyers of a route whose fees our keys pay. `failed`: how many of them have a newest payment that
-   * failed on chain. Reads at most `limits.payments` payments, and counts at most `limits.buyers` buyers.
-   */
-  async failuresOf(
-    route: string,
-    since: Date,
-    limits: { readonly payments: number; readonly buyers: number },
-  ): Promise<{ readonly buyers: number; readonly failed: number }> {
-    const newest = this.db
-      .selectFrom('payment')
-      .select(['id', 'payer', 'createdAt'])
-      .where('route', '=', route)
-      .where('createdAt', '>', since)
-      .where('dialect', 'in', SPONSORED_DIALECTS)
-      .orderBy('createdAt', 'desc')
-      .limit(limits.payments)
-      .as('newest');
-    const byBuyer = this.db
-      .selectFrom(newest)
-      .selectAll()
-      .distinctOn('payer')
-      .orderBy('payer')
-      .orderBy('createdAt', 'desc')
-      .as('by_buyer');
-    const counted = this.db
-      .selectFrom(byBuyer)
-      .select('id')
-      .orderBy('createdAt', 'desc')
-      .limit(limits.buyers)
-      .as('counted');
-    return this.db
-      .selectFrom(counted)
-      .innerJoin('settlement', 'settlement.id', 'counted.id')
-      .select([
-        sql<number>`count(*)::integer`.as('buyers'),
-        sql<number>`(count(*) filter (where settlement.status = 'failed'))::integer`.as('failed'),
-      ])
-      .executeTakeFirstOrThrow();
-  }
-
   /** Up to `limit` paid requests that the gateway has not served within `olderMs` milliseconds, oldest first. */
   async listOverdue(olderMs: number, limit: number): Promise<readonly PaymentRow[]> {
     const rows = await this.#all()
@@ -196,22 +155,6 @@ export class Payments extends Repository {
             .where(negationOf('position'), '>', -before)
             .orderBy(negationOf('position'));
     return mapPage(await readPage(newest, page), toPaymentRow);
-  }
-
-  /** Maximum fees in lamports of the payments since `since`, whether or not they landed. */
-  async spentSince(
-    since: Date,
-    column: 'feePayer' | 'payer' | 'facilitatorKey',
-    value: string,
-  ): Promise<bigint> {
-    const { spent } = await this.db
-      .selectFrom('payment')
-      .select(sql<bigint>`coalesce(sum(fee_lamports), 0)`.as('spent'))
-      .where('createdAt', '>', since)
-      .where('dialect', 'in', SPONSORED_DIALECTS)
-      .where(column, '=', value)
-      .executeTakeFirstOrThrow();
-    return spent;
   }
 
   /**
@@ -256,6 +199,3 @@ const MAX_DELETED_AT_ONCE = 200;
 
 /** Literal states, so that PostgreSQL can use the index of stored data. */
 const HAS_ENDED = sql<boolean>`payment.state in ('served', 'refundable', 'unmatched', 'void')`;
-
-/** Dialects whose fees our keys pay. */
-const SPONSORED_DIALECTS = ['v1', 'v2'] as const;

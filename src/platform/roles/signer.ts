@@ -1,4 +1,4 @@
-import { type NativeConnection, Worker } from '@temporalio/worker';
+import { type NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createSignerActivities } from '../../activities/signing.ts';
 import { SIGNER_TASK_QUEUE } from '../../domain/ids.ts';
 import {
@@ -10,6 +10,7 @@ import {
 } from '../../domain/settlement-kinds.ts';
 import { allowsHooks } from '../../domain/token-rules.ts';
 import type { SigningBounds, SigningRule } from '../../signing/checks.ts';
+import { FeeSpend } from '../../signing/fee-spend.ts';
 import { nonceAdvanceRule, nonceCreateRule } from '../../signing/policy/nonces.ts';
 import { withdrawalRule } from '../../signing/policy/withdrawal.ts';
 import { loadKeypair, type Signer } from '../../signing/signer.ts';
@@ -56,8 +57,15 @@ export function signingBounds({
   maxFeeLamports,
   tokenPolicy,
   allowVaults,
+  x402MaxFeeLamports,
+  x402MaxComputeUnits: maxComputeUnits,
+  x402FeePayerBudget: lamportsPerHour,
 }: Config): SigningBounds {
+  const onLimit = (message: string) =>
+    Runtime.instance().logger.warn(`no x402 payment is signed with this key for now: ${message}`);
+  const spend = new FeeSpend({ lamportsPerHour, onLimit });
   return {
+    payments: { maxFeeLamports: x402MaxFeeLamports, maxComputeUnits, spend },
     maxFeeLamports,
     priceCapMicroLamports: priorityCapMicroLamports,
     allowHookAccounts: allowsHooks(tokenPolicy),

@@ -10,14 +10,17 @@ import { DirectClient } from '../../x402/direct/client.ts';
 import type { FacilitatorDeps } from '../../x402/facilitator/facilitator.ts';
 import { facilitatorRoutes } from '../../x402/facilitator/routes.ts';
 import { feePayerWatch } from '../../x402/fee-payer-watch.ts';
+import { FeePayers } from '../../x402/fee-payers.ts';
 import { quoteKeyOf } from '../../x402/formats/quote-token.ts';
 import { gatewayApp } from '../../x402/gateway/app.ts';
 import { type GatewayDeps, gateway, paymentStateRoute } from '../../x402/gateway/gateway.ts';
 import { RouteOffers } from '../../x402/gateway/offers.ts';
 import type { PurchaseDeps } from '../../x402/purchase.ts';
+import { addressLimiter } from '../../x402/rate-limit.ts';
 import { readProxies } from '../../x402/routes/client-address.ts';
 import { readRoutesFile } from '../../x402/routes/read-routes.ts';
 import type { Route } from '../../x402/routes/route.ts';
+import { maxPrice } from '../../x402/rules/exact-fees.ts';
 import { NETWORKS } from '../../x402/terms.ts';
 import { askUpstream } from '../../x402/upstream.ts';
 import type { Config } from '../config.ts';
@@ -61,7 +64,8 @@ export async function serveGateway(
     closers.runPeriodically(name, intervalMs, job, (err) =>
       logger.warn({ err }, `${name} cannot be read now`),
     );
-  const offers = openOffers(config, routes, parts);
+  const purchases = purchaseDeps(config, parts);
+  const offers = openOffers(config, routes, purchases, parts);
   const lowLamports = config.x402FeePayerLow;
   const checkFeePayers = feePayerWatch({ ledger, chain, addresses: feePayers, lowLamports });
   runPeriodically('the balances of fee payers', FEE_PAYERS_INTERVAL_MS, checkFeePayers);
@@ -72,10 +76,7 @@ export async function serveGateway(
     .refresh()
     .catch((err: unknown) => logger.warn({ err }, 'the terms of routes cannot be read now'));
   runPeriodically('the terms of routes', OFFERS_INTERVAL_MS, () => offers.refresh());
-  runPeriodically('the terms of closed routes', CLOSED_ROUTES_INTERVAL_MS, () => offers.refreshClosed());
-  for (const { routeId, reason } of offers.closed())
-    logger.warn({ route: routeId }, `the route is not sold now: ${reason}`);
-  const purchases = purchaseDeps(config, parts);
+  runPeriodically('fee payers and closed routes', CLOSED_ROUTES_INTERVAL_MS, () => offers.refreshClosed());
   const app = await gatewayApp(
     gateway(gatewayDeps(config, routes, offers, purchases, parts)),
     async (server) => {
@@ -103,7 +104,7 @@ function endUnfetched({ ledger, logger }: GatewayParts): () => Promise<void> {
 function purchaseDeps(
   config: Config<'api'>,
   { ledger, chain, temporal, logger, closers }: GatewayParts,
-): PurchaseDeps & Pick<FacilitatorDeps, 'budgets'> {
+): PurchaseDeps & { readonly budgets: Budgets } {
   const warn: PurchaseDeps['warn'] = (err, message) => logger.warn({ err }, message);
   const budgets = {
     feePayer: config.x402FeePayerBudget,
@@ -121,8 +122,9 @@ function purchaseDeps(
     managed: [...config.feePayers, ...config.retiredFeePayers],
     limits: {
       maxComputeUnits: config.x402MaxComputeUnits,
-      // The signer of the fee payer refuses fees above either limit.
+      // The signer of the fee payer refuses fees and prices above its own limits: these settings must agree.
       maxFeeLamports: lowest([config.x402MaxFeeLamports, config.maxFeeLamports]),
+      maxPriceMicroLamports: maxPrice(config.priorityCapMicroLamports),
       assetLamports: config.x402AssetLamports,
       maxFeePercent: config.x402MaxFeePercent,
       maxSigners: MAX_SIGNERS,
@@ -155,7 +157,7 @@ function gatewayDeps(
       'InvalidRequest',
       'SLUICE_X402_QUOTE_SECRET must be set if SLUICE_X402_ROUTES is set',
     );
-  const { cluster, rpcUrls = [], explorerUrl } = config;
+  const { cluster, rpcUrls = [], explorerUrl, x402PaymentRate: paymentRate } = config;
   const { x402PublicUrl = `http://${config.x402Host}:${config.x402Port}` } = config;
   const publicUrl = x402PublicUrl.replace(/\/$/, '');
   return {
@@ -164,6 +166,7 @@ function gatewayDeps(
     offers,
     answerWithinMs,
     upstream: askUpstream,
+    takePaymentToken: addressLimiter({ perSecond: paymentRate, burst: 2 * paymentRate }),
     quoteSecrets: [
       quoteKeyOf(secret, publicUrl),
       ...olderSecrets.map((older) => quoteKeyOf(older, publicUrl)),
@@ -195,13 +198,20 @@ function facilitatorDeps(
 }
 
 function openOffers(
-  { cluster, feePayers, tokenPolicy }: Config<'api'>,
+  { cluster, feePayers: addresses, tokenPolicy }: Config<'api'>,
   routes: readonly Route[],
-  { ledger, chain }: GatewayParts,
+  { budgets, limits: { maxFeeLamports } }: ReturnType<typeof purchaseDeps>,
+  { ledger, chain, logger }: GatewayParts,
 ): RouteOffers {
   const network = NETWORKS[cluster];
+  const feePayers = new FeePayers({ chain, budgets, addresses, maxFeeLamports });
+  const onChange = (route: string, reason: string | null) =>
+    reason === null
+      ? logger.info({ route }, 'the route is sold again')
+      : logger.warn({ route }, `the route is not sold now: ${reason}`);
+  const offers = { offers: ledger.offers, validMs: QUOTE_VALIDITY_MS, onChange };
   return new RouteOffers(
-    { offers: ledger.offers, chain, network, feePayers, tokenPolicy, validMs: QUOTE_VALIDITY_MS },
+    { ...offers, chain, network, feePayers, tokenPolicy },
     routes.filter((route) => route.kind === 'priced'),
   );
 }

@@ -24,17 +24,22 @@ const MIN_SEARCH_SLOTS = 192n;
 const MAX_SEARCH_SLOTS = 32n * MIN_SEARCH_SLOTS;
 
 /**
- * Wire bytes and slot of a buyer's transaction, from a node that has it in a confirmed block; null if no node returns
- * the transaction yet. `isFailed`: the node reports that it failed. The caller must verify the signatures, because a node can return forged bytes.
+ * Wire bytes and slot of a buyer's transaction, from a node that has it in a confirmed block; null if none of a quorum of
+ * nodes, asked at once, returns the transaction yet. `isFailed`: the node reports that it failed. The caller must verify
+ * the signatures, because a node can return forged bytes. Throws NoHealthyNode if no node answers.
  */
 export async function sentTransaction(pool: NodePool, signature: string) {
-  const found = await pool.second(
-    '',
-    (node) => getSignedTransaction(node, signature, 'confirmed'),
-    (transaction) => transaction !== null,
+  const answers = answersIn(
+    await pool.some(
+      (node) => getSignedTransaction(node, signature, 'confirmed'),
+      () => true,
+    ),
   );
-  if (found === null || found.answer === null) return null;
-  const { slot, transaction, meta } = found.answer;
+  if (answers.length === 0)
+    throw new DomainError('NoHealthyNode', `no node answers whether it has the transaction ${signature}`);
+  const found = answers.find(({ answer }) => answer !== null)?.answer ?? null;
+  if (found === null) return null;
+  const { slot, transaction, meta } = found;
   return { wire: transaction, slot, isFailed: meta !== null && meta.err !== null };
 }
 

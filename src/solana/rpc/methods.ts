@@ -135,12 +135,16 @@ export const getTokenAccountsByOwner = (node: SolanaNode, wallet: string, progra
 export const getRecentPrioritizationFees = (node: SolanaNode, accounts: readonly string[]) =>
   node.call('getRecentPrioritizationFees', [accounts], shape.prioritizationFeesAnswer);
 
-/** Simulates a transaction (base64) on the newest confirmed bank without verifying its signatures. */
+/**
+ * Simulates a transaction (base64) on the newest confirmed bank without verifying its signatures. `accounts`: addresses
+ * of the accounts to return as they are after the transaction.
+ */
 export const simulateTransaction = (
   node: SolanaNode,
   raw: string,
   minContextSlot: bigint,
   replaceRecentBlockhash: boolean,
+  accounts: readonly string[] = [],
 ) =>
   node.call(
     'simulateTransaction',
@@ -151,6 +155,7 @@ export const simulateTransaction = (
         sigVerify: false,
         replaceRecentBlockhash: replaceRecentBlockhash,
         minContextSlot: Number(minContextSlot),
+        ...(accounts.length === 0 ? {} : { accounts: { encoding: 'base64', addresses: accounts } }),
         ...CONFIRMED,
       },
     ],

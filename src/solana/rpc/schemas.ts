@@ -216,7 +216,12 @@ export const signedTransactionAnswer = z
 export const signaturesAnswer = z.array(z.object({ signature: plainText, slot: slotOrHeight }));
 
 export const simulationAnswer = atSlot(
-  z.object({ err, logs: z.array(z.string()).nullish(), unitsConsumed: u64.nullish() }),
+  z.object({
+    err,
+    logs: z.array(z.string()).nullish(),
+    unitsConsumed: u64.nullish(),
+    accounts: z.array(account).nullish(),
+  }),
 );
 
 export const prioritizationFeesAnswer = z.array(z.object({ slot: slotOrHeight, prioritizationFee: u64 }));

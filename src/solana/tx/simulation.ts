@@ -3,6 +3,7 @@ import { NodeFault } from '../rpc/errors.ts';
 import * as rpc from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import type { AccountInfo } from '../rpc/schemas.ts';
 import type { TransactionError } from './error.ts';
 
 export interface Simulation {
@@ -11,6 +12,8 @@ export interface Simulation {
   readonly error: TransactionError | null;
   readonly logs: readonly string[];
   readonly unitsConsumed: bigint | null;
+  /** The requested accounts after the transaction; null or empty if the node returns none. */
+  readonly accounts: readonly (AccountInfo | null)[] | null;
 }
 
 /** Simulations of one transaction. `quorumResults`: those on which a quorum agrees. `faults`: errors of other nodes. */
@@ -48,19 +51,31 @@ export async function simulateOnQuorum(
   };
 }
 
-/** Simulates on one node. `replaceBlockhash`: with the node's newest blockhash instead of the transaction's own. */
+/**
+ * Simulates on one node. `replaceBlockhash`: with the node's newest blockhash instead of the transaction's own.
+ * `accounts`: addresses of the accounts to return.
+ */
 export async function simulateOn(
   node: SolanaNode,
   raw: string,
   minContextSlot: bigint,
-  { replaceBlockhash } = { replaceBlockhash: true },
+  { replaceBlockhash, accounts = [] }: { replaceBlockhash: boolean; accounts?: readonly string[] } = {
+    replaceBlockhash: true,
+  },
 ): Promise<Simulation> {
-  const { context, value } = await rpc.simulateTransaction(node, raw, minContextSlot, replaceBlockhash);
+  const { context, value } = await rpc.simulateTransaction(
+    node,
+    raw,
+    minContextSlot,
+    replaceBlockhash,
+    accounts,
+  );
   return {
     node: node.name,
     slot: context.slot,
     error: value.err,
     logs: value.logs ?? [],
     unitsConsumed: value.unitsConsumed ?? null,
+    accounts: value.accounts ?? null,
   };
 }

@@ -61,12 +61,14 @@ const answer = z.strictObject({
   body: z.string(),
 });
 
+// `satisfies`: the worker would refuse a field that is missing here.
 const payment = z.strictObject({
   id: z.string(),
   seller: z.enum(['gateway', 'facilitator']),
   // Buyers of the other dialects sign everything, so there is nothing for the worker to sign.
   dialect: z.enum(['v1', 'v2']),
   payer: z.string(),
+  sourceAccount: textOrNull,
   feePayer: z.string(),
   feeLamports: decimal,
   computeUnitLimit: z.int(),
@@ -81,10 +83,11 @@ const payment = z.strictObject({
   request: request.nullable(),
   answer: answer.nullable(),
   facilitatorKey: z.string().exactOptional(),
-  isAsked: z.boolean().exactOptional(),
+  // A route that calls its upstream first is not settled directly.
+  isAsked: z.literal(false).exactOptional(),
   claim: textOrNull.exactOptional(),
   lease: z.strictObject({ holder: z.string(), ms: z.int() }),
-});
+} satisfies Record<keyof NewPayment, z.ZodType>);
 
 const settleRequest: z.ZodType<SettleRequest> = z.strictObject({
   payment,

@@ -37,7 +37,7 @@ async function listenOn(app: FastifyInstance, socketPath: string): Promise<void>
   const present = lstatSync(socketPath, { throwIfNoEntry: false });
   if (present !== undefined && !present.isSocket())
     throw new DomainError('InvalidRequest', `SLUICE_X402_SOCKET names ${socketPath}, which is not a socket`);
-  const dir = mkdtempSync(`${socketPath}.`);
+  const dir = ownDirectory(socketPath);
   try {
     const own = join(dir, 's');
     await app.listen({ path: own });
@@ -45,5 +45,15 @@ async function listenOn(app: FastifyInstance, socketPath: string): Promise<void>
     renameSync(own, socketPath);
   } finally {
     rmSync(dir, { recursive: true });
+  }
+}
+
+/** A directory beside the socket that only this user can enter. Throws InvalidRequest. */
+function ownDirectory(socketPath: string): string {
+  try {
+    return mkdtempSync(`${socketPath}.`);
+  } catch (error) {
+    const message = `the directory of SLUICE_X402_SOCKET, ${socketPath}, must exist and be writable: ${messageOf(error)}`;
+    throw new DomainError('InvalidRequest', message, {}, error);
   }
 }

@@ -61,9 +61,13 @@ export function supportedBody({
   return { kinds: feePayer === undefined ? [] : kinds, extensions: [], signers };
 }
 
-/** Lamports are decimal strings. `maxFeePercent` is present only if an asset has a configured value in lamports. */
-function publicLimits({ maxComputeUnits, maxFeeLamports, assetLamports, maxFeePercent }: Limits): JsonObject {
-  const feeLimits = { maxComputeUnits, maxFeeLamports: maxFeeLamports.toString() };
+/** Lamports and micro-lamports are decimal strings. `maxFeePercent` is present only if an asset has a configured value in lamports. */
+function publicLimits({ assetLamports, maxFeePercent, ...limits }: Limits): JsonObject {
+  const feeLimits = {
+    maxComputeUnits: limits.maxComputeUnits,
+    maxComputeUnitPriceMicroLamports: limits.maxPriceMicroLamports.toString(),
+    maxFeeLamports: limits.maxFeeLamports.toString(),
+  };
   if (assetLamports.size === 0) return feeLimits;
   const values = [...assetLamports].map(([asset, lamports]) => [asset, lamports.toString()]);
   return { ...feeLimits, maxFeePercent: Number(maxFeePercent), assetLamports: Object.fromEntries(values) };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FacilitatorKey } from '../../ledger/operations/api-keys.ts';
+import { rateLimiter } from '../rate-limit.ts';
 import { clientAddress, subscriberOf } from '../routes/client-address.ts';
 import type { FacilitatorDeps } from './facilitator.ts';
 import { MalformedRequest } from './request.ts';
@@ -15,15 +16,8 @@ declare module 'fastify' {
 /** All callers without a key together: they share one budget. */
 const NO_KEY: FacilitatorKey = { name: '', mints: null, payTos: null, lamportsPerHour: null };
 
-/** Settings of each caller's token bucket: its size is `burst`, and it gets `perSecond` tokens a second. */
-export interface RateLimit {
-  readonly perSecond: number;
-  readonly burst: number;
-}
-
 const BEARER = /^Bearer +([\x21-\x7e]{1,256})$/i;
 const MAX_KEY_CHARACTERS = 255;
-const MAX_CALLERS = 10_000;
 /** All callers without a key together have this many times the rate of one, however many addresses they use. */
 const KEYLESS_FACTOR = 20;
 const UNAUTHORIZED =
@@ -36,7 +30,7 @@ export function guardRoutes(
 ): void {
   // Clients that share an address that is not public share its rate, too.
   const network = { trustedProxies, directClients: true };
-  const takeToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit, 1);
+  const takeToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit);
   const takeSharedToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit, KEYLESS_FACTOR);
   app.decorateRequest('facilitatorKey');
   app.addHook('onRequest', async (request, reply) => {
@@ -60,27 +54,6 @@ export function guardRoutes(
 function unauthorized(reply: FastifyReply): FastifyReply {
   reply.header('www-authenticate', 'Bearer');
   return reply.code(401).send({ error: UNAUTHORIZED });
-}
-
-/**
- * Token buckets, one for each caller. The returned function takes one of the caller's tokens and returns 0. If the
- * bucket is empty, it returns the seconds until the next token.
- */
-function rateLimiter(limit: RateLimit, factor: number): (caller: string) => number {
-  const [perSecond, burst] = [limit.perSecond * factor, limit.burst * factor];
-  /** Ordered by last use: the first one is evicted at the limit. */
-  const buckets = new Map<string, { readonly tokens: number; readonly at: number }>();
-  return (caller) => {
-    const now = performance.now();
-    const { tokens, at } = buckets.get(caller) ?? { tokens: burst, at: now };
-    const filled = Math.min(burst, tokens + ((now - at) / 1_000) * perSecond);
-    const isAllowed = filled >= 1;
-    buckets.delete(caller);
-    buckets.set(caller, { tokens: isAllowed ? filled - 1 : filled, at: now });
-    const [oldest] = buckets.keys();
-    if (buckets.size > MAX_CALLERS && oldest !== undefined) buckets.delete(oldest);
-    return isAllowed ? 0 : Math.ceil((1 - filled) / perSecond);
-  };
 }
 
 /**

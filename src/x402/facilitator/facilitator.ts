@@ -18,9 +18,9 @@ import {
   simulate,
   voidReason,
 } from '../purchase.ts';
+import type { RateLimit } from '../rate-limit.ts';
 import type { TrustedProxies } from '../routes/client-address.ts';
 import type { Refused } from '../terms.ts';
-import type { RateLimit } from './callers.ts';
 import { Examiner, type RefusedPayment, UNAVAILABLE } from './examine.ts';
 import type { FacilitatorRequest } from './request.ts';
 
@@ -28,7 +28,7 @@ export interface FacilitatorDeps extends PurchaseDeps {
   /** Addresses of the fee payer keys for new payments. `/supported` returns the first. */
   readonly feePayers: readonly string[];
   readonly tokenPolicy: TokenPolicy;
-  readonly budgets: Pick<Budgets, 'refusal' | 'refusalOfCaller'>;
+  readonly budgets: Pick<Budgets, 'refusal' | 'refusalOfCaller' | 'hold'>;
   /** Null: no key is required. */
   readonly apiKeys: Pick<ApiKeys, 'facilitatorKey'> | null;
   /** Proxies whose X-Forwarded-For names the client. */

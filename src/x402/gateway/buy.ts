@@ -50,7 +50,9 @@ export async function buy(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
 async function settleNew(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
   const { route, request, landedSlot, dialect } = order;
   const admission = await admit(deps, order, route.id, async () =>
-    landedSlot === null ? simulateUnsent(deps, order) : { kind: 'admitted', slot: landedSlot },
+    landedSlot === null
+      ? simulateUnsent(deps, order)
+      : { kind: 'admitted', slot: landedSlot, sourceUnits: null },
   );
   if (admission.kind === 'landed') return recordLanded(deps, order);
   if (admission.kind !== 'admitted') return admission;

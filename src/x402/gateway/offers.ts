@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { isDomainError, messageOf } from '../../domain/errors.ts';
 import type { TokenPolicy } from '../../domain/token-rules.ts';
 import type { OfferedTerms, Offers as OfferRows } from '../../ledger/x402/offers.ts';
@@ -6,6 +5,7 @@ import type { Chain } from '../../solana/chain.ts';
 import { deriveAta } from '../../solana/tokens/ata.ts';
 import { readMint } from '../../solana/tokens/mint.ts';
 import { readTokenAccount } from '../../solana/tokens/token-account.ts';
+import type { FeePayers } from '../fee-payers.ts';
 import type { PricedRoute } from '../routes/route.ts';
 import { recipientRefusal, walletRefusal } from '../rules/mint-policy.ts';
 import type { Network, Terms } from '../terms.ts';
@@ -20,9 +20,10 @@ export interface OffersDeps {
   readonly offers: OfferRows;
   readonly chain: Pick<Chain, 'accounts'>;
   readonly network: Network;
-  /** Addresses of the fee payer keys. Every process chooses the same one for a route. */
-  readonly feePayers: readonly string[];
+  readonly feePayers: Pick<FeePayers, 'choose' | 'refresh'>;
   readonly tokenPolicy: TokenPolicy;
+  /** Called if a route closes, with the reason, or opens, with null. Not called if the first terms open it. */
+  readonly onChange: (routeId: string, reason: string | null) => void;
   /** How long a quote stays valid after a newer one replaced it. */
   readonly validMs: number;
 }
@@ -30,10 +31,15 @@ export interface OffersDeps {
 /** Longer than the time in which payments of expired quotes are recorded. */
 const PAST_TERMS_MS = 25 * 3_600_000;
 
+/** How long a closed route is read more often: wallets and nodes can become ready a moment after the gateway. */
+const EAGER_MS = 60_000;
+
 export class RouteOffers {
   readonly #deps: OffersDeps;
   readonly #routes: readonly PricedRoute[];
   readonly #offers = new Map<string, Offer>();
+  /** Times of `performance.now()` at which the closed routes closed. */
+  readonly #closedAt = new Map<string, number>();
 
   constructor(deps: OffersDeps, routes: readonly PricedRoute[]) {
     this.#deps = deps;
@@ -51,31 +57,53 @@ export class RouteOffers {
     return offered.map((terms) => toTerms(terms, this.#deps.network));
   }
 
-  closed(): readonly { readonly routeId: string; readonly reason: string }[] {
-    return this.#routes.flatMap(({ id: routeId }) => {
-      const offer = this.of(routeId);
-      return offer.kind === 'closed' ? [{ routeId, reason: offer.details }] : [];
-    });
+  /**
+   * Reads fee payers, mints and token accounts, and stores the current terms of each route. Call this method at startup
+   * and periodically.
+   */
+  async refresh(): Promise<void> {
+    await this.#deps.feePayers.refresh();
+    await this.#read(this.#routes);
   }
 
   /**
-   * Reads mints and token accounts, and stores the current terms of each route. Call this method at startup and
-   * periodically.
+   * Reads the routes that closed within the last minute, and those whose fee payer is no longer the one to use. A route
+   * that stays closed is read by {@link refresh} alone.
    */
-  async refresh(): Promise<void> {
-    for (const route of this.#routes) this.#offers.set(route.id, await this.#lookAt(route));
+  async refreshClosed(): Promise<void> {
+    await this.#deps.feePayers.refresh();
+    await this.#read(this.#routes.filter(({ id }) => this.#isDue(id)));
   }
 
-  async refreshClosed(): Promise<void> {
-    for (const route of this.#routes)
-      if (this.of(route.id).kind === 'closed') this.#offers.set(route.id, await this.#lookAt(route));
+  #isDue(routeId: string): boolean {
+    const offer = this.of(routeId);
+    const chosen = this.#deps.feePayers.choose(routeId);
+    if (offer.kind === 'open') return !('feePayer' in chosen) || chosen.feePayer !== offer.current.feePayer;
+    const closedAt = this.#closedAt.get(routeId);
+    return closedAt === undefined || performance.now() - closedAt < EAGER_MS;
+  }
+
+  /** Reads the routes at once, so that they share calls to nodes. */
+  async #read(routes: readonly PricedRoute[]): Promise<void> {
+    await Promise.all(
+      routes.map(async (route) => {
+        const offer = await this.#lookAt(route);
+        const known = this.#offers.get(route.id)?.kind;
+        this.#offers.set(route.id, offer);
+        if (offer.kind === known) return;
+        if (offer.kind === 'closed') this.#closedAt.set(route.id, performance.now());
+        if (offer.kind === 'closed') this.#deps.onChange(route.id, offer.details);
+        else if (known !== undefined) this.#deps.onChange(route.id, null);
+      }),
+    );
   }
 
   async #lookAt(route: PricedRoute): Promise<Offer> {
     const { offers, network, validMs, tokenPolicy } = this.#deps;
     const closed = (reason: string, details = reason): Offer => ({ kind: 'closed', reason, details });
-    const feePayer = this.#feePayerOf(route.id);
-    if (feePayer === undefined) return closed('no fee payer is configured: set SLUICE_FEE_PAYERS');
+    const chosen = this.#deps.feePayers.choose(route.id);
+    if ('reason' in chosen) return closed(chosen.reason);
+    const { feePayer } = chosen;
     const { asset, amount, payTo, maxTimeoutSeconds, memo } = route;
     try {
       const mint = readMint(asset, (await this.#accounts([asset]))[0] ?? null);
@@ -100,12 +128,6 @@ export class RouteOffers {
       if (known?.kind === 'open') return known;
       return closed('its terms cannot be read now', messageOf(error));
     }
-  }
-
-  #feePayerOf(routeId: string): string | undefined {
-    const { feePayers } = this.#deps;
-    const hash = createHash('sha256').update(routeId).digest().readUInt32BE(0);
-    return feePayers[hash % Math.max(1, feePayers.length)];
   }
 
   async #accounts(addresses: readonly string[]) {

@@ -14,6 +14,8 @@ export interface SaleDeps extends PurchaseDeps {
   readonly quoteSecrets: readonly [string, ...string[]];
   /** Maximum wait for the settlement, in ms, before the response is `settlement_pending`. */
   readonly answerWithinMs: number;
+  /** Takes a payment from the rate limit of a client address; returns the seconds to wait if there is none left. */
+  readonly takePaymentToken: (address: string | null) => number;
   readonly explorerUrl: (signature: string) => string;
 }
 

@@ -28,6 +28,8 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
     return presented.header === 'X-PAYMENT'
       ? askToPay('Payment verification failed', { details: presented.reason })
       : askToPay(`PAYMENT-SIGNATURE cannot be read: ${presented.reason}`);
+  const seconds = deps.takePaymentToken(sale.caller.address);
+  if (seconds > 0) return tooManyPayments(seconds);
   const { proof } = presented;
   const { network, explorerUrl } = deps;
   const answer = async (outcome: SaleOutcome) =>
@@ -46,6 +48,12 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
   if (checked.kind !== 'checked') return answer(checked);
   const { order, flaw } = checked;
   return answer(await (flaw === null ? buy(deps, order) : buyNothing(deps, order, flaw)));
+}
+
+/** The payment is not looked at: the buyer can send it again. */
+function tooManyPayments(seconds: number): GatewayAnswer {
+  const error = `too many payments of one client address: send the same payment again in ${seconds} s`;
+  return jsonAnswer(429, { error }, { 'retry-after': String(seconds) });
 }
 
 function closedAnswer(reason: string): GatewayAnswer {

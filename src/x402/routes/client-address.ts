@@ -105,6 +105,12 @@ function withoutPort(text: string): string {
   return ipv6 ?? ipv4 ?? text;
 }
 
+/** True for the text of an address that belongs to one client, unlike that of a proxy or a private network. */
+export function isPublicAddress(text: string): boolean {
+  const address = readAddress(text);
+  return address !== null && isPublic(address);
+}
+
 function isPublic(address: IpAddress): boolean {
   return address.range() === 'unicast';
 }

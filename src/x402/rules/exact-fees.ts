@@ -1,3 +1,4 @@
+import { lowest } from '../../domain/units.ts';
 import type { DecodedInstruction, DecodedMessage } from '../../solana/tx/message.ts';
 import { priorityLamports } from '../../solana/tx/priority-fee.ts';
 import { COMPUTE_BUDGET_PROGRAM } from '../../solana/tx/programs.ts';
@@ -10,7 +11,12 @@ const SET_COMPUTE_UNIT_LIMIT = 2;
 const SET_COMPUTE_UNIT_PRICE = 3;
 const LAMPORTS_PER_SIGNATURE = 5_000n;
 /** 5 lamports for each compute unit. Source: scheme_exact_svm. */
-export const MAX_PRICE_MICRO_LAMPORTS = 5_000_000n;
+const MAX_PRICE_MICRO_LAMPORTS = 5_000_000n;
+
+/** The lower one of the limit of scheme `exact` and of the configured one, in micro-lamports per compute unit. */
+export function maxPrice(configuredMicroLamports: bigint): bigint {
+  return lowest([MAX_PRICE_MICRO_LAMPORTS, configuredMicroLamports]);
+}
 
 /**
  * Checks the fees of a message and returns them. The first two instructions must set the compute unit limit and price.
@@ -22,7 +28,7 @@ export function checkFees(
   limits: Limits,
   terms: Pick<Terms, 'asset' | 'decimals' | 'amount'>,
 ): Fees {
-  const { maxComputeUnits, maxFeeLamports } = limits;
+  const { maxComputeUnits, maxFeeLamports, maxPriceMicroLamports } = limits;
   const [first, second] = instructions;
   const computeUnitLimit =
     budgetData(first, SET_COMPUTE_UNIT_LIMIT, 5)?.getUint32(1, true) ??
@@ -35,10 +41,10 @@ export function checkFees(
       REASONS.computeLimitTooHigh,
       `the compute unit limit is ${computeUnitLimit}; at most ${maxComputeUnits} is allowed`,
     );
-  if (price > MAX_PRICE_MICRO_LAMPORTS)
+  if (price > maxPriceMicroLamports)
     refuse(
       REASONS.computePriceTooHigh,
-      `the compute unit price is ${price} micro-lamports; at most ${MAX_PRICE_MICRO_LAMPORTS} is allowed`,
+      `the compute unit price is ${price} micro-lamports; at most ${maxPriceMicroLamports} is allowed`,
     );
   const fees = feesOf(signers.length, computeUnitLimit, price);
   if (fees.feeLamports > maxFeeLamports)

@@ -130,6 +130,7 @@ export function readBroken(
     const { message, signed } = transaction;
     if (!hasMemo(message.instructions, memo) || !message.accounts.includes(tokenAccount)) return null;
     const transfer = {
+      source: null,
       authority: transfersIn(message).find(({ isAuthorized }) => isAuthorized)?.authority ?? message.feePayer,
       amount: 0n,
       destination: tokenAccount,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { lowest } from '../../domain/units.ts';
 import { type Policy, readTerms, type SigningRule, signingRefused } from '../../signing/checks.ts';
 import { checkExactMessage } from './exact.ts';
+import { maxPrice } from './exact-fees.ts';
 import { BrokenRule } from './reasons.ts';
 import { readPaymentMessage } from './transaction.ts';
 
@@ -20,15 +21,19 @@ const TaskTerms = z.object({
 });
 
 /**
- * Signing rule of a fee payer: the message must pass scheme `exact` with this key as its fee payer. Only the fee limit
- * bounds the number of signers, because each signature costs a fee. Throws DomainError SigningRefused.
+ * Signing rule of a fee payer: the message must pass scheme `exact` with this key as its fee payer, within the limits of
+ * the task and of this process, and its fee counts for the hour of this key. Only the fee limit bounds the number of
+ * signers, because each signature costs a fee. Throws DomainError SigningRefused.
  */
 export const paymentPolicy: Policy = (bytes, taskTerms, signer, bounds) => {
   const { decimals, amount, maxFeeLamports, maxComputeUnits, ...rest } = readTerms(TaskTerms, taskTerms);
+  const own = bounds.payments;
+  if (own === undefined) throw signingRefused('this process has no limits for x402 payments');
   const numbers = { decimals: Number(decimals), amount: BigInt(amount) };
   const limits = {
-    maxComputeUnits: Number(maxComputeUnits),
-    maxFeeLamports: lowest([BigInt(maxFeeLamports), bounds.maxFeeLamports]),
+    maxComputeUnits: Math.min(Number(maxComputeUnits), own.maxComputeUnits),
+    maxFeeLamports: lowest([BigInt(maxFeeLamports), bounds.maxFeeLamports, own.maxFeeLamports]),
+    maxPriceMicroLamports: maxPrice(bounds.priceCapMicroLamports),
     assetLamports: new Map(),
     maxFeePercent: 0n,
     maxSigners: Number.POSITIVE_INFINITY,
@@ -37,11 +42,7 @@ export const paymentPolicy: Policy = (bytes, taskTerms, signer, bounds) => {
     const message = readPaymentMessage(bytes);
     const messageTerms = { ...rest, ...numbers, feePayer: signer };
     const { fees } = checkExactMessage(message, messageTerms, { managed: [signer], limits });
-    const price = fees.computeUnitPriceMicroLamports;
-    if (price > bounds.priceCapMicroLamports)
-      throw signingRefused(
-        `the compute unit price is ${price} micro-lamports; at most ${bounds.priceCapMicroLamports} is allowed`,
-      );
+    own.spend.add(signer, bytes, fees.feeLamports);
   } catch (error) {
     if (error instanceof BrokenRule) throw signingRefused(`${error.message} (${error.reason})`);
     throw error;

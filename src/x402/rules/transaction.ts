@@ -101,13 +101,19 @@ function refuseUndecodable(reason: string): never {
 export function paymentOf(
   { signed, message }: WireTransaction,
   asset: string,
-  { authority, amount, destination }: Pick<TransferInstruction, 'authority' | 'amount' | 'destination'>,
+  {
+    source,
+    authority,
+    amount,
+    destination,
+  }: Pick<TransferInstruction, 'authority' | 'amount' | 'destination'> & { readonly source: string | null },
   fees: Fees,
   signature: string | null,
 ): ExactPayment {
   return {
     messageHash: messageHashOf(signed.message),
     payer: authority,
+    sourceAccount: source,
     feePayer: message.feePayer,
     signature,
     blockhash: message.blockhash,

@@ -227,9 +227,9 @@ describe('a recorded payment', () => {
     const [feePayer, payer] = [hex(), hex()];
     for (const _ of [1, 2]) await use.ledger.payments.open(newPayment({ feePayer, payer }));
     const since = new Date(Date.now() - 60_000);
-    expect(await use.ledger.payments.spentSince(since, 'feePayer', feePayer)).toBe(20_000n);
-    expect(await use.ledger.payments.spentSince(since, 'payer', payer)).toBe(20_000n);
-    expect(await use.ledger.payments.spentSince(since, 'payer', hex())).toBe(0n);
+    expect(await use.ledger.paymentCosts.spentSince(since, 'feePayer', feePayer)).toBe(20_000n);
+    expect(await use.ledger.paymentCosts.spentSince(since, 'payer', payer)).toBe(20_000n);
+    expect(await use.ledger.paymentCosts.spentSince(since, 'payer', hex())).toBe(0n);
   });
 });
 

@@ -43,7 +43,9 @@ function client(warnings: string[] = []) {
 const text = fc.string();
 const u64 = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
 const orNull = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: null });
-const headers = fc.dictionary(text, text, { noNullPrototype: true });
+/** The server refuses a body with the key `__proto__`: the gateway then settles by the workflow. */
+const headerName = text.filter((name) => name !== '__proto__');
+const headers = fc.dictionary(headerName, text, { noNullPrototype: true });
 
 const payments: fc.Arbitrary<NewPayment> = fc
   .record({
@@ -64,10 +66,13 @@ const payments: fc.Arbitrary<NewPayment> = fc
     answer: orNull(
       fc.record({
         status: fc.nat(),
-        headers: fc.dictionary(text, fc.oneof(text, fc.array(text)), { noNullPrototype: true }),
+        headers: fc.dictionary(headerName, fc.oneof(text, fc.array(text)), { noNullPrototype: true }),
         body: text,
       }),
     ),
+    isAsked: fc.constant(false),
+    facilitatorKey: text,
+    claim: orNull(text),
     lease: fc.record({ holder: text, ms: fc.nat() }),
   })
   .map((change) => newPayment(change));
@@ -85,6 +90,7 @@ describe('a payment that is sent over the socket', () => {
   it.each([
     ['an unknown field', { extra: true }],
     ['a signature of its fee payer', { signature: 'a signature' }],
+    ['an upstream that is called first', { isAsked: true }],
     ['the dialect of a buyer who signs everything', { dialect: 'example' }],
   ])('is refused with %s', (_, change) => {
     const sent: unknown = JSON.parse(writeSettleRequest({ payment: newPayment(), withinMs: 1 }));
@@ -132,6 +138,11 @@ describe('the socket of the x402 worker', () => {
     await first.close();
     expect(await client().settle(newPayment())).toEqual(SETTLED);
     expect(await earlier.settle(newPayment())).toEqual(SETTLED);
+  });
+
+  it('names its setting if the directory does not exist', async () => {
+    path = join(dir, 'missing', 'x402.sock');
+    await expect(serve()).rejects.toThrow('the directory of SLUICE_X402_SOCKET');
   });
 
   it('does not replace a file that is no socket', async () => {

@@ -275,7 +275,8 @@ describe('the public routes of the facilitator', () => {
   it('list the supported kinds', async () => {
     const guarded = await facilitatorServer(use.selling.deps({ apiKeys: use.ledger.apiKeys }));
     const response = await guarded.inject('/facilitator/supported');
-    const extra = { feePayer: use.selling.feePayer, maxComputeUnits: 60_000, maxFeeLamports: '15000' };
+    const fees = { maxComputeUnitPriceMicroLamports: '5000000', maxFeeLamports: '15000' };
+    const extra = { feePayer: use.selling.feePayer, maxComputeUnits: 60_000, ...fees };
     expect(response.json()).toEqual({
       kinds: [
         { x402Version: 2, scheme: 'exact', network: NETWORK.caip2, extra },

@@ -227,7 +227,13 @@ export class SellingFixture {
     const kind = x402Kind({ ledger: this.#ledger, chain, lifetimes: new AdoptedLifetimes(pool), feePayers });
     const watcher = new LandingWatcher(chain, INTERVALS);
     const deps = { ledger: this.#ledger, chain, kinds: { [X402]: kind }, watcher, recheckMs: 50 };
-    const bounds = { priceCapMicroLamports: 5_000_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
+    const payments = { maxFeeLamports: 15_000n, maxComputeUnits: 60_000, spend: { add: () => undefined } };
+    const bounds = {
+      priceCapMicroLamports: 5_000_000n,
+      maxFeeLamports: 500_000n,
+      allowHookAccounts: false,
+      payments,
+    };
     const keys = feePayerKeys(this.feePayers);
     const signer = createSignerActivities({ keys, bounds, rules: { [X402]: paymentRule } });
     return { quick: createQuickActivities({ ...deps, signer }), landing: createLanding(deps) };

@@ -84,6 +84,24 @@ describe('a settled payment', () => {
   });
 });
 
+describe('two payments at once out of a balance for one', () => {
+  it('are one success, and one refusal before it is signed', async () => {
+    const buyer = Keypair.generate();
+    const { controls } = use.selling.fixture.localnet;
+    await controls.mintTo(use.selling.mint, buyer.publicKey.toBase58(), PRICE * 2n - 1n);
+    controls.produceSlots(8);
+    const bodies = [await use.selling.transaction({ buyer }), await use.selling.transaction({ buyer })];
+    const answers = await Promise.all(bodies.map((body) => settle(use.selling.version2(body))));
+    expect(answers.filter(isSuccess)).toHaveLength(1);
+    const [refused] = answers.filter((answer) => !isSuccess(answer));
+    expect(refused?.body).toMatchObject({
+      errorReason: 'unexpected_settle_error',
+      errorMessage: expect.stringContaining('open payments use up the balance'),
+      transaction: '',
+    });
+  });
+});
+
 describe('the success of a payment', () => {
   it('goes to one of ten concurrent callers', async () => {
     const body = use.selling.version2(await use.selling.transaction());
@@ -245,20 +263,20 @@ describe('an unsuccessful payment', () => {
   it('that fails on chain is reported with its signature', async () => {
     const poor = Keypair.generate();
     await use.selling.fixture.localnet.controls.mintTo(use.selling.mint, poor.publicKey.toBase58(), PRICE);
-    const made = [
+    const [spending, transaction] = [
       await use.selling.transaction({ buyer: poor }),
       await use.selling.transaction({ buyer: poor }),
     ];
-    for (const transaction of made)
-      expect((await post(use.app, 'verify', use.selling.version2(transaction))).body['isValid']).toBe(true);
-    const [first, second] = await Promise.all([
-      settle(use.selling.version2(made[0])),
-      settle(use.selling.version1(made[1])),
-    ]);
-    const failed = isSuccess(first) ? second : first;
-    expect([first, second].filter(isSuccess)).toHaveLength(1);
-    expect(failed?.body['errorReason']).toMatch(/^(invalid_exact_svm_)?transaction_failed$/);
-    expect(failed?.body['transaction']).toMatch(SIGNATURE);
+    const reach = async (id: string) => {
+      // Another owner of the fee payer's key spends the balance after the simulation.
+      await use.selling.sendElsewhere(spending);
+      return use.selling.reach(id);
+    };
+    const server = await facilitatorServer(use.selling.deps({ runs: { reach } }));
+    const failed = await post(server, 'settle', use.selling.version2(transaction));
+    await server.close();
+    expect(failed.body['errorReason']).toMatch(/^(invalid_exact_svm_)?transaction_failed$/);
+    expect(failed.body['transaction']).toMatch(SIGNATURE);
   });
 
   it('that is proved dead is reported as expired', async () => {

@@ -91,6 +91,25 @@ it(
 );
 
 it(
+  'a payment whose status no node returns is not admitted, and buys when a node returns it',
+  async () => {
+    const before = await manual.landed();
+    const { present } = await preparePayment();
+    manual.controls.setFault(0, 'getSignatureStatuses', { kind: 'http', status: 500 });
+    expect(await present()).toMatchObject({
+      status: 402,
+      hasQuote: false,
+      body: { details: expect.stringContaining('no node returns the status') },
+    });
+    manual.controls.clearFaults();
+    manual.clock.run();
+    await expectBought(present, { data: expect.stringContaining('answer') });
+    await expectLanded([expect.any(String), ...before]);
+  },
+  LONG_MS,
+);
+
+it(
   'a payment that fails on chain gets the error of the interface and a quote, and buys nothing',
   async () => {
     const before = await manual.landed();

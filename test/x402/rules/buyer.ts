@@ -46,6 +46,7 @@ export const TERMS: Terms = {
 export const LIMITS: Limits = {
   maxComputeUnits: 60_000,
   maxFeeLamports: 15_000n,
+  maxPriceMicroLamports: 5_000_000n,
   assetLamports: new Map(),
   maxFeePercent: 100n,
   maxSigners: 2,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkExact } from '../../../src/x402/rules/exact.ts';
+import { maxPrice } from '../../../src/x402/rules/exact-fees.ts';
 import * as buyer from './buyer.ts';
 import { memo, price, transferChecked, units, wireOf } from './buyer.ts';
 
@@ -11,6 +12,19 @@ function check(priorityLamports: bigint, worth: readonly [string, bigint], maxFe
 }
 
 describe('the priority fee of a payment', () => {
+  it('has the price limit of the signer already at admission, if that is the lower one', () => {
+    const priced = (microLamports: number) => {
+      const instructions = [units(1), price(microLamports), transferChecked(), memo()];
+      const limits = { ...buyer.LIMITS, maxPriceMicroLamports: maxPrice(1_000n) };
+      return checkExact(wireOf({ instructions }), buyer.TERMS, { ...buyer.BOUNDS, limits });
+    };
+    expect(priced(1_000).ok).toBe(true);
+    expect(priced(1_001)).toMatchObject({
+      message: 'the compute unit price is 1001 micro-lamports; at most 1000 is allowed',
+    });
+    expect(maxPrice(9_000_000n)).toBe(5_000_000n);
+  });
+
   it.each([
     ['7,000 lamports a token', 7_000n, 100n, 17n],
     ['7,000 lamports a token, 20 percent', 7_000n, 20n, 3n],

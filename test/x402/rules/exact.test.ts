@@ -46,6 +46,7 @@ describe('a payment of scheme exact', () => {
     expect(buyer.paid(check(wire))).toEqual({
       messageHash: messageHashOf(message),
       payer: buyer.BUYER,
+      sourceAccount: buyer.SOURCE,
       feePayer: buyer.FEE_PAYER,
       signature: null,
       blockhash: buyer.BLOCKHASH,

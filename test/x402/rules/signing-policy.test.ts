@@ -1,7 +1,8 @@
 import { SystemProgram } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
 import { isDomainError } from '../../../src/domain/errors.ts';
-import { maySign } from '../../../src/signing/checks.ts';
+import { maySign, type SigningBounds } from '../../../src/signing/checks.ts';
+import { FeeSpend } from '../../../src/signing/fee-spend.ts';
 import { readSigned } from '../../../src/solana/tx/signed-transaction.ts';
 import { paymentPolicy, paymentRule } from '../../../src/x402/rules/signing-policy.ts';
 import * as buyer from './buyer.ts';
@@ -17,7 +18,13 @@ const TERMS = {
   maxFeeLamports: '15000',
   maxComputeUnits: '60000',
 };
-const BOUNDS = { priceCapMicroLamports: 1_000_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
+const PAYMENTS = { maxFeeLamports: 20_000n, maxComputeUnits: 70_000, spend: { add: () => undefined } };
+const BOUNDS = {
+  priceCapMicroLamports: 1_000_000n,
+  maxFeeLamports: 500_000n,
+  allowHookAccounts: false,
+  payments: PAYMENTS,
+};
 
 function sign(parts: buyer.WireParts = {}, terms: Readonly<Record<string, string | null>> = TERMS): void {
   const message = readSigned(buyer.wireOf(parts))?.message ?? new Uint8Array();
@@ -39,6 +46,35 @@ describe('the signer of a fee payer', () => {
     const bounded = { ...BOUNDS, maxFeeLamports: 5_000n };
     const signBounded = () => paymentPolicy(message, TERMS, buyer.FEE_PAYER, bounded);
     expect(signBounded).toThrow(refused('price_instruction_too_high'));
+  });
+
+  it('signs no payment above the fee and the compute units in its own settings, and none without these settings', () => {
+    const wide = { ...TERMS, maxFeeLamports: '7000000', maxComputeUnits: '1400000' };
+    const policy = (instructions: buyer.WireParts['instructions'], bounds: SigningBounds = BOUNDS) => {
+      const message = readSigned(buyer.wireOf(instructions === undefined ? {} : { instructions }))?.message;
+      return () => paymentPolicy(message ?? new Uint8Array(), wide, buyer.FEE_PAYER, bounds);
+    };
+    policy([units(70_000), price(1_000), transferChecked()])();
+    expect(policy([units(70_001), price(1_000), transferChecked()])).toThrow(refused('compute_limit_'));
+    expect(policy([units(70_000), price(200_000), transferChecked()])).toThrow(refused('at most 20000'));
+    const { payments: _payments, ...others } = BOUNDS;
+    expect(policy(undefined, others)).toThrow(refused('no limits for x402 payments'));
+  });
+
+  it('signs no more fees within an hour than its own settings allow, and a message again at no cost', () => {
+    const spend = new FeeSpend({ lamportsPerHour: 20_000n, onLimit: () => undefined, now: () => 0 });
+    const signMemo = (text: string) => () => {
+      const message = readSigned(
+        buyer.wireOf({ instructions: [units(1_000), price(0), transferChecked(), memo(text)] }),
+      )?.message;
+      paymentPolicy(message ?? new Uint8Array(), TERMS, buyer.FEE_PAYER, {
+        ...BOUNDS,
+        payments: { ...PAYMENTS, spend },
+      });
+    };
+    for (const text of ['one', 'two', 'one', 'two']) signMemo(text)();
+    expect(signMemo('three')).toThrow(refused('within one hour; at most 20000 are allowed'));
+    signMemo('one')();
   });
 
   it.each([

@@ -157,8 +157,9 @@ const CONFIRMATION_REVERTED = 'confirmed_taken_back';
 /** For the alert: what happens to a settlement after a fork reverted it, by status. */
 const STATE_AFTER_REVERT: Readonly<Partial<Record<SettlementStatus, string>>> = {
   sending: 'its transaction is sent again',
-  failed: 'the transaction failed on another fork',
-  dead: 'the transaction can no longer land',
+  failed:
+    'the transaction failed on another fork. If it was served, its route is closed until an operator acknowledges this alert',
+  dead: 'the transaction can no longer land. If it was served, its route is closed until an operator acknowledges this alert',
 };
 
 /** Raises the alert if callers were answered at `confirmed` and a fork reverted that; `finalized` closes it. */

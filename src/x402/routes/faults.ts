@@ -22,6 +22,7 @@ const PRICED_ONLY_KEYS = [
   'payTo',
   'flow',
   'finalizedAbove',
+  'confirmedByTwoAbove',
   'maxAnswerBytes',
   'paymentIdentifier',
   'retryUnsafe',

@@ -116,6 +116,11 @@ export const RouteEntry = z
     finalizedAbove: amount
       .optional()
       .describe('Above this price the gateway waits until the payment is finalized, instead of confirmed'),
+    confirmedByTwoAbove: amount
+      .optional()
+      .describe(
+        'Above this price the gateway serves only after a second node also reports the payment as confirmed. Default: one whole token of the asset',
+      ),
     maxAnswerBytes: z.int().min(1024).max(MAX_ANSWER_BYTES).optional(),
     retryUnsafe: z
       .boolean()

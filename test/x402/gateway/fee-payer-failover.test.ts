@@ -35,6 +35,7 @@ function offersOf(addresses: readonly string[], budget = 10_000_000n) {
     mimeType: '',
     flow: 'settle-first',
     finalizedAbove: null,
+    confirmedByTwoAbove: null,
     maxAnswerBytes: null,
     retryUnsafe: false,
     paymentIdentifier: 'off',

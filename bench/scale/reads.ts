@@ -116,6 +116,7 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   await payments.find(of.payment);
   await payments.get(of.payment);
   await ledger.obligations.answerOf(of.payment);
+  await ledger.obligations.requestOf(of.payment);
   await walletHistory.kindOf(of.address);
   for (const wallet of [HOT, FEE_PAYER, 'a new wallet']) await walletHistory.judgedTo(wallet);
   await walletHistory.attemptsBySignature([of.signature, 'none']);

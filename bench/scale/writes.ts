@@ -83,6 +83,9 @@ export async function writePayments(ledger: Ledger): Promise<void> {
   await obligations.claim(id, null, { holder: 'me', ms: 1_000 });
   await obligations.endUnfetched();
   await obligations.markServed(id, 200, null);
+  await obligations.takeRepeat(id);
+  await obligations.returnRepeat(id);
+  await obligations.noteDelivered(id);
   await obligations.markRefused(id, 'a reason', null);
   await obligations.markShort(id, 1n, 'a reason');
   const signed = newPayment();
@@ -218,7 +221,15 @@ function newPayment(): NewPayment {
     acceptedSlot: 7n,
     route: 'GET /r1',
     requestHash: hex(),
-    request: { method: 'GET', url: 'http://127.0.0.1:9/', headers: {}, body: '', isRepeatable: true },
+    request: {
+      method: 'GET',
+      url: 'http://127.0.0.1:9/',
+      headers: {},
+      routeHeaders: {},
+      body: '',
+      isRepeatable: true,
+      timeoutMs: 30_000,
+    },
     answer: null,
     caller: { identifier: null, authorization: null, cookie: null, address: null },
     lease: { holder: 'me', ms: 60_000 },

@@ -5,7 +5,7 @@ import { PRICED } from '../../test/peers/peer-server.ts';
 import { type BenchRequirements, paymentTemplate } from './payment-template.ts';
 
 /** A request and the header that pays for it. It is paid once. */
-export interface PaidRequest {
+export interface SignedRequest {
   readonly url: string;
   readonly header: string;
 }
@@ -29,7 +29,9 @@ export interface Purchasing {
 }
 
 /** Asks the seller for its terms. Returns a function that signs the next payment, by the buyers in turn, with a blockhash of the last five seconds. */
-export async function startPaying(purchasing: Purchasing): Promise<(index: number) => Promise<PaidRequest>> {
+export async function startPaying(
+  purchasing: Purchasing,
+): Promise<(index: number) => Promise<SignedRequest>> {
   const { sellerUrl, nodeUrl, buyers, targets } = purchasing;
   const { resource, accepts } = await termsOf(sellerUrl);
   const [accepted] = accepts;
@@ -47,7 +49,7 @@ export async function startPaying(purchasing: Purchasing): Promise<(index: numbe
 }
 
 /** Sends a paid request and reads the answer. */
-export async function present({ url, header }: PaidRequest): Promise<PurchaseOutcome> {
+export async function present({ url, header }: SignedRequest): Promise<PurchaseOutcome> {
   const response = await fetch(url, { headers: { 'payment-signature': header } });
   const body = await response.text();
   if (response.status === 200 && body === JSON.stringify(PRICED.body)) return SERVED;

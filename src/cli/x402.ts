@@ -35,9 +35,15 @@ async function check(file: string | undefined) {
   return { file: path, cluster, routes: routes.map(presentRoute) };
 }
 
-function presentRoute({ answer, segments, ...route }: Route) {
+/** Values of headers can be secrets, so only their names are shown. */
+function presentRoute({ answer, segments, upstreamHeaders, ...route }: Route) {
   const status = answer === null ? null : { status: answer.status };
-  return { ...route, path: `/${segments.join('/')}`, answer: status };
+  return {
+    ...route,
+    upstreamHeaders: Object.keys(upstreamHeaders),
+    path: `/${segments.join('/')}`,
+    answer: status,
+  };
 }
 
 const COLUMNS: Columns<ReturnType<typeof presentRoute>> = {

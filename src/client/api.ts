@@ -524,7 +524,7 @@ export interface Payment {
   readonly answerStatus: number | null;
   /** Time at which a node reported the transaction as confirmed; null until then */
   readonly paidAt: string | null;
-  /** Time at which the response was stored, or the success was delivered; null until then */
+  /** Time at which the response was stored, or the success was delivered; if the response is not stored, the end of its last delivery; null until then */
   readonly servedAt: string | null;
   /** Time at which Sluice first received the payment */
   readonly createdAt: string;

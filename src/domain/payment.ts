@@ -32,9 +32,9 @@ export const PAYMENT_EVENTS = {
   'taken-back': { from: ['owed'], to: 'settling' },
   /** The transaction failed on chain or is proved dead, or the settlement was cancelled. */
   unpaid: { from: ['settling', 'owed', 'refundable', 'unmatched'], to: 'void' },
-  /** The upstream returned 2xx or 3xx. Possible from `settling`, because a fork can remove the payment meanwhile. */
+  /** The upstream returned 2xx. Possible from `settling`, because a fork can remove the payment meanwhile. */
   served: { from: UNSERVED_STATES, to: 'served' },
-  /** The upstream returned 4xx, or may not be called again. */
+  /** The upstream refused the request, or may not be called again. */
   refused: { from: UNSERVED_STATES, to: 'refundable' },
   /** No caller of the facilitator has fetched the success in time. */
   unfetched: { from: ['owed'], to: 'refundable' },

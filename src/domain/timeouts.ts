@@ -12,7 +12,8 @@ export const TIMEOUTS = {
   prepareMs: 30_000,
   /** The part of a settlement that its caller waits for: a preparation, signatures in this process, and two seconds. */
   quickMs: 10_000,
-  serveMs: 120_000,
+  /** One request to an upstream: longer than the longest `timeoutSeconds` of a route. */
+  serveMs: 660_000,
   /**
    * Start delay of the workflow of a payment that the x402 worker settles itself: longer than most payments take to be
    * final, so that the workflow has nothing left to do.

@@ -243,6 +243,7 @@ export interface Tables {
     paidAt: Date | null;
     failedAt: Date | null;
     servedAt: Date | null;
+    answerRepeats: Generated<number>;
     replacedBy: string | null;
     createdAt: Generated<Date>;
   };

@@ -11,7 +11,10 @@ export type Settings = { readonly [K in SettingKey]: z.output<(typeof SETTINGS)[
 /** Settings of a process. Settings that its role requires are never undefined. */
 export type Config<R extends Role = 'tool'> = Omit<Settings, (typeof REQUIRED_SETTINGS)[R][number]> & {
   readonly [K in (typeof REQUIRED_SETTINGS)[R][number]]: NonNullable<Settings[K]>;
-} & SignerKey<R>;
+} & SignerKey<R> & {
+    /** Environment variables that a routes file can name for headers to upstreams. */
+    readonly upstreamVariables: Readonly<Record<string, string>>;
+  };
 
 /** The keypair of a signing process: the path of a solana-keygen file, or the content of such a file. */
 type SignerKey<R extends Role> = R extends 'signer' | 'all' ? { readonly keypair: string } : unknown;
@@ -94,7 +97,14 @@ export function readConfig<R extends Role>(env: NodeJS.ProcessEnv, role: R): Con
   ]);
   const settings = Object.fromEntries(entries) as Settings;
   checkCombinations(settings, role);
-  return { ...settings, keypair: keypairOf(settings) } as unknown as Config<R>;
+  const keypair = keypairOf(settings);
+  return { ...settings, keypair, upstreamVariables: upstreamVariables(env) } as unknown as Config<R>;
+}
+
+/** Only variables with this prefix: no entry of a routes file or of the database can name another secret. */
+function upstreamVariables(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
+  const set = Object.entries(env).filter(([name, value]) => name.startsWith('UPSTREAM_') && value !== '');
+  return Object.fromEntries(set.map(([name, value = '']) => [name, value]));
 }
 
 /**

@@ -137,6 +137,11 @@ export const SETTINGS = {
   /** Public URL of the gateway, if it differs from its listening address. */
   x402PublicUrl: setting('SLUICE_X402_PUBLIC_URL', httpUrl.optional()),
   x402QuoteSecret: setting('SLUICE_X402_QUOTE_SECRET', quoteSecrets.optional()),
+  /** Signs the header Sluice-Payment, by which an upstream verifies that a request is paid. */
+  x402UpstreamSecret: setting(
+    'SLUICE_X402_UPSTREAM_SECRET',
+    z.string().min(32, 'must have at least 32 characters').optional(),
+  ),
   x402FacilitatorOpen: setting('SLUICE_X402_FACILITATOR_OPEN', flag.default(false)),
   /** Payments per second of each public client address. */
   x402PaymentRate: setting('SLUICE_X402_PAYMENTS_PER_SECOND', requestRate.default(50)),

@@ -85,6 +85,7 @@ const LAND_QUICK_OPTIONS: ActivityOptions = { ...LAND_OPTIONS, taskQueue: QUICK_
 const SERVE_OPTIONS: ActivityOptions = {
   taskQueue: QUICK_TASK_QUEUE,
   startToCloseTimeout: TIMEOUTS.serveMs,
+  heartbeatTimeout: TIMEOUTS.heartbeatMs,
   retry: { ...retry, maximumInterval: '1 minute' },
 };
 

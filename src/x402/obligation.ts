@@ -1,13 +1,16 @@
 import type { BoughtRequest, Obligations } from '../ledger/x402/obligations.ts';
 import type { PaymentRow } from '../ledger/x402/payments.ts';
-import { paymentHeaders } from './routes/headers.ts';
 import {
+  discardAnswer,
+  forwardableRefusal,
+  reasonOf,
+  retryAfterOf,
   storableAnswer,
-  type UpstreamCall,
   type UpstreamOptions,
-  type UpstreamRequest,
   type UpstreamResponse,
+  verdictOf,
 } from './upstream.ts';
+import type { UpstreamCall } from './upstream-call.ts';
 
 interface ObligationDeps {
   readonly obligations: Pick<Obligations, 'take' | 'release' | 'markServed' | 'markRefused'>;
@@ -15,16 +18,24 @@ interface ObligationDeps {
   /** Owner of the lease, unique for each process and request. */
   readonly holder: string;
   readonly bounds: UpstreamOptions;
+  /** True if the buyer is connected, so that an answer that is too large to be stored can be delivered. */
+  readonly canDeliver: boolean;
 }
 
 /**
  * Result of one try to serve a payment. `answer`: the upstream's response; null if a response was already stored, or if
- * the upstream was not called. `taken`: another holder has the lease, or the payment is not owed.
+ * the upstream was not called. `retryAfter`: that of the upstream. `isTooLarge`: the upstream answered, but only its buyer
+ * can take the answer. `taken`: another holder has the lease, or the payment is not owed.
  */
 export type ServeResult =
   | { readonly kind: 'served'; readonly answer: UpstreamResponse | null }
   | { readonly kind: 'refundable'; readonly reason: string; readonly answer: UpstreamResponse | null }
-  | { readonly kind: 'owed'; readonly reason: string }
+  | {
+      readonly kind: 'owed';
+      readonly reason: string;
+      readonly retryAfter: string | null;
+      readonly isTooLarge: boolean;
+    }
   | { readonly kind: 'taken' };
 
 /** The lease exceeds the upstream timeout by this much, so that no other holder begins while the try still runs. */
@@ -32,10 +43,10 @@ const LEASE_MARGIN_MS = 15_000;
 
 /**
  * Calls the upstream for a paid request, and stores the result before returning. A lease permits one holder at a time.
- * After 2xx and 3xx the payment is served, after 4xx refundable; after any other result it stays owed.
+ * `verdictOf` decides between served, refundable and owed; without a response the payment stays owed.
  */
 export async function serveOwed(deps: ObligationDeps, payment: PaymentRow): Promise<ServeResult> {
-  const { obligations, upstream, holder, bounds } = deps;
+  const { obligations, upstream, holder, bounds, canDeliver } = deps;
   const { id, isAnswered, answerStatus } = payment;
   if (isAnswered) {
     await obligations.markServed(id, answerStatus ?? 200, null);
@@ -49,25 +60,38 @@ export async function serveOwed(deps: ObligationDeps, payment: PaymentRow): Prom
     await obligations.markRefused(id, reason, null);
     return { kind: 'refundable', reason, answer: null };
   }
-  const answer = await upstream(upstreamRequest(request, id), bounds);
-  const reason = answer.kind === 'none' ? answer.reason : `the upstream returned ${answer.status}`;
-  if (answer.kind === 'none' || answer.status >= 500) {
+  const answer = await upstream({ request, payment, isPaid: true }, bounds);
+  const reason = reasonOf(answer);
+  const verdict = answer.kind === 'none' ? 'owed' : verdictOf(answer.status);
+  if (answer.kind === 'none' || verdict === 'owed') {
+    if (answer.kind !== 'none') discardAnswer(answer);
     await obligations.release(id, holder);
-    return { kind: 'owed', reason };
+    return { kind: 'owed', reason, retryAfter: retryAfterOf(answer), isTooLarge: false };
   }
-  if (answer.status >= 400) {
-    await obligations.markRefused(id, reason, storableAnswer(answer));
-    return { kind: 'refundable', reason, answer };
+  if (verdict === 'refundable') {
+    const refusal = forwardableRefusal(answer);
+    await obligations.markRefused(id, reason, refusal && storableAnswer(refusal));
+    return { kind: 'refundable', reason, answer: refusal };
+  }
+  if (answer.kind === 'streamed' && !canDeliver) {
+    answer.discard();
+    return leaveToBuyer(deps, payment, request);
   }
   await obligations.markServed(id, answer.status, storableAnswer(answer));
   return { kind: 'served', answer };
 }
 
-/**
- * The upstream request of a payment. Every try has the same Idempotency-Key, so that the upstream can detect
- * repetitions.
- */
-export function upstreamRequest({ method, url, headers, body }: BoughtRequest, id: string): UpstreamRequest {
-  const headersWithPayment = { ...headers, ...paymentHeaders(id) };
-  return { method, url, headers: headersWithPayment, body: Buffer.from(body, 'base64') };
+/** Leaves the payment owed, because a request of its buyer can deliver the answer. If that must not call the upstream: refundable. */
+async function leaveToBuyer(
+  { obligations, holder }: ObligationDeps,
+  { id }: PaymentRow,
+  { isRepeatable }: BoughtRequest,
+): Promise<ServeResult> {
+  const reason = 'the answer is too large to be stored, and its buyer was not connected';
+  if (isRepeatable) {
+    await obligations.release(id, holder);
+    return { kind: 'owed', reason, retryAfter: null, isTooLarge: true };
+  }
+  await obligations.markRefused(id, reason, null);
+  return { kind: 'refundable', reason, answer: null };
 }

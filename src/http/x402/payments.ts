@@ -47,7 +47,9 @@ const PaymentBody = z
       .describe('Time at which a node reported the transaction as confirmed; null until then'),
     servedAt: time
       .nullable()
-      .describe('Time at which the response was stored, or the success was delivered; null until then'),
+      .describe(
+        'Time at which the response was stored, or the success was delivered; if the response is not stored, the end of its last delivery; null until then',
+      ),
     createdAt: time.describe('Time at which Sluice first received the payment'),
   })
   .meta({ id: 'Payment' });

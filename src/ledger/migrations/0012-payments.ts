@@ -37,7 +37,8 @@ export const payments = migrationOf([
     asked_at timestamptz, -- when the upstream was first called
     paid_at timestamptz,
     failed_at timestamptz, -- when the failure on chain of its transaction was final
-    served_at timestamptz,
+    served_at timestamptz, -- of an answer that is not stored: when its last delivery ended
+    answer_repeats integer not null default 0, -- further calls of the upstream for an answer that is not stored
     replaced_by text references payment, -- owed payment that was served in place of settling this one, which is void
     created_at timestamptz not null default now(),
     check ((lease_holder is null) = (lease_until is null)),

@@ -4,16 +4,23 @@ import type { TextCipher } from '../../domain/webhook.ts';
 import { type Database, exists, Repository } from '../database.ts';
 import { enterPayment } from './payment-events.ts';
 
+/** A header's value; or the name of the environment variable that has it, so that a secret is not stored. */
+export type HeaderValue = string | { readonly env: string };
+
 /** A paid request in the form in which it is sent to the upstream. */
 export interface BoughtRequest {
   readonly method: string;
   /** Absolute URL of the upstream. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Headers of the route, with names in lower case. They replace those of the client. */
+  readonly routeHeaders: Readonly<Record<string, HeaderValue>>;
   /** base64. */
   readonly body: string;
   /** Whether the request may be sent to the upstream twice, for example after a crash during the first call. */
   readonly isRepeatable: boolean;
+  /** Time that the upstream has for its response. */
+  readonly timeoutMs: number;
 }
 
 /** A stored answer of the upstream, which a buyer who repeats the request receives again. */
@@ -73,6 +80,17 @@ export class Obligations extends Repository {
     return { request: this.#decrypt<BoughtRequest>(leased.request, id), again: leased.again };
   }
 
+  /** The request of an obligation; null if its payment has no request, or no longer. */
+  async requestOf(id: string): Promise<BoughtRequest | null> {
+    const stored = await this.db
+      .selectFrom('payment')
+      .select('request')
+      .where('id', '=', id)
+      .executeTakeFirst();
+    const encrypted = stored?.request ?? null;
+    return encrypted === null ? null : this.#decrypt<BoughtRequest>(encrypted, id);
+  }
+
   /** Ends the lease of an obligation that is not served, so that another process can take it at once. */
   async release(id: string, holder: string): Promise<void> {
     await this.db
@@ -83,7 +101,7 @@ export class Obligations extends Repository {
       .execute();
   }
 
-  /** Ends the obligation after the upstream has answered 2xx or 3xx. `answer`: null if it is too large to store. */
+  /** Ends the obligation after the upstream has answered 2xx. `answer`: null if it is too large to store. */
   markServed(id: string, status: number, answer: StoredAnswer | null): Promise<void> {
     return this.#end(id, 'served', {
       answerStatus: status,
@@ -92,7 +110,7 @@ export class Obligations extends Repository {
     });
   }
 
-  /** Ends the obligation without a resource, because the upstream has answered 4xx or must not be called again. */
+  /** Ends the obligation without a resource, because the upstream has refused it or must not be called again. */
   markRefused(id: string, reason: string, answer: StoredAnswer | null): Promise<void> {
     const answerStatus = answer?.status ?? null;
     return this.#end(id, 'refused', { reason, answerStatus, ...this.#answerColumns(id, answer) });
@@ -155,6 +173,42 @@ export class Obligations extends Repository {
       .execute();
   }
 
+  /**
+   * Permits one more call of the upstream for an answer that was too large to store. False after three, or ten minutes
+   * after the end of the last delivery.
+   */
+  async takeRepeat(id: string): Promise<boolean> {
+    const counted = await this.#unstored(id)
+      .set({ answerRepeats: sql<number>`answer_repeats + 1` })
+      .where('answerRepeats', '<', MAX_REPEATS)
+      .where(IS_REPEATABLE_NOW)
+      .returning('id')
+      .executeTakeFirst();
+    return counted !== undefined;
+  }
+
+  /** Gives back a call that {@link takeRepeat} permitted, because the upstream gave no answer. */
+  async returnRepeat(id: string): Promise<void> {
+    await this.#unstored(id)
+      .set({ answerRepeats: sql<number>`answer_repeats - 1` })
+      .where('answerRepeats', '>', 0)
+      .execute();
+  }
+
+  /** Notes that the delivery of an answer that is not stored has ended, completely or not. */
+  async noteDelivered(id: string): Promise<void> {
+    await this.#unstored(id).set({ servedAt: NOW }).execute();
+  }
+
+  /** The served payment, if its answer is not stored. */
+  #unstored(id: string) {
+    return this.db
+      .updateTable('payment')
+      .where('id', '=', id)
+      .where('state', '=', 'served')
+      .where('answer', 'is', null);
+  }
+
   /** The stored answer; null if there is none. */
   async answerOf(id: string): Promise<StoredAnswer | null> {
     const stored = await this.db
@@ -199,6 +253,10 @@ function isUnfetched(isSameKey: RawBuilder<unknown>) {
   return sql<boolean>`(paid_at < now() - (case when ${isSameKey} then ${sameKey} else ${anyCaller} end)::integer
     * interval '1 millisecond')`;
 }
+
+/** A payment buys one answer: repetitions only replace deliveries that were cut. */
+const MAX_REPEATS = 3;
+const IS_REPEATABLE_NOW = sql<boolean>`served_at >= now() - interval '10 minutes'`;
 
 /** SQL for the time `ms` milliseconds from now, by the clock of the database. */
 export function timeAfterMs(ms: number) {

@@ -22,7 +22,7 @@ import { readRoutesFile } from '../../x402/routes/read-routes.ts';
 import type { Route } from '../../x402/routes/route.ts';
 import { maxPrice } from '../../x402/rules/exact-fees.ts';
 import { NETWORKS } from '../../x402/terms.ts';
-import { askUpstream } from '../../x402/upstream.ts';
+import { createUpstreamCall, type UpstreamCall } from '../../x402/upstream-call.ts';
 import type { Config } from '../config.ts';
 import { plainTextWarning } from '../encryption.ts';
 import type { Logger } from '../logging.ts';
@@ -37,6 +37,8 @@ export interface GatewayParts {
   readonly closers: Closers;
   /** Time after which a request that waits for its settlement gets a pending response. Default: 20,000 ms. */
   readonly answerWithinMs?: number;
+  /** Replaces calls of the upstream. */
+  readonly replaceUpstream?: (call: UpstreamCall) => UpstreamCall;
 }
 
 const MAX_SIGNERS = 2;
@@ -58,8 +60,9 @@ export async function serveGateway(
   const { ledger, chain, logger, closers } = parts;
   const warning = plainTextWarning(config.payloadKeys);
   if (warning !== null) logger.warn(warning);
-  const { cluster, x402FacilitatorPath: facilitatorPath, feePayers } = config;
-  const routes = readRoutesFile(config.x402Routes, { network: NETWORKS[cluster], facilitatorPath });
+  const { cluster, x402FacilitatorPath: facilitatorPath, feePayers, upstreamVariables } = config;
+  const place = { network: NETWORKS[cluster], facilitatorPath, upstreamVariables };
+  const routes = readRoutesFile(config.x402Routes, place);
   const runPeriodically = (name: string, intervalMs: number, job: () => Promise<void>) =>
     closers.runPeriodically(name, intervalMs, job, (err) =>
       logger.warn({ err }, `${name} cannot be read now`),
@@ -149,7 +152,7 @@ function gatewayDeps(
   routes: readonly Route[],
   offers: RouteOffers,
   purchases: PurchaseDeps,
-  { answerWithinMs = ANSWER_WITHIN_MS }: GatewayParts,
+  { answerWithinMs = ANSWER_WITHIN_MS, replaceUpstream = (call) => call }: GatewayParts,
 ): GatewayDeps {
   const [secret, ...olderSecrets] = config.x402QuoteSecret ?? [];
   if (secret === undefined)
@@ -158,6 +161,7 @@ function gatewayDeps(
       'SLUICE_X402_QUOTE_SECRET must be set if SLUICE_X402_ROUTES is set',
     );
   const { cluster, rpcUrls = [], explorerUrl, x402PaymentRate: paymentRate } = config;
+  const { x402UpstreamSecret, upstreamVariables: variables } = config;
   const { x402PublicUrl = `http://${config.x402Host}:${config.x402Port}` } = config;
   const publicUrl = x402PublicUrl.replace(/\/$/, '');
   return {
@@ -165,7 +169,8 @@ function gatewayDeps(
     routes,
     offers,
     answerWithinMs,
-    upstream: askUpstream,
+    upstream: replaceUpstream(createUpstreamCall({ variables, secret: x402UpstreamSecret ?? null })),
+    upstreamVariables: variables,
     takePaymentToken: addressLimiter({ perSecond: paymentRate, burst: 2 * paymentRate }),
     quoteSecrets: [
       quoteKeyOf(secret, publicUrl),

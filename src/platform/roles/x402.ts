@@ -19,7 +19,7 @@ import { RunStarts } from '../../x402/direct/run-starts.ts';
 import { serveDirect } from '../../x402/direct/server.ts';
 import { type DirectSettlementDeps, DirectSettlements } from '../../x402/direct/settle.ts';
 import { type AdoptPaymentDeps, adoptPayment, x402Kind } from '../../x402/kind.ts';
-import { askUpstream } from '../../x402/upstream.ts';
+import { createUpstreamCall } from '../../x402/upstream-call.ts';
 import type { Config } from '../config.ts';
 import { plainTextWarning, textCipherOf } from '../encryption.ts';
 import type { Closers } from '../shutdown.ts';
@@ -79,7 +79,7 @@ export async function x402Worker(
   return Worker.create({
     ...workerOptions(config, connection, QUICK_TASK_QUEUE),
     ...workflowSource(),
-    activities: x402Activities(parts),
+    activities: x402Activities(config, parts),
     maxConcurrentActivityTaskExecutions: MAX_LANDINGS,
     // A payment occupies a workflow task until it is confirmed, for about a second. The SDK's default of 40 would make
     // further payments wait.
@@ -116,12 +116,14 @@ function settlementParts(
   };
 }
 
-function x402Activities({ judging, signing }: SettlementParts) {
+function x402Activities(config: Config<'x402'>, { judging, signing }: SettlementParts) {
+  const { upstreamVariables: variables, x402UpstreamSecret: secret = null } = config;
+  const upstream = createUpstreamCall({ variables, secret });
   const signer = signing === null ? {} : { signer: createSignerActivities(signing) };
   return {
     ...createSettlementActivities(judging),
     ...createQuickActivities({ ...judging, ...signer }),
-    ...createX402Activities({ ...judging, upstream: askUpstream }),
+    ...createX402Activities({ ...judging, upstream }),
   };
 }
 

@@ -51,8 +51,10 @@ const request = z.strictObject({
   method: z.string(),
   url: z.string(),
   headers: texts,
+  routeHeaders: z.record(z.string(), z.union([z.string(), z.strictObject({ env: z.string() })])),
   body: z.string(),
   isRepeatable: z.boolean(),
+  timeoutMs: z.int(),
 });
 
 const answer = z.strictObject({

@@ -98,10 +98,11 @@ function answerWithoutTerms(
 }
 
 function answerOwed(
-  { reason, signature, payment }: OutcomeOf<'owed'>,
+  { reason, signature, payment, retryAfter }: OutcomeOf<'owed'>,
   presented: PresentedProof,
 ): GatewayAnswer {
-  const headers = { ...RETRY, ...successHeaders(presented, payment, signature) };
+  const retry = retryAfter === null ? RETRY : { 'retry-after': retryAfter };
+  const headers = { ...retry, ...successHeaders(presented, payment, signature) };
   // Source: docs/interface.md, Errors: confirmed transaction cannot be fetched.
   if (reason === null)
     return jsonAnswer(
@@ -131,7 +132,7 @@ function answerServed(
 
 /** The text of a response, which the interface's paid response can contain; null where the bytes must stay as they are. */
 function plainTextOf(answer: UpstreamResponse): string | null {
-  if (answer.kind === 'large' || answer.status >= 300) return null;
+  if (answer.kind === 'streamed' || answer.status >= 300) return null;
   const bytes = Buffer.from(answer.body, 'base64');
   return answer.headers['content-encoding'] === undefined && isUtf8(bytes) ? bytes.toString('utf8') : null;
 }
@@ -220,7 +221,7 @@ function resultHeaders({ dialect, network }: PresentedProof, result: SettleResul
 /** The upstream's response. Shared caches must not serve it to clients that have not paid. */
 function forwardedAnswer(answer: UpstreamResponse, headers: GatewayAnswer['headers'] = {}): GatewayAnswer {
   const head = { status: answer.status, headers: { ...paidResponseHeaders(answer.headers), ...headers } };
-  return answer.kind === 'large'
+  return answer.kind === 'streamed'
     ? { ...head, body: answer.body, discard: answer.discard }
     : { ...head, body: Buffer.from(answer.body, 'base64') };
 }

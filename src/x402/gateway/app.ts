@@ -147,5 +147,12 @@ function send(reply: FastifyReply, { status, headers, body, discard }: GatewayAn
   if (!reply.request.raw.complete) reply.header('connection', 'close');
   reply.code(status);
   for (const [name, value] of Object.entries(headers)) reply.header(name, value);
-  return reply.send(typeof body === 'string' || body instanceof Uint8Array ? body : Readable.from(body));
+  if (typeof body === 'string' || body instanceof Uint8Array) return reply.send(body);
+  return reply.send(Readable.from(flushed(body, reply)));
+}
+
+/** The body. Its head is sent at once: the first byte of a stream of events can be late. */
+async function* flushed(body: AsyncIterable<Uint8Array>, { raw }: FastifyReply): AsyncGenerator<Uint8Array> {
+  raw.flushHeaders();
+  yield* body;
 }

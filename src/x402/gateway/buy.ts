@@ -4,16 +4,15 @@ import { isDomainError } from '../../domain/errors.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { presenceOf } from '../../solana/proof/presence.ts';
 import { openPayment } from '../direct/open-payment.ts';
-import { upstreamRequest } from '../obligation.ts';
 import { type Admission, admit, paymentRow, type Reached, signatureOf, simulate } from '../purchase.ts';
 import type { PricedRoute } from '../routes/route.ts';
-import { storableAnswer } from '../upstream.ts';
+import { discardAnswer, forwardableRefusal, reasonOf, storableAnswer, verdictOf } from '../upstream.ts';
 import { isSameCaller } from './callers.ts';
 import { type Flaw, failedOutcome } from './check-proof.ts';
 import { claimOwed } from './claim-owed.ts';
 import { deliver, POLL_MS, settlingOutcome, upstreamOptionsOf, voidOutcome } from './deliver.ts';
 import {
-  FIRST_LEASE_MS,
+  firstLeaseMs,
   isAskedFirst,
   isUnbound,
   type Order,
@@ -58,7 +57,7 @@ async function settleNew(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
   if (admission.kind !== 'admitted') return admission;
   const holder = randomUUID();
   const newPayment = paymentRow(order, admission.slot, saleRow(order));
-  const lease = { holder, ms: FIRST_LEASE_MS };
+  const lease = { holder, ms: firstLeaseMs(route) };
   const isAsked = isAskedFirst(order, dialect);
   const input = { ...newPayment, request, answer: route.answer, isAsked, lease };
   const opened = await openPayment(deps, input, settlesDirectly(order));
@@ -173,7 +172,7 @@ async function buyFirst(
   paidBy: string | null,
 ): Promise<SaleOutcome> {
   const isFirst = isAskedFirst(order, order.dialect);
-  const cancelled = isFirst ? await callUpstream(deps, order, payment.id) : null;
+  const cancelled = isFirst ? await callUpstream(deps, order, payment) : null;
   return cancelled ?? settleAndRelease(deps, order, payment, holder, paidBy);
 }
 
@@ -199,21 +198,21 @@ async function settleAndRelease(
 async function callUpstream(
   { upstream, ledger }: SaleDeps,
   { route, request }: Order,
-  id: string,
+  payment: PaymentRow,
 ): Promise<SaleOutcome | null> {
   if (request === null) return null;
-  const answer = await upstream(upstreamRequest(request, id), upstreamOptionsOf(route));
-  if (answer.kind === 'large') answer.discard();
-  const stored = answer.kind === 'none' ? null : storableAnswer(answer);
-  if (stored !== null && stored.status < 400) {
-    await ledger.obligations.storeAnswer(id, stored);
-    return null;
+  const { id } = payment;
+  const answer = await upstream({ request, payment, isPaid: false }, upstreamOptionsOf(route));
+  if (answer.kind === 'none') return cancel({ ledger }, id, answer.reason);
+  const stored = storableAnswer(answer);
+  if (stored === null) {
+    discardAnswer(answer);
+    return cancel({ ledger }, id, 'the upstream response is too large to be stored before settlement');
   }
-  const reason =
-    answer.kind === 'large'
-      ? 'the upstream response is too large to be stored before settlement'
-      : 'the upstream returned no response that can be sold';
-  return cancel({ ledger }, id, reason, answer.kind === 'whole' ? answer : null);
+  if (verdictOf(answer.status) !== 'served')
+    return cancel({ ledger }, id, reasonOf(answer), forwardableRefusal(answer));
+  await ledger.obligations.storeAnswer(id, stored);
+  return null;
 }
 
 /** Cancels the settlement. Null if it has begun: then the payment is settled, and the upstream is called afterwards. */

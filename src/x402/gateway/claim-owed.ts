@@ -4,7 +4,7 @@ import { acceptingSlot } from '../../solana/proof/adopted.ts';
 import { presenceOf } from '../../solana/proof/presence.ts';
 import { readSigned } from '../../solana/tx/signed-transaction.ts';
 import { idOf, paymentRow } from '../purchase.ts';
-import { FIRST_LEASE_MS, type Order, type SaleDeps, saleRow } from './sale.ts';
+import { firstLeaseMs, type Order, type SaleDeps, saleRow } from './sale.ts';
 
 /**
  * Owed payment that is served in place of settling a new one. `held`: `holder` has its lease, and the new payment is
@@ -46,7 +46,7 @@ export async function claimOwed(deps: SaleDeps, order: Order): Promise<OwedClaim
   const candidates = servableInstead(owed, isRepeatable, Date.now());
   if (candidates.length === 0 || !(await isFromPayer(deps, order))) return null;
   const holder = randomUUID();
-  const lease = { holder, ms: FIRST_LEASE_MS };
+  const lease = { holder, ms: firstLeaseMs(order.route) };
   for (const id of candidates) {
     const { caller } = order;
     const isSharedIdentifier = owed.some(

@@ -1,22 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
-import { serveOwed, upstreamRequest } from '../obligation.ts';
+import { serveOwed } from '../obligation.ts';
 import { signatureOf, voidReason } from '../purchase.ts';
 import { receivedOf } from '../received.ts';
 import type { PricedRoute } from '../routes/route.ts';
-import type { UpstreamOptions } from '../upstream.ts';
+import {
+  discardAnswer,
+  forwardableRefusal,
+  reasonOf,
+  retryAfterOf,
+  type UpstreamOptions,
+  type UpstreamResponse,
+  verdictOf,
+} from '../upstream.ts';
 import type { Sale, SaleDeps, SaleOutcome } from './sale.ts';
 import { isConfirmedByQuorum, needsSecondNode } from './second-node.ts';
 
 export const POLL_MS = 100;
-const UPSTREAM_TIMEOUT_MS = 30_000;
 /** Larger responses are streamed and not stored. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** After serving a response that was too large to store, requests within this time call the upstream again. */
-const REPEAT_WINDOW_MS = 600_000;
 
-export function upstreamOptionsOf({ maxAnswerBytes }: PricedRoute): UpstreamOptions {
-  return { timeoutMs: UPSTREAM_TIMEOUT_MS, maxBytes: maxAnswerBytes ?? MAX_ANSWER_BYTES };
+export function upstreamOptionsOf({ timeoutSeconds, maxAnswerBytes, stream }: PricedRoute): UpstreamOptions {
+  const maxBytes = maxAnswerBytes ?? MAX_ANSWER_BYTES;
+  return { timeoutMs: timeoutSeconds * 1000, maxBytes, isStreamed: stream };
 }
 
 export async function voidOutcome({ ledger }: SaleDeps, payment: PaymentRow): Promise<SaleOutcome> {
@@ -70,12 +76,31 @@ async function serveOnce(
   if (tooLittle !== null) return tooLittle;
   const { upstream, ledger } = deps;
   const bounds = upstreamOptionsOf(sale.route);
-  const result = await serveOwed({ obligations: ledger.obligations, upstream, holder, bounds }, payment);
+  const result = await serveOwed(
+    { obligations: ledger.obligations, upstream, holder, bounds, canDeliver: true },
+    payment,
+  );
   if (result.kind === 'taken') return awaitOtherRequest(deps, sale, payment, signature);
   if (result.kind !== 'served') return { ...result, payment, signature };
   const { answer } = result;
   if (answer === null) return serveAgain(deps, sale, payment, signature);
-  return { kind: 'served', payment, signature, answer };
+  return { kind: 'served', payment, signature, answer: withStoredEnd(deps, payment, answer) };
+}
+
+/** The answer. The end of its delivery is stored, because a buyer may repeat the request for some time after it. */
+function withStoredEnd(
+  { ledger, warn }: SaleDeps,
+  { id }: PaymentRow,
+  answer: UpstreamResponse,
+): UpstreamResponse {
+  if (answer.kind !== 'streamed') return answer;
+  const discard = () => {
+    answer.discard();
+    ledger.obligations
+      .noteDelivered(id)
+      .catch((error: unknown) => warn(error, `the end of the delivery of payment ${id} was not stored`));
+  };
+  return { ...answer, discard };
 }
 
 /** Waits for the request that holds the lease, so that only one of several concurrent requests calls the upstream. */
@@ -90,27 +115,34 @@ async function awaitOtherRequest(
     const payment = await deps.ledger.payments.get(id);
     if (payment.state !== 'owed') return deliver(deps, sale, payment, signature, '');
     const reason = 'another request with this payment is in progress';
-    if (performance.now() > end) return { kind: 'owed', payment, signature, reason };
+    if (performance.now() > end) return { kind: 'owed', payment, signature, reason, retryAfter: null };
     await sleep(POLL_MS);
   }
 }
 
-/** Returns the stored response. If the response was too large to store, calls the upstream again. */
+/** Returns the stored response. If the response was not stored, calls the upstream again, for a few times. */
 async function serveAgain(
-  { ledger, upstream }: SaleDeps,
+  deps: SaleDeps,
   { request, route }: Sale,
   payment: PaymentRow,
   signature: string,
 ): Promise<SaleOutcome> {
-  const stored = await ledger.obligations.answerOf(payment.id);
+  const { upstream } = deps;
+  const { obligations } = deps.ledger;
+  const stored = await obligations.answerOf(payment.id);
   if (stored !== null) return { kind: 'served', payment, signature, answer: { kind: 'whole', ...stored } };
-  const isOld = payment.servedAt !== null && Date.now() - payment.servedAt.getTime() > REPEAT_WINDOW_MS;
-  if (request === null || !request.isRepeatable || isOld) return { kind: 'duplicate', payment, signature };
-  const answer = await upstream(upstreamRequest(request, payment.id), upstreamOptionsOf(route));
-  if (answer.kind === 'none') return { kind: 'owed', payment, signature, reason: answer.reason };
-  const { status } = answer;
-  if (status >= 500) return { kind: 'owed', payment, signature, reason: `the upstream returned ${status}` };
-  return { kind: 'served', payment, signature, answer };
+  if (request?.isRepeatable !== true || !(await obligations.takeRepeat(payment.id)))
+    return { kind: 'duplicate', payment, signature };
+  const answer = await upstream({ request, payment, isPaid: true }, upstreamOptionsOf(route));
+  const shown =
+    answer.kind === 'none' || verdictOf(answer.status) === 'owed' ? null : forwardableRefusal(answer);
+  if (shown === null) {
+    if (answer.kind !== 'none') discardAnswer(answer);
+    await obligations.returnRepeat(payment.id);
+    const retryAfter = retryAfterOf(answer);
+    return { kind: 'owed', payment, signature, reason: reasonOf(answer), retryAfter };
+  }
+  return { kind: 'served', payment, signature, answer: withStoredEnd(deps, payment, shown) };
 }
 
 /** True if the buyer composed the whole transaction, which may then do more than pay. */
@@ -130,7 +162,7 @@ async function shortfall(
 ): Promise<SaleOutcome | null> {
   const { amount } = payment.terms;
   const received = await receivedOf(chain.pool, signature, payment, byQuorum);
-  if (received === null) return { kind: 'owed', payment, signature, reason: null };
+  if (received === null) return { kind: 'owed', payment, signature, reason: null, retryAfter: null };
   if (received >= BigInt(amount)) return null;
   await ledger.obligations.markShort(payment.id, received, `Received ${received}, expected ${amount}`);
   return { kind: 'unmatched', payment, signature, received, refusal: null };

@@ -1,10 +1,12 @@
 import type { FastifyPluginAsync } from 'fastify';
+import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { isSignature } from '../../solana/rpc/node-text.ts';
 import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
 import { type ClientNetwork, clientAddress, clientAdvice } from '../routes/client-address.ts';
-import { upstreamRequestHeaders, upstreamResponseHeaders } from '../routes/headers.ts';
+import { forwardedHeaders, upstreamRequestHeaders, upstreamResponseHeaders } from '../routes/headers.ts';
 import type { FreeRoute, Method, PricedRoute, Route } from '../routes/route.ts';
+import { withRouteHeaders } from '../routes/route-headers.ts';
 import { matchRoute, requestHashOf, type Target, upstreamUrl } from '../routes/target.ts';
 import { ANY_ORIGIN, type GatewayAnswer, jsonAnswer } from './answers.ts';
 import type { Handle, Passage, RawRequest } from './app.ts';
@@ -17,6 +19,8 @@ export interface GatewayDeps extends SaleDeps {
   /** Public URL of the gateway, without trailing slash. */
   readonly publicUrl: string;
   readonly clientNetwork: ClientNetwork;
+  /** Environment variables for the headers of routes. */
+  readonly upstreamVariables: Readonly<Record<string, string>>;
 }
 
 const IDEMPOTENT: readonly Method[] = ['GET', 'PUT', 'DELETE'];
@@ -30,7 +34,7 @@ export function gateway(deps: GatewayDeps): Handle {
     warnOnce(request);
     const matched = matchRoute(deps.routes, request.method, request.target);
     if (matched.kind === 'route' && matched.route.kind === 'free' && matched.route.upstream !== null)
-      return passage(matched.route.upstream, matched.target, request);
+      return passage(deps, matched.route, upstreamUrl(matched.route.upstream, matched.target), request);
     // The body is read even if the response does not depend on it: a client that still sends may not read a response.
     const body = await request.body();
     if (request.method === 'OPTIONS') return preflight(request);
@@ -76,13 +80,30 @@ function preflight({ headers }: RawRequest): GatewayAnswer {
   };
 }
 
-function passage(upstream: string, target: Target, { headers }: RawRequest): Passage {
+function passage(
+  deps: GatewayDeps,
+  { upstreamHeaders: routeHeaders }: FreeRoute,
+  url: string,
+  request: RawRequest,
+): Passage {
+  const variables = deps.upstreamVariables;
+  const own = withRouteHeaders(forwardedRequestHeaders(deps, request, false), { routeHeaders, variables });
+  if (!own.ok) throw new DomainError('Unavailable', own.reason);
   return {
     kind: 'passage',
-    url: upstreamUrl(upstream, target),
-    requestHeaders: upstreamRequestHeaders(headers, false),
+    url,
+    requestHeaders: own.headers,
     responseHeaders: upstreamResponseHeaders,
   };
+}
+
+function forwardedRequestHeaders(
+  { publicUrl, clientNetwork }: GatewayDeps,
+  { headers, peer }: Pick<RawRequest, 'headers' | 'peer'>,
+  isPaid: boolean,
+): Record<string, string> {
+  const address = clientAddress(peer, headers, clientNetwork) ?? peer;
+  return { ...upstreamRequestHeaders(headers, isPaid), ...forwardedHeaders(address, publicUrl) };
 }
 
 function staticAnswer({ answer }: FreeRoute): GatewayAnswer {
@@ -91,18 +112,21 @@ function staticAnswer({ answer }: FreeRoute): GatewayAnswer {
 }
 
 function saleOf(
-  { publicUrl, clientNetwork }: GatewayDeps,
+  deps: GatewayDeps,
   route: PricedRoute,
   target: Target,
   { headers, body, peer }: Omit<RawRequest, 'body'> & { readonly body: Uint8Array },
 ): Sale {
-  const { method, upstream, description, mimeType, retryUnsafe } = route;
+  const { publicUrl, clientNetwork } = deps;
+  const { method, upstream, upstreamHeaders, description, mimeType, retryUnsafe, timeoutSeconds } = route;
   const request = {
     method,
     url: upstream === null ? '' : upstreamUrl(upstream, target),
-    headers: upstreamRequestHeaders(headers, true),
+    headers: forwardedRequestHeaders(deps, { headers, peer }, true),
+    routeHeaders: upstreamHeaders,
     body: Buffer.from(body).toString('base64'),
     isRepeatable: IDEMPOTENT.includes(method) || retryUnsafe,
+    timeoutMs: timeoutSeconds * 1000,
   };
   return {
     route,

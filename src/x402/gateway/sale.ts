@@ -4,7 +4,8 @@ import type { BoughtRequest, Caller, PaymentRow } from '../../ledger/x402/paymen
 import type { CheckedPayment, PurchaseDeps } from '../purchase.ts';
 import type { PricedRoute } from '../routes/route.ts';
 import type { Proof, Refused, Resource } from '../terms.ts';
-import type { UpstreamCall, UpstreamResponse } from '../upstream.ts';
+import type { UpstreamResponse } from '../upstream.ts';
+import type { UpstreamCall } from '../upstream-call.ts';
 import type { RouteOffers } from './offers.ts';
 
 export interface SaleDeps extends PurchaseDeps {
@@ -19,8 +20,13 @@ export interface SaleDeps extends PurchaseDeps {
   readonly explorerUrl: (signature: string) => string;
 }
 
+/** Longer than a settlement that its buyer waits for. */
+const SETTLEMENT_MS = 60_000;
+
 /** Lease of a request that settles and serves a payment: long enough for the settlement and the upstream request. */
-export const FIRST_LEASE_MS = 90_000;
+export function firstLeaseMs({ timeoutSeconds }: PricedRoute): number {
+  return SETTLEMENT_MS + timeoutSeconds * 1000;
+}
 
 /** A request for a priced route. */
 export interface Sale {
@@ -75,8 +81,15 @@ interface LandedPayment {
 export type SaleOutcome =
   /** This payment has no final outcome yet. The buyer must not pay again. */
   | { readonly kind: 'settling'; readonly signature: string | null; readonly payer: string | null }
-  /** `reason`: why the upstream has not served the payment; null if no node returns the received amount yet. */
-  | ({ readonly kind: 'owed'; readonly reason: string | null } & LandedPayment)
+  /**
+   * `reason`: why the upstream has not served the payment; null if no node returns the received amount yet.
+   * `retryAfter`: that of the upstream.
+   */
+  | ({
+      readonly kind: 'owed';
+      readonly reason: string | null;
+      readonly retryAfter: string | null;
+    } & LandedPayment)
   | ({ readonly kind: 'served'; readonly answer: UpstreamResponse } & LandedPayment)
   /** The payment landed but cannot be served. `answer`: the upstream's refusal; null if there is none. */
   | ({

@@ -2,10 +2,14 @@ import type { z } from 'zod';
 import type { Network } from '../terms.ts';
 import { ambiguousPath, lenientShapeOf, shapeOf } from './patterns.ts';
 import type { Route } from './route.ts';
+import { headersWithoutValue } from './route-headers.ts';
+import type { RouteEntry } from './schema.ts';
 import { canReach } from './wide-free.ts';
 
 /** Faults such as `routes[2].price: must be set`. For an unknown key the path includes the key. */
 export function faultsOfIssue(issue: z.core.$ZodIssue): readonly string[] {
+  if (issue.code === 'invalid_key')
+    return issue.issues.map((one) => `${placeOf(issue.path)}: ${one.message}`);
   if (issue.code !== 'unrecognized_keys') return [`${placeOf(issue.path)}: ${issue.message}`];
   return issue.keys.map((key) => `${placeOf([...issue.path, key])}: is not a known key`);
 }
@@ -23,18 +27,40 @@ const PRICED_ONLY_KEYS = [
   'flow',
   'finalizedAbove',
   'confirmedByTwoAbove',
+  'timeoutSeconds',
   'maxAnswerBytes',
+  'stream',
   'paymentIdentifier',
   'retryUnsafe',
   'maxTimeoutSeconds',
   'memo',
 ];
-const UPSTREAM_ONLY_KEYS = ['flow', 'maxAnswerBytes', 'retryUnsafe'];
+const UPSTREAM_ONLY_KEYS = [
+  'upstreamHeaders',
+  'flow',
+  'timeoutSeconds',
+  'maxAnswerBytes',
+  'stream',
+  'retryUnsafe',
+];
 
 export interface RoutesContext {
   readonly network: Network;
   /** Setting `x402FacilitatorPath`; `/` is the root. */
   readonly facilitatorPath: string;
+  /** Environment variables for the headers of routes. Not set: the variables are not checked. */
+  readonly upstreamVariables?: Readonly<Record<string, string>>;
+}
+
+/** Faults of headers whose environment variable has no usable value. */
+export function faultsOfHeaders(
+  { upstreamHeaders: routeHeaders = {} }: Pick<RouteEntry, 'upstreamHeaders'>,
+  { upstreamVariables: variables }: RoutesContext,
+): readonly string[] {
+  if (variables === undefined) return [];
+  return headersWithoutValue({ routeHeaders, variables }).map(
+    (name) => `.upstreamHeaders.${name}: its environment variable must be set to printable ASCII`,
+  );
 }
 
 /** Faults of one entry: missing or incompatible keys, and a path that the gateway itself uses. */
@@ -54,14 +80,16 @@ export function faultsOfKeys(
     if (!has('price')) faults.push('.price: must be set, unless the route has "free": true');
     if (!has('payTo') && !hasPayTo) faults.push('.payTo: must be set here or at the top of the file');
   }
+  if (entry['stream'] === true && entry['flow'] === 'serve-first')
+    faults.push('.stream: must not be set with the flow serve-first, which stores the response');
   if (has('method') && has('methods')) faults.push('.methods: must not be set together with method');
   if (has('upstream') === has('answer')) faults.push(': must have either upstream or answer');
-  if (has('answer') && !has('upstream') && !has('free'))
-    faults.push(
-      ...UPSTREAM_ONLY_KEYS.filter(has).map(
-        (key) => `.${key}: must not be set, because the answer is static`,
-      ),
+  if (has('answer') && !has('upstream')) {
+    const extra = UPSTREAM_ONLY_KEYS.filter(
+      (key) => has(key) && !(has('free') && PRICED_ONLY_KEYS.includes(key)),
     );
+    faults.push(...extra.map((key) => `.${key}: must not be set, because the answer is static`));
+  }
   if (typeof entry['path'] === 'string') faults.push(...faultsOfPath(entry['path'], place));
   return faults;
 }

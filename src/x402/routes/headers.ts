@@ -40,6 +40,9 @@ const OVERRIDE_HEADERS = [
   'forwarded',
 ];
 
+/** Headers by which the upstream trusts the gateway. */
+const OF_GATEWAY = /^(x-)?sluice-/;
+
 /** Client headers that are never forwarded. The content length is computed from the body. */
 const NEVER_FORWARDED: ReadonlySet<string> = new Set([
   ...OVERRIDE_HEADERS,
@@ -86,12 +89,22 @@ export function upstreamRequestHeaders(headers: Headers, isPaid: boolean): Recor
   for (const [name, value] of endToEndHeaders(headers)) {
     // CGI and similar servers treat `_` and `-` in header names as equal.
     const dashedName = name.replaceAll('_', '-');
-    const isOfGateway = dashedName.startsWith('x-sluice-') || dashedName.startsWith('x-forwarded-');
+    const isOfGateway = OF_GATEWAY.test(dashedName) || dashedName.startsWith('x-forwarded-');
     const isDropped = isOfGateway || NEVER_FORWARDED.has(dashedName) || HOP_BY_HOP.has(dashedName);
     if (isDropped || (isPaid && NEVER_FORWARDED_PAID.has(dashedName))) continue;
     forwarded[name] = Array.isArray(value) ? value.join(name === 'cookie' ? '; ' : ', ') : String(value);
   }
   return forwarded;
+}
+
+/** Headers with the client's address, and the public scheme and host of the gateway. */
+export function forwardedHeaders(address: string, publicUrl: string): Record<string, string> {
+  const { protocol, host } = new URL(publicUrl);
+  return {
+    'x-forwarded-for': address,
+    'x-forwarded-proto': protocol.slice(0, -1),
+    'x-forwarded-host': host,
+  };
 }
 
 /** Headers by which the upstream can recognize a repeated request: they are equal for every try of one payment. */
@@ -103,7 +116,7 @@ export function paymentHeaders(paymentId: string): Record<string, string> {
 export function upstreamResponseHeaders(headers: Headers): Record<string, string | string[]> {
   const returned: Record<string, string | string[]> = {};
   for (const [name, value] of endToEndHeaders(headers)) {
-    const isOfGateway = name.startsWith('x-sluice-') || name.startsWith('payment-');
+    const isOfGateway = OF_GATEWAY.test(name) || name.startsWith('payment-');
     if (isOfGateway || NEVER_RETURNED.has(name)) continue;
     returned[name] = Array.isArray(value) ? value.map(String) : String(value);
   }

@@ -4,6 +4,7 @@ import { describeIssue } from '../../domain/validation-messages.ts';
 import type { StoredAnswer } from '../../ledger/x402/obligations.ts';
 import { ambiguousKeys, isObject } from '../formats/json.ts';
 import {
+  faultsOfHeaders,
   faultsOfIssue,
   faultsOfKeys,
   faultsOfPairs,
@@ -11,7 +12,7 @@ import {
   type RoutesContext,
 } from './faults.ts';
 import { type Price, priceOf } from './prices.ts';
-import type { Method, Route } from './route.ts';
+import { type Method, type Route, UPSTREAM_TIMEOUT_SECONDS } from './route.ts';
 import { RouteEntry, RoutesFile } from './schema.ts';
 
 /**
@@ -41,7 +42,7 @@ export function readRoutes(text: string, place: RoutesContext, name: string): re
     const entry = RouteEntry.safeParse(raw, { error: describeIssue });
     if (!entry.success) continue;
     const { price, faults: priceFaults } = priceOf(entry.data, place.network);
-    faults.push(...priceFaults.map((fault) => at + fault));
+    faults.push(...[...priceFaults, ...faultsOfHeaders(entry.data, place)].map((fault) => at + fault));
     if (priceFaults.length === 0)
       indexedRoutes.push(
         ...methodsOf(entry.data).map((method) => ({
@@ -73,23 +74,33 @@ function methodsOf({ methods, method = 'GET' }: RouteEntry): readonly Method[] {
 }
 
 function routeOf(entry: RouteEntry, method: Method, price: Price | null, payTo: string): Route {
-  const { path, upstream = null, answer, widerThanPriced = false } = entry;
+  const { path, upstream = null, upstreamHeaders = {}, answer, widerThanPriced = false } = entry;
   const common = {
     id: `${method} ${path}`,
     method,
     segments: path.slice(1).split('/'),
     upstream,
+    upstreamHeaders,
     answer: answer === undefined ? null : storedAnswer(answer),
   };
   if (price === null) return { kind: 'free', ...common, widerThanPriced };
-  const { description, mimeType, flow, retryUnsafe, paymentIdentifier, maxTimeoutSeconds } = entry;
-  const { maxAnswerBytes = null, memo = null } = entry;
-  const saleFields = { description, mimeType, flow, retryUnsafe, paymentIdentifier, maxTimeoutSeconds };
+  const { description, mimeType, flow, stream, retryUnsafe, paymentIdentifier, maxTimeoutSeconds } = entry;
+  const { maxAnswerBytes = null, memo = null, timeoutSeconds = UPSTREAM_TIMEOUT_SECONDS } = entry;
+  const saleFields = {
+    description,
+    mimeType,
+    flow,
+    stream,
+    retryUnsafe,
+    paymentIdentifier,
+    maxTimeoutSeconds,
+  };
   return {
     kind: 'priced',
     ...common,
     ...price,
     ...saleFields,
+    timeoutSeconds,
     maxAnswerBytes,
     memo,
     payTo: entry.payTo ?? payTo,

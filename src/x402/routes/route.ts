@@ -1,4 +1,4 @@
-import type { StoredAnswer } from '../../ledger/x402/obligations.ts';
+import type { HeaderValue, StoredAnswer } from '../../ledger/x402/obligations.ts';
 
 /**
  * Methods that a route may have. The gateway responds to HEAD with 405, because an upstream may execute HEAD as GET. It
@@ -15,6 +15,8 @@ interface CommonRoute {
   readonly segments: readonly string[];
   /** Base URL of the upstream; null if the route has a static response. */
   readonly upstream: string | null;
+  /** Headers that are added to each request to the upstream, with names in lower case. */
+  readonly upstreamHeaders: Readonly<Record<string, HeaderValue>>;
   readonly answer: StoredAnswer | null;
 }
 
@@ -23,6 +25,9 @@ export interface FreeRoute extends CommonRoute {
   /** Whether the seller confirms that no sold resource has a path that this route matches. */
   readonly widerThanPriced: boolean;
 }
+
+/** Time that the upstream has for its response, unless the route says otherwise. */
+export const UPSTREAM_TIMEOUT_SECONDS = 30;
 
 export interface PricedRoute extends CommonRoute {
   readonly kind: 'priced';
@@ -39,8 +44,12 @@ export interface PricedRoute extends CommonRoute {
   readonly finalizedAbove: bigint | null;
   /** Above this price (base units) a quorum of nodes must report `confirmed`. Null: above one whole token. */
   readonly confirmedByTwoAbove: bigint | null;
+  /** Time that the upstream has for its response. */
+  readonly timeoutSeconds: number;
   /** Larger responses (bytes) are streamed and not stored. Null: 1 MiB. */
   readonly maxAnswerBytes: number | null;
+  /** Whether a 2xx response is passed on from its first byte on, without being stored. */
+  readonly stream: boolean;
   /** Whether a request with a non-idempotent method may be sent to the upstream twice. */
   readonly retryUnsafe: boolean;
   readonly paymentIdentifier: 'off' | 'optional' | 'required';

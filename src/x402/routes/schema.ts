@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isAddress } from '../../domain/address.ts';
 import { METHODS } from './route.ts';
+import { HEADER_VALUE } from './route-headers.ts';
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 const FORBIDDEN_ANSWER_HEADERS =
@@ -48,19 +49,19 @@ const path = z
   )
   .describe('`:name` matches one segment; `/*` at the end matches all further segments');
 
+const headerName = z.string().regex(/^[a-z0-9-]+$/, 'must be a header name in lower case');
+const headerText = z.string().regex(HEADER_VALUE, 'must be printable ASCII');
+
 const answer = z
   .strictObject({
     status: z.int().min(200).max(399).default(200),
     headers: z
       .record(
-        z
-          .string()
-          .regex(/^[a-z0-9-]+$/, 'must be a header name in lower case')
-          .refine(
-            (name) => !FORBIDDEN_ANSWER_HEADERS.test(name),
-            'must not be a header that the gateway sets itself',
-          ),
-        z.string().regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'),
+        headerName.refine(
+          (name) => !FORBIDDEN_ANSWER_HEADERS.test(name),
+          'must not be a header that the gateway sets itself',
+        ),
+        headerText,
       )
       .default({}),
     body: z.json().describe('A string is sent as text; any other JSON value is sent as JSON'),
@@ -71,6 +72,30 @@ const upstream = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
   .refine((text) => isBaseUrl(text), 'must not have a user, password, query or fragment')
   .describe('Base URL, to which the gateway appends the path and query of the request');
+
+/** Headers that the gateway sets itself, or that would change what is sold. */
+const FORBIDDEN_UPSTREAM_HEADERS =
+  /^(accept-encoding|connection|content-length|expect|host|http2-settings|idempotency-key|if-.*|keep-alive|payment-.*|proxy-.*|range|(x-)?sluice-.*|te|trailer|transfer-encoding|upgrade|x-forwarded-.*|x-payment)$/;
+
+const upstreamHeaders = z
+  .record(
+    headerName.refine(
+      (name) => !FORBIDDEN_UPSTREAM_HEADERS.test(name),
+      'must not be a header that the gateway sets itself',
+    ),
+    z.union(
+      [
+        headerText,
+        z.strictObject({
+          env: z.string().regex(/^UPSTREAM_[A-Z0-9_]+$/, 'must be a variable such as UPSTREAM_TOKEN'),
+        }),
+      ],
+      'must be a text of printable ASCII, or {"env": "UPSTREAM_…"}',
+    ),
+  )
+  .describe(
+    'Headers that the gateway and the worker add to each request to the upstream, such as credentials: a text, or the environment variable that has it. Its name begins with UPSTREAM_',
+  );
 
 const method = z.enum(METHODS);
 
@@ -106,6 +131,7 @@ export const RouteEntry = z
       .regex(/^([\w.+-]+\/[\w.+-]+(; ?[\w-]+=[\w-]+)*)?$/, 'must be a media type such as application/json')
       .default('application/json'),
     upstream: upstream.optional(),
+    upstreamHeaders: upstreamHeaders.optional(),
     answer: answer.optional(),
     flow: z
       .enum(['settle-first', 'serve-first'])
@@ -121,7 +147,19 @@ export const RouteEntry = z
       .describe(
         'Above this price the gateway serves only after a second node also reports the payment as confirmed. Default: one whole token of the asset',
       ),
+    timeoutSeconds: z
+      .int()
+      .min(5)
+      .max(600)
+      .optional()
+      .describe('Time that the upstream has for its response. Default: 30'),
     maxAnswerBytes: z.int().min(1024).max(MAX_ANSWER_BYTES).optional(),
+    stream: z
+      .boolean()
+      .default(false)
+      .describe(
+        'The gateway passes a 2xx response on from its first byte on, and does not store it. The payment is served once the head of the response is received',
+      ),
     retryUnsafe: z
       .boolean()
       .default(false)

@@ -62,7 +62,23 @@ const payments: fc.Arbitrary<NewPayment> = fc
       cookie: orNull(text),
       address: orNull(text),
     }),
-    request: orNull(fc.record({ method: text, url: text, headers, body: text, isRepeatable: fc.boolean() })),
+    request: orNull(
+      fc.record({
+        method: text,
+        url: text,
+        headers,
+        routeHeaders: fc.dictionary(
+          headerName,
+          fc.oneof(text, fc.record({ env: text }, { noNullPrototype: true })),
+          {
+            noNullPrototype: true,
+          },
+        ),
+        body: text,
+        isRepeatable: fc.boolean(),
+        timeoutMs: fc.nat(),
+      }),
+    ),
     answer: orNull(
       fc.record({
         status: fc.nat(),

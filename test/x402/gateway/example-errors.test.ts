@@ -163,7 +163,7 @@ it(
       hasQuote: true,
       body: {
         error: 'Payment verification failed',
-        details: 'the upstream returned no response that can be sold',
+        details: 'the upstream returned 500',
       },
     });
   },

@@ -37,7 +37,8 @@ export type UpstreamHandler = (
   count: number,
 ) => {
   readonly status: number;
-  readonly body: string | Uint8Array;
+  /** Parts are sent one by one, the head before the first of them. */
+  readonly body: string | Uint8Array | AsyncIterable<string>;
   readonly headers?: Record<string, string>;
 };
 
@@ -128,7 +129,7 @@ export class Shop {
     env: Readonly<Record<string, string>> = {},
     localnetOptions: LocalnetOptions = QUICK_CHAIN,
     keysAt: 'x402' | 'signer' = 'x402',
-    waits: Pick<GatewayParts, 'answerWithinMs'> & { readonly runDelay?: '1 day' } = {},
+    changes: Pick<GatewayParts, 'answerWithinMs' | 'replaceUpstream'> & { readonly runDelay?: '1 day' } = {},
   ): Promise<Shop> {
     const closers = new Closers();
     const dir = mkdtempSync(join(tmpdir(), 'shop-'));
@@ -151,9 +152,12 @@ export class Shop {
       const position = shop?.asked.length ?? 0;
       await shop?.hold?.();
       const answer = shop?.upstream(asked, position) ?? { status: 500, body: 'too early' };
-      response
-        .writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
-        .end(answer.body);
+      response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
+      if (typeof answer.body === 'string' || answer.body instanceof Uint8Array)
+        return void response.end(answer.body);
+      response.flushHeaders();
+      for await (const part of answer.body) response.write(part);
+      response.end();
     });
     closers.add('upstream', () => upstream.close());
     const seller = Keypair.generate().publicKey.toBase58();
@@ -178,7 +182,7 @@ export class Shop {
     closers.add('connection', () => connection.close());
     const keys = { SLUICE_FEE_PAYER_KEY_FILES: keyFile };
     const own = keysAt === 'x402' ? keys : {};
-    const { runDelay, ...gatewayWaits } = waits;
+    const { runDelay, ...gatewayChanges } = changes;
     const decorate = (deps: X402WorkerDeps) => ({ ...deps, temporal: withDelay(deps.temporal, runDelay) });
     run(
       await x402Worker(readConfig({ ...settings, ...own }, 'x402'), connection, closers, decorate),
@@ -201,7 +205,7 @@ export class Shop {
         chain,
         logger,
         closers: servedClosers,
-        ...gatewayWaits,
+        ...gatewayChanges,
       };
       return serveGateway({ ...config, x402Routes: routesFile }, parts);
     };

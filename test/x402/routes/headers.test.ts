@@ -42,6 +42,8 @@ describe('the upstream gets', () => {
     'PAYMENT-SIGNATURE',
     'SIGN-IN-WITH-X',
     'X-Sluice-Payment',
+    'Sluice-Payment',
+    'Sluice_Payment',
     'X-Sluice-Anything',
     'X_Sluice_Payment',
     'Idempotency-Key',
@@ -111,6 +113,7 @@ describe('the buyer gets', () => {
     'X-Accel-Redirect',
     'X-Sendfile',
     'X-Sluice-Payment',
+    'Sluice-Payment',
     'Content-Length',
     'Alt-Svc',
   ])('no %s of the upstream', (name) => {

@@ -30,6 +30,7 @@ describe('a routes file', () => {
       method: 'GET',
       segments: ['a'],
       upstream: UPSTREAM,
+      upstreamHeaders: {},
       answer: null,
       asset: USDC,
       amount: 1_000n,
@@ -40,7 +41,9 @@ describe('a routes file', () => {
       flow: 'settle-first',
       finalizedAbove: null,
       confirmedByTwoAbove: null,
+      timeoutSeconds: 30,
       maxAnswerBytes: null,
+      stream: false,
       retryUnsafe: false,
       paymentIdentifier: 'optional',
       maxTimeoutSeconds: 60,
@@ -171,6 +174,27 @@ describe('an entry of a routes file', () => {
       '.upstream: must not have a user, password, query or fragment',
     ],
     ['too short a timeout', priced('/a', { maxTimeoutSeconds: 0 }), '.maxTimeoutSeconds: must be at least 5'],
+    [
+      'a stream that is served first',
+      priced('/a', { stream: true, flow: 'serve-first' }),
+      '.stream: must not be set with the flow serve-first, which stores the response',
+    ],
+    [
+      'a header that the gateway sets',
+      priced('/a', { upstreamHeaders: { 'x-forwarded-for': 'me' } }),
+      '.upstreamHeaders.x-forwarded-for: must not be a header that the gateway sets itself',
+    ],
+    [
+      'a header with any variable of the process',
+      priced('/a', { upstreamHeaders: { authorization: { env: 'DATABASE_URL' } } }),
+      '.upstreamHeaders.authorization.env: must be a variable such as UPSTREAM_TOKEN',
+    ],
+    [
+      'a header of an upstream and a static answer',
+      { path: '/a', free: true, answer: { body: '' }, upstreamHeaders: { 'x-a': '1' } },
+      '.upstreamHeaders: must not be set, because the answer is static',
+    ],
+    ['too long a wait', priced('/a', { timeoutSeconds: 601 }), '.timeoutSeconds: must be at most 600'],
     ['too large a limit', priced('/a', { maxAnswerBytes: 1e9 }), '.maxAnswerBytes: must be at most 16777216'],
     ['a long memo', priced('/a', { memo: 'é'.repeat(129) }), '.memo: must have at most 256 bytes'],
     ['a wrong flow', priced('/a', { flow: 'later' }), '.flow: must be one of settle-first, serve-first'],
@@ -357,4 +381,15 @@ describe('the JSON schema of a routes file', () => {
   ])('refuses %s', (_name, entry) => {
     expect(isValid(entry)).toBe(false);
   });
+});
+
+it('a header whose environment variable has no usable value is a fault, without the value', () => {
+  const entry = priced('/a', {
+    upstreamHeaders: { a: { env: 'UPSTREAM_A' }, b: { env: 'UPSTREAM_B' }, c: { env: 'UPSTREAM_C' } },
+  });
+  const place = { ...DEVNET, upstreamVariables: { UPSTREAM_A: 'one', UPSTREAM_B: 'se\ncret' } };
+  const text = ': its environment variable must be set to printable ASCII';
+  const faults = ['b', 'c'].map((name) => `routes[0].upstreamHeaders.${name}${text}`);
+  expect(faultsOf([entry], { payTo: WALLET }, place)).toEqual(faults);
+  expect(faultsOf([entry])).toEqual([]);
 });

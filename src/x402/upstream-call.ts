@@ -1,0 +1,59 @@
+import { createHmac } from 'node:crypto';
+import type { BoughtRequest } from '../ledger/x402/obligations.ts';
+import type { PaymentRow } from '../ledger/x402/payments.ts';
+import { paymentHeaders } from './routes/headers.ts';
+import { type RouteHeaders, withRouteHeaders } from './routes/route-headers.ts';
+import { askUpstream, type UpstreamAnswer, type UpstreamOptions } from './upstream.ts';
+
+/** A request for which a payment pays. */
+export interface PaidRequest {
+  readonly request: BoughtRequest;
+  readonly payment: Pick<PaymentRow, 'id' | 'payer' | 'route' | 'terms'>;
+  /** False if the upstream is called before the settlement. */
+  readonly isPaid: boolean;
+}
+
+/** Calls the upstream once for a payment. Never throws. */
+export type UpstreamCall = (paid: PaidRequest, options: UpstreamOptions) => Promise<UpstreamAnswer>;
+
+interface UpstreamCallDeps {
+  readonly variables: RouteHeaders['variables'];
+  /** Signs Sluice-Payment. Null: the header is not sent. */
+  readonly secret: string | null;
+}
+
+/** Time that an upstream has to accept the header Sluice-Payment. */
+const TOKEN_VALID_SECONDS = 300;
+
+/**
+ * Adds the headers of the route and those of the payment. Every try has the same Idempotency-Key, so that the upstream
+ * can detect repetitions.
+ */
+export function createUpstreamCall({ variables, secret }: UpstreamCallDeps): UpstreamCall {
+  return async (paid, options) => {
+    const { method, url, headers, body, routeHeaders } = paid.request;
+    const own = withRouteHeaders(headers, { routeHeaders, variables });
+    if (!own.ok) return { kind: 'none', reason: own.reason };
+    const token = secret === null ? {} : { 'sluice-payment': paymentToken(paid, secret, Date.now()) };
+    const all = { ...own.headers, ...paymentHeaders(paid.payment.id), ...token };
+    return askUpstream({ method, url, headers: all, body: Buffer.from(body, 'base64') }, options);
+  };
+}
+
+/** A compact JWS (HS256) that says what was paid, by which wallet, and for which request. Source: RFC 7515. */
+export function paymentToken(
+  { request, payment, isPaid }: PaidRequest,
+  secret: string,
+  nowMs: number,
+): string {
+  const { id, payer, route, terms } = payment;
+  const { amount, asset, network, payTo } = terms;
+  const { method, url } = request;
+  const iat = Math.floor(nowMs / 1000);
+  const times = { iss: 'sluice', sub: id, iat, exp: iat + TOKEN_VALID_SECONDS };
+  const claims = { ...times, paid: isPaid, payer, amount, asset, network, payTo, route, method, url };
+  const signed = [{ alg: 'HS256', typ: 'JWT' }, claims]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.');
+  return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`;
+}

@@ -157,9 +157,8 @@ const CONFIRMATION_REVERTED = 'confirmed_taken_back';
 /** For the alert: what happens to a settlement after a fork reverted it, by status. */
 const STATE_AFTER_REVERT: Readonly<Partial<Record<SettlementStatus, string>>> = {
   sending: 'its transaction is sent again',
-  failed:
-    'the transaction failed on another fork. If it was served, its route is closed until an operator acknowledges this alert',
-  dead: 'the transaction can no longer land. If it was served, its route is closed until an operator acknowledges this alert',
+  failed: 'the transaction failed on another fork',
+  dead: 'the transaction can no longer land',
 };
 
 /** Raises the alert if callers were answered at `confirmed` and a fork reverted that; `finalized` closes it. */
@@ -167,6 +166,7 @@ async function alertReverted(trx: Trx, { id: subject, status, wasConfirmed }: Se
   if (status === 'finalized') await closeAlert(trx, CONFIRMATION_REVERTED, subject);
   const stateNow = STATE_AFTER_REVERT[status];
   if (!wasConfirmed || stateNow === undefined) return;
-  const message = `a fork reverted settlement ${subject} after it was confirmed, and its purchase may have been served; ${stateNow}`;
+  const closedRoute = status === 'sending' ? '' : ', which closes its route until this alert is acknowledged';
+  const message = `a fork reverted settlement ${subject} after it was confirmed, and its purchase may have been served${closedRoute}; ${stateNow}`;
   await raiseAlert(trx, { kind: CONFIRMATION_REVERTED, subject, message });
 }

@@ -90,6 +90,7 @@ export async function writePayments(ledger: Ledger): Promise<void> {
   await obligations.markShort(id, 1n, 'a reason');
   const signed = newPayment();
   await payments.openSigned(signed, { ...newAttempt(signed.id), signers: [FEE_PAYER], signatures: [hex()] });
+  await payments.deleteOldData(20);
   await payments.storeUnmatched({ ...unmatched, reason: 'a reason' });
   await ledger.offers.offer('GET /r1', { ...input.terms, feePayer: FEE_PAYER, maxTimeoutSeconds: 60 });
 }

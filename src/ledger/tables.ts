@@ -225,7 +225,7 @@ export interface Tables {
     computeUnitLimit: number;
     computeUnitPriceMicroLamports: bigint;
     terms: ColumnType<PaymentTerms, string, never>;
-    wire: string;
+    wire: string | null;
     signature: string | null;
     acceptedSlot: bigint;
     received: bigint | null;

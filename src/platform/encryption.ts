@@ -53,6 +53,12 @@ function keyIdOf(key: Uint8Array): string {
 
 const ENCRYPTED_TEXT = new RegExp(`^${ENCRYPTED_PREFIX}([0-9a-f]{16}):([A-Za-z0-9+/=]+)$`);
 
+/** Warning for processes that store x402 payments; null if there is a key. */
+export function plainTextWarning(payloadKeys: readonly Uint8Array[]): string | null {
+  if (payloadKeys.length > 0) return null;
+  return 'SLUICE_PAYLOAD_KEY is not set: the requests of x402 buyers, with their Authorization and Cookie headers, and the responses to them are stored as plain text';
+}
+
 /**
  * Encryption of columns with SLUICE_PAYLOAD_KEY. Plain text from before the key was set is still read. Without keys,
  * nothing is encrypted.

@@ -164,6 +164,7 @@ export const SETTINGS = {
     'SLUICE_X402_MAX_COMPUTE_UNITS',
     wholeNumber('compute units', 1_000, 1_400_000).default(60_000),
   ),
+  x402RetentionDays: setting('SLUICE_X402_RETENTION_DAYS', wholeNumber('days', 1, 3_650).default(30)),
   /** Lamports; a fee payer with a smaller balance raises the alert `fee_payer_low`. */
   x402FeePayerLow: setting('SLUICE_X402_FEE_PAYER_LOW_LAMPORTS', lamports.default(50_000_000n)),
   /** Path of the facilitator, such as `/facilitator`, or `/` for the root. */

@@ -52,8 +52,8 @@ interface JudgeParts extends JudgeDeps {
 export type Judgement = LandingOutcome & { readonly ofMessage: MessageProof | null };
 
 /**
- * Follows an attempt until there is a verdict. Null if the signed attempt can no longer land, but its message may
- * have landed under another signature.
+ * Follows an attempt until there is a verdict. Null if the signed attempt can no longer land, but its message has
+ * landed under another signature, which is stored now, or may have.
  */
 async function followAttempt(
   deps: JudgeParts,
@@ -87,7 +87,10 @@ async function followAttempt(
   const outcome = await payments.during(settlementId, watch);
   const message = await verdictOnMessage(deps, attempt, outcome);
   if (message.unproved !== null) {
-    await hooks.onProgress({ status: 'held', reason: message.unproved });
+    // A quorum's block contains the message under other signatures: the next round judges the attempt by these.
+    if (message.landedWith !== undefined)
+      await ledger.attempts.storeFoundSignatures(settlementId, n, message.landedWith, true);
+    else await hooks.onProgress({ status: 'held', reason: message.unproved });
     return null;
   }
   await alert(null);

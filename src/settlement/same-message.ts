@@ -10,9 +10,12 @@ import { examineUnsigned, unsignedCache } from '../solana/proof/investigate-unsi
 /** Proof that a message landed under no signature, and when the nodes were asked. */
 export type MessageProof = (Evidence | NonceEvidence) & InvestigationTimes;
 
-/** `unproved`: why the message may have landed under another signature, or null. `proof`: null if none was needed. */
+/**
+ * `unproved`: why the message may have landed under another signature, or null. `landedWith`: the signatures with which
+ * a block contains it, if a quorum agrees on that block. `proof`: null if none was needed.
+ */
 export type MessageVerdict =
-  | { readonly unproved: string }
+  | { readonly unproved: string; readonly landedWith?: readonly string[] }
   | { readonly unproved: null; readonly proof: MessageProof | null };
 
 const PROOFS_AT_ONCE = 4;
@@ -65,6 +68,13 @@ export class SameMessage {
     const found = await examineUnsigned(this.#chain, row, this.#cache, verifySignature);
     if (found?.verdict.kind === 'dead')
       return { unproved: null, proof: { ...found.times, ...found.evidence } };
+    const landedAs = found?.landedAs ?? null;
+    const parties = landedAs === null ? null : await partiesOf(this.#chain.pool, landedAs, verifySignature);
+    if (parties?.messageHash === row.messageHash)
+      return {
+        unproved: `the message of the attempt has landed with signature ${landedAs}`,
+        landedWith: parties.signatures,
+      };
     return { unproved: found?.obstacle ? `${unproved}: ${found.obstacle}` : unproved };
   }
 }

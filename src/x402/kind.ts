@@ -84,7 +84,7 @@ export function adoptPayment(
   payment: AdoptablePayment,
   position: AttemptPosition,
 ): Promise<NewAttempt> {
-  const transaction = { wire: base64.decode(payment.wire), slot: payment.acceptedSlot };
+  const transaction = { wire: base64.decode(payment.wire ?? ''), slot: payment.acceptedSlot };
   const adoption = { settlementId: payment.id, position, transaction, ours: feePayers };
   return adopt(deps, { ...adoption, cost: costOf(payment) });
 }

@@ -180,12 +180,15 @@ export function paymentRow(
   };
 }
 
-/** Transaction signature (base58); null until the fee payer has signed. */
+/**
+ * Transaction signature (base58); null until the fee payer has signed. The attempt has the signature that landed if the
+ * buyer signed the message twice.
+ */
 export async function signatureOf(
   { attempts }: Pick<Ledger, 'attempts'>,
   { id, signature }: PaymentRow,
 ): Promise<string | null> {
-  return signature ?? (await attempts.of(id)).at(-1)?.signature ?? null;
+  return (await attempts.of(id)).at(-1)?.signature ?? signature;
 }
 
 /**

@@ -60,6 +60,7 @@ describe('sluice x402 check', () => {
           amount: '1000',
           asset: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
           finalizedAbove: null,
+          confirmedByTwoAbove: null,
         },
         { id: 'GET /health', kind: 'free', upstream: null, answer: { status: 200 } },
       ],

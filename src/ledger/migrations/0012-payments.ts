@@ -20,7 +20,7 @@ export const payments = migrationOf([
     compute_unit_limit integer not null,
     compute_unit_price_micro_lamports numeric(20, 0) not null,
     terms jsonb not null,
-    wire text not null, -- base64 of the transaction as the buyer sent it
+    wire text, -- base64 of the transaction as the buyer sent it; deleted with request and answer after the retention
     signature text, -- null unless the buyer has provided the transaction's first signature
     accepted_slot bigint not null, -- slot at which a node accepted its blockhash, or slot of the block that contains it
     received numeric(20, 0), -- base units received by the landed transaction
@@ -54,6 +54,8 @@ export const payments = migrationOf([
   sql`create index payment_paid on payment (payer, paid_at) where paid_at is not null`,
   sql`create index payment_by_facilitator_key on payment (facilitator_key, created_at)
     where facilitator_key is not null`,
+  sql`create index payment_with_data on payment (created_at)
+    where wire is not null and state in ('served', 'refundable', 'unmatched', 'void')`,
   sql`create index payment_by_route on payment (route, created_at)`,
   sql`create unique index payment_identifier_once on payment (payer, route, (caller ->> 'identifier'))
     where caller ->> 'identifier' is not null and (state <> 'void' or replaced_by is not null)`,

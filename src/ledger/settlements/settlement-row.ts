@@ -166,6 +166,7 @@ async function alertReverted(trx: Trx, { id: subject, status, wasConfirmed }: Se
   if (status === 'finalized') await closeAlert(trx, CONFIRMATION_REVERTED, subject);
   const stateNow = STATE_AFTER_REVERT[status];
   if (!wasConfirmed || stateNow === undefined) return;
-  const message = `a fork reverted settlement ${subject} after it was confirmed, and its purchase may have been served; ${stateNow}`;
+  const closedRoute = status === 'sending' ? '' : ', which closes its route until this alert is acknowledged';
+  const message = `a fork reverted settlement ${subject} after it was confirmed, and its purchase may have been served${closedRoute}; ${stateNow}`;
   await raiseAlert(trx, { kind: CONFIRMATION_REVERTED, subject, message });
 }

@@ -118,7 +118,7 @@ export class Obligations extends Repository {
 
   /** Ends the obligation because `received` is less than the terms require, both in base units. */
   markShort(id: string, received: bigint, reason: string): Promise<void> {
-    return this.#end(id, 'short', { reason, received });
+    return this.#end(id, 'short', { reason, received, answer: null });
   }
 
   /**

@@ -22,6 +22,30 @@ export class Offers extends Repository {
       .execute();
   }
 
+  /**
+   * Id of a payment of this route that was served and never paid, and whose alert `confirmed_taken_back` no operator has
+   * acknowledged; null if there is none.
+   */
+  async findServedUnpaid(route: string): Promise<string | null> {
+    const alerted = this.db
+      .selectFrom('alert')
+      .select('subject')
+      .where('kind', '=', 'confirmed_taken_back')
+      .where('closedAt', 'is', null);
+    const payment = await this.db
+      .selectFrom('payment')
+      .select('id')
+      .where('id', '=', sql<string>`any(array(${alerted}))`)
+      .where('route', '=', route)
+      .where('state', '=', 'served')
+      .where(
+        sql<boolean>`(select status from settlement where settlement.id = payment.id) in ('dead', 'failed')`,
+      )
+      .limit(1)
+      .executeTakeFirst();
+    return payment?.id ?? null;
+  }
+
   /** Terms that any process has offered on this route within the last `validMs` milliseconds, newest first. */
   async valid(route: string, validMs: number): Promise<readonly OfferedTerms[]> {
     const rows = await this.db

@@ -6,6 +6,9 @@ import { raiseAlert } from '../operations/alerts.ts';
 import type { KindEvents } from '../settlements/settlement-row.ts';
 import type { StoredPayment } from './payment-row.ts';
 
+/** A payment that buys nothing has no use for its request, and a response that was stored before is not sold. */
+const OBLIGATION_ENDED = { request: null, answer: null, leaseHolder: null, leaseUntil: null };
+
 /** Callbacks that keep the state of an x402 payment consistent with its settlement. */
 export const paymentEvents: KindEvents = {
   answersAt: 'confirmed',
@@ -20,7 +23,7 @@ export const paymentEvents: KindEvents = {
     // A settlement that is rejected before any attempt has no `ended` event, so its payment must be ended here.
     if (status === 'rejected' || status === 'cancelled' || status === 'dead' || status === 'failed')
       await enterPayment(trx, id, 'unpaid', {
-        request: null,
+        ...OBLIGATION_ENDED,
         ...(status === 'failed' ? { failedAt: sql<Date>`now()` } : {}),
       });
   },
@@ -34,7 +37,7 @@ export const paymentEvents: KindEvents = {
       .executeTakeFirst();
     if (stored === undefined || amountReceived >= BigInt(stored.terms.amount)) return;
     const reason = `only ${amountReceived} of ${stored.terms.amount} base units of ${stored.terms.asset} were received`;
-    await enterPayment(trx, id, 'short', { reason });
+    await enterPayment(trx, id, 'short', { reason, ...OBLIGATION_ENDED });
     if (stored.state === 'served') await raiseAlert(trx, shortAlarm(stored, amountReceived));
   },
 };

@@ -1,5 +1,6 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
+import { UNFINISHED } from '../../domain/settlement.ts';
 import type { TextCipher } from '../../domain/webhook.ts';
 import { isUniqueViolation } from '../connection.ts';
 import { type Database, Repository, type Tables } from '../database.ts';
@@ -156,6 +157,34 @@ export class Payments extends Repository {
     return mapPage(await readPage(newest, page), toPaymentRow);
   }
 
+  /**
+   * Deletes request, response and transaction of a batch of ended payments older than `days`, and returns their number.
+   * Payments whose settlement has not ended keep them. The message of a settled payment stays in its attempt.
+   */
+  async deleteOldData(days: number): Promise<bigint> {
+    const oldPayments = this.db
+      .selectFrom('payment')
+      .select('payment.id')
+      .where(HAS_ENDED)
+      .where('payment.wire', 'is not', null)
+      .where('payment.createdAt', '<', sql<Date>`now() - make_interval(days => ${days})`)
+      // A scalar subquery is one lookup by key for each payment; a join could read all unfinished settlements.
+      .where(
+        sql<boolean>`coalesce((select status from settlement where settlement.id = payment.id), '')
+          <> all (${UNFINISHED}::text[])`,
+      )
+      .orderBy('payment.createdAt')
+      .limit(MAX_DELETED_AT_ONCE)
+      .forUpdate('payment')
+      .skipLocked();
+    const { numUpdatedRows } = await this.db
+      .updateTable('payment')
+      .set({ request: null, answer: null, wire: null })
+      .where('id', 'in', oldPayments)
+      .executeTakeFirst();
+    return numUpdatedRows;
+  }
+
   #all() {
     return this.db.selectFrom('payment').selectAll();
   }
@@ -165,3 +194,8 @@ async function firstRow(query: SelectQueryBuilder<Tables, 'payment', StoredPayme
   const stored = await query.executeTakeFirst();
   return stored === undefined ? undefined : toPaymentRow(stored);
 }
+
+const MAX_DELETED_AT_ONCE = 200;
+
+/** Literal states, so that PostgreSQL can use the index of stored data. */
+const HAS_ENDED = sql<boolean>`payment.state in ('served', 'refundable', 'unmatched', 'void')`;

@@ -24,6 +24,7 @@ import { maxPrice } from '../../x402/rules/exact-fees.ts';
 import { NETWORKS } from '../../x402/terms.ts';
 import { createUpstreamCall, type UpstreamCall } from '../../x402/upstream-call.ts';
 import type { Config } from '../config.ts';
+import { plainTextWarning } from '../encryption.ts';
 import type { Logger } from '../logging.ts';
 import type { Closers } from '../shutdown.ts';
 import { PaymentRuns } from '../temporal/settle-payment.ts';
@@ -57,6 +58,8 @@ export async function serveGateway(
   parts: GatewayParts,
 ): Promise<string> {
   const { ledger, chain, logger, closers } = parts;
+  const warning = plainTextWarning(config.payloadKeys);
+  if (warning !== null) logger.warn(warning);
   const { cluster, x402FacilitatorPath: facilitatorPath, feePayers, upstreamVariables } = config;
   const place = { network: NETWORKS[cluster], facilitatorPath, upstreamVariables };
   const routes = readRoutesFile(config.x402Routes, place);

@@ -6,7 +6,7 @@ import { createSignerActivities } from '../../activities/signing.ts';
 import { createX402Activities } from '../../activities/x402.ts';
 import { QUICK_TASK_QUEUE } from '../../domain/ids.ts';
 import { X402 } from '../../domain/settlement-kinds.ts';
-import { openLedger } from '../../ledger/ledger.ts';
+import { type Ledger, openLedger } from '../../ledger/ledger.ts';
 import type { AttemptPosition } from '../../settlement/kind.ts';
 import type { JudgeDeps } from '../../settlement/record-verdict.ts';
 import { type SigningDeps, signTask } from '../../signing/sign-task.ts';
@@ -21,19 +21,20 @@ import { type DirectSettlementDeps, DirectSettlements } from '../../x402/direct/
 import { type AdoptPaymentDeps, adoptPayment, x402Kind } from '../../x402/kind.ts';
 import { createUpstreamCall } from '../../x402/upstream-call.ts';
 import type { Config } from '../config.ts';
-import { textCipherOf } from '../encryption.ts';
+import { plainTextWarning, textCipherOf } from '../encryption.ts';
 import type { Closers } from '../shutdown.ts';
 import { dataConverter } from '../temporal/codec.ts';
 import { startSignedPayment } from '../temporal/starts.ts';
 import type { ChainWorkerDeps } from './chain.ts';
 import { openNodes } from './nodes.ts';
-import { workerOptions } from './run.ts';
+import { warningLogger, workerOptions } from './run.ts';
 import { feePayerKeys, SIGNING_RULES, signingBounds } from './signer.ts';
 import { workflowSource } from './workflow-source.ts';
 
 /** Maximum number of activities, which are mostly waits of payments for finality. */
 const MAX_LANDINGS = 10_000;
 const MAX_CONFIRMATIONS = 200;
+const DELETION_INTERVAL_MS = 3_600_000;
 /** An adopted message keeps its own price, so the salt has no effect. */
 const FIRST_ATTEMPT: AttemptPosition = { n: 1, salt: 0n, lastPrice: null };
 
@@ -52,6 +53,8 @@ export async function x402Worker(
   closers: Closers,
   decorate: (deps: X402WorkerDeps) => X402WorkerDeps = (deps) => deps,
 ): Promise<Worker> {
+  const warning = plainTextWarning(config.payloadKeys);
+  if (warning !== null) Runtime.instance().logger.warn(warning);
   const signers = await Promise.all(config.feePayerKeyFiles.map(loadKeypair));
   const ledger = await openLedger(config.databaseUrl, textCipherOf(config.payloadKeys));
   closers.add('ledger of x402', () => ledger.close());
@@ -72,6 +75,7 @@ export async function x402Worker(
   const deps = decorate({ ledger, chain: new Chain(pool, { accountWindowMs: 0 }), temporal });
   const parts = settlementParts(config, deps, slots, signers, addresses);
   await serveDirectly(config, deps, parts, closers);
+  deleteOldData(config, ledger, closers);
   return Worker.create({
     ...workerOptions(config, connection, QUICK_TASK_QUEUE),
     ...workflowSource(),
@@ -121,6 +125,14 @@ function x402Activities(config: Config<'x402'>, { judging, signing }: Settlement
     ...createQuickActivities({ ...judging, ...signer }),
     ...createX402Activities({ ...judging, upstream }),
   };
+}
+
+function deleteOldData({ x402RetentionDays }: Config<'x402'>, { payments }: Ledger, closers: Closers): void {
+  const deleteAll = async (): Promise<void> => {
+    while ((await payments.deleteOldData(x402RetentionDays)) > 0n);
+  };
+  const warn = warningLogger('the data of old x402 payments cannot be deleted now');
+  closers.runPeriodically('data of old payments', DELETION_INTERVAL_MS, deleteAll, warn);
 }
 
 /** Listens on the socket, if it is set and the keys are in this process. */

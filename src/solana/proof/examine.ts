@@ -47,6 +47,8 @@ export interface Finding {
   readonly spending: Spending;
   /** Description of the missing node answers, with node names; null if none is missing. */
   readonly obstacle: string | null;
+  /** For a search by message: the signature under which blocks on which a quorum agrees contain it; else null. */
+  readonly landedAs?: string | null;
 }
 
 /**

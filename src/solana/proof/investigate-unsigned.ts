@@ -73,13 +73,13 @@ export function unsignedCache(history: HistoryBounds = HISTORY_BOUNDS): Unsigned
 }
 
 interface BlockSearchResult {
-  /** True if the linked blocks contain the message; null if they could not all be read. */
-  readonly containsMessage: boolean | null;
+  /** The signature under which the linked blocks contain the message; null if they do not contain it. */
+  readonly landedAs: string | null;
   /** True for a transaction in the linked blocks that names the wallet but is not signed by it: anyone can send one. */
   readonly isOther: (entry: WalletSignature) => boolean;
 }
 
-const NOT_SEARCHED: BlockSearchResult = { containsMessage: null, isOther: () => false };
+const NOT_SEARCHED: BlockSearchResult = { landedAs: null, isOther: () => false };
 
 /**
  * Examines an attempt without a known signature. A message that a node returns counts only if `verify` accepts its
@@ -116,13 +116,13 @@ async function examineExpiring(
   if (!isDue(attempt, finalizedHeights)) return null;
   const sequence = pool.nodes.length + 1;
   const reading = await readBlocksOf(chain, attempt, finalizedHeights, cache.blocks);
-  const { stillTaking, origin, range } = reading;
+  const { stillTaking, origin, range, obstacle } = reading;
   const context = { pool, attempt, cache, hashOf: hashReader(pool, cache, verify) };
   const search = range === null ? NOT_SEARCHED : await searchBlocks(context, range);
   const coverage =
-    range === null || search.containsMessage === null
+    range === null || search === NOT_SEARCHED
       ? null
-      : { ...coverageOf(range, ''), containsSignature: search.containsMessage, sequence };
+      : { ...coverageOf(range, ''), containsSignature: search.landedAs !== null, sequence };
   const displacement = reading.displacement === null ? null : { ...reading.displacement, sequence };
   const upTo =
     range?.last.slot ?? (displacement === null ? null : firstSlotAboveLastHeight(attempt, displacement));
@@ -134,7 +134,7 @@ async function examineExpiring(
   const evidence = { ...outcome, finalizedHeights, stillTaking, origin, displacement, coverage };
   const times = { askedAt, judgedAt: new Date() };
   const verdict = judgeUnsigned(attempt, evidence);
-  return { verdict, evidence, times, spending: UNKNOWN_SPENDING, obstacle: reading.obstacle };
+  return { verdict, evidence, times, spending: UNKNOWN_SPENDING, obstacle, landedAs: search.landedAs };
 }
 
 /** The message hash of a finalized transaction; null if no node returns bytes that prove it. */
@@ -165,14 +165,14 @@ async function searchBlocks(
   const signedIn = (block: LinkedBlock) => signaturesBy(wallet, pool, block, cache).catch(nullIfNodesFail);
   const signatureLists = await pLimit(MAX_CONCURRENT_READS).map(blocks, signedIn);
   const signedTransactions = new Set(signatureLists.flatMap((signatures) => signatures ?? []));
-  const hashes = await pLimit(MAX_CONCURRENT_READS).map([...signedTransactions], hashOf);
+  const candidates = [...signedTransactions];
+  const hashes = await pLimit(MAX_CONCURRENT_READS).map(candidates, hashOf);
+  const landedAs = candidates[hashes.indexOf(messageHash)] ?? null;
   const bySlot = new Map(blocks.map(({ slot, signatures }) => [slot, signatures]));
   const isOther = ({ slot, signature }: WalletSignature) =>
     !signedTransactions.has(signature) && bySlot.get(slot)?.has(signature) === true;
-  if (hashes.includes(messageHash)) return { containsMessage: true, isOther };
-  return signatureLists.includes(null) || hashes.includes(null)
-    ? NOT_SEARCHED
-    : { containsMessage: false, isOther };
+  const isUnread = signatureLists.includes(null) || hashes.includes(null);
+  return landedAs === null && isUnread ? NOT_SEARCHED : { landedAs, isOther };
 }
 
 async function signaturesBy(

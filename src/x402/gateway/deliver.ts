@@ -14,6 +14,7 @@ import {
   verdictOf,
 } from '../upstream.ts';
 import type { Sale, SaleDeps, SaleOutcome } from './sale.ts';
+import { isConfirmedByQuorum, needsSecondNode } from './second-node.ts';
 
 export const POLL_MS = 100;
 /** Larger responses are streamed and not stored. */
@@ -68,7 +69,10 @@ async function serveOnce(
   signature: string,
   holder: string,
 ): Promise<SaleOutcome> {
-  const tooLittle = isComposedByBuyer(payment) ? await shortfall(deps, payment, signature) : null;
+  const byQuorum = needsSecondNode(deps.chain.pool, sale.route, payment);
+  if (byQuorum && !(await isConfirmedByQuorum(deps, payment.id, signature)))
+    return { kind: 'settling', signature, payer: payment.payer };
+  const tooLittle = isComposedByBuyer(payment) ? await shortfall(deps, payment, signature, byQuorum) : null;
   if (tooLittle !== null) return tooLittle;
   const { upstream, ledger } = deps;
   const bounds = upstreamOptionsOf(sale.route);
@@ -154,9 +158,10 @@ async function shortfall(
   { chain, ledger }: SaleDeps,
   payment: PaymentRow,
   signature: string,
+  byQuorum: boolean,
 ): Promise<SaleOutcome | null> {
   const { amount } = payment.terms;
-  const received = await receivedOf(chain.pool, signature, payment);
+  const received = await receivedOf(chain.pool, signature, payment, byQuorum);
   if (received === null) return { kind: 'owed', payment, signature, reason: null, retryAfter: null };
   if (received >= BigInt(amount)) return null;
   await ledger.obligations.markShort(payment.id, received, `Received ${received}, expected ${amount}`);

@@ -106,6 +106,8 @@ export class RouteOffers {
     const { feePayer } = chosen;
     const { asset, amount, payTo, maxTimeoutSeconds, memo } = route;
     try {
+      const unpaid = await offers.findServedUnpaid(route.id);
+      if (unpaid !== null) return closed('a payment was served and not paid', servedUnpaid(unpaid));
       const mint = readMint(asset, (await this.#accounts([asset]))[0] ?? null);
       const { program: tokenProgram, decimals } = mint;
       if (route.decimals !== null && route.decimals !== decimals)
@@ -133,6 +135,10 @@ export class RouteOffers {
   async #accounts(addresses: readonly string[]) {
     return (await this.#deps.chain.accounts(addresses)).accounts;
   }
+}
+
+function servedUnpaid(id: string): string {
+  return `payment ${id} was served, and a fork or a false node removed it: acknowledge its alert confirmed_taken_back to sell the route again`;
 }
 
 function toOffered({ network, amount, ...terms }: Terms): OfferedTerms {

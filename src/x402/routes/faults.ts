@@ -26,6 +26,7 @@ const PRICED_ONLY_KEYS = [
   'payTo',
   'flow',
   'finalizedAbove',
+  'confirmedByTwoAbove',
   'timeoutSeconds',
   'maxAnswerBytes',
   'stream',

@@ -6,41 +6,50 @@ import type { RouteEntry } from './schema.ts';
 const USDC_DECIMALS = 6;
 
 type Amount = NonNullable<RouteEntry['price']>;
-export type Price = Pick<PricedRoute, 'asset' | 'amount' | 'decimals' | 'finalizedAbove'>;
+export type Price = Pick<
+  PricedRoute,
+  'asset' | 'amount' | 'decimals' | 'finalizedAbove' | 'confirmedByTwoAbove'
+>;
 
 /**
  * The price of an entry, and the faults of its price keys. `price` is null for a free route, or if there are faults.
  */
 export function priceOf(
-  { price, asset: configuredAsset, decimals: configuredDecimals, finalizedAbove }: RouteEntry,
+  entry: RouteEntry,
   network: Network,
 ): { readonly price: Price | null; readonly faults: readonly string[] } {
+  const { price, asset: configuredAsset, decimals: configuredDecimals } = entry;
+  const { finalizedAbove, confirmedByTwoAbove } = entry;
   if (price === undefined) return { price: null, faults: [] };
   const invalid = (...faults: string[]) => ({ price: null, faults });
-  const assets = new Set([configuredAsset, price.asset, finalizedAbove?.asset]);
+  const amounts = [price, finalizedAbove, confirmedByTwoAbove];
+  const assets = new Set([configuredAsset, ...amounts.map((amountOfRoute) => amountOfRoute?.asset)]);
   assets.delete(undefined);
-  if (assets.size > 1) return invalid('.asset: must be the same in asset, price and finalizedAbove');
+  if (assets.size > 1)
+    return invalid('.asset: must be the same in asset, price, finalizedAbove and confirmedByTwoAbove');
   const [namedAsset = 'USDC'] = assets;
   const asset = namedAsset === 'USDC' ? network.usdc : namedAsset;
   const decimals = asset === network.usdc ? USDC_DECIMALS : configuredDecimals;
   if (configuredDecimals !== undefined && configuredDecimals !== decimals)
     return invalid(`.decimals: must be ${decimals}, the decimals of USDC`);
-  const amount = unitsOf(price, decimals);
-  const finalizedAboveUnits = finalizedAbove === undefined ? null : unitsOf(finalizedAbove, decimals);
   const faults: string[] = [];
-  if (typeof amount === 'string') faults.push(`.price: ${amount}`);
+  const unitsAt = (key: string, amountOfRoute: Amount | undefined): bigint | null => {
+    const units = amountOfRoute === undefined ? null : unitsOf(amountOfRoute, decimals);
+    if (typeof units !== 'string') return units;
+    faults.push(`.${key}: ${units}`);
+    return null;
+  };
+  const amount = unitsAt('price', price);
+  const above = {
+    finalizedAbove: unitsAt('finalizedAbove', finalizedAbove),
+    confirmedByTwoAbove: unitsAt('confirmedByTwoAbove', confirmedByTwoAbove),
+  };
   if (amount === 0n) faults.push('.price: must be above 0; for a route that costs nothing, set "free": true');
-  if (typeof finalizedAboveUnits === 'string') faults.push(`.finalizedAbove: ${finalizedAboveUnits}`);
-  if (faults.length > 0 || typeof amount === 'string' || typeof finalizedAboveUnits === 'string')
-    return invalid(...faults);
-  const isDecimal = [price, finalizedAbove].some(
+  if (faults.length > 0 || amount === null) return invalid(...faults);
+  const isDecimal = amounts.some(
     (amountOfRoute) => amountOfRoute !== undefined && 'decimal' in amountOfRoute,
   );
-  const requiredDecimals = isDecimal ? (decimals ?? null) : null;
-  return {
-    price: { asset, amount, decimals: requiredDecimals, finalizedAbove: finalizedAboveUnits },
-    faults,
-  };
+  return { price: { asset, amount, decimals: isDecimal ? (decimals ?? null) : null, ...above }, faults };
 }
 
 function unitsOf(amount: Amount, decimals: number | undefined): bigint | string {

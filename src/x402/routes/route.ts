@@ -42,6 +42,8 @@ export interface PricedRoute extends CommonRoute {
   readonly flow: 'settle-first' | 'serve-first';
   /** Above this price (base units) the gateway serves only after finalization. Null: `confirmed` is always enough. */
   readonly finalizedAbove: bigint | null;
+  /** Above this price (base units) a quorum of nodes must report `confirmed`. Null: above one whole token. */
+  readonly confirmedByTwoAbove: bigint | null;
   /** Time that the upstream has for its response. */
   readonly timeoutSeconds: number;
   /** Larger responses (bytes) are streamed and not stored. Null: 1 MiB. */

@@ -142,6 +142,11 @@ export const RouteEntry = z
     finalizedAbove: amount
       .optional()
       .describe('Above this price the gateway waits until the payment is finalized, instead of confirmed'),
+    confirmedByTwoAbove: amount
+      .optional()
+      .describe(
+        'Above this price the gateway serves only after a second node also reports the payment as confirmed. Default: one whole token of the asset',
+      ),
     timeoutSeconds: z
       .int()
       .min(5)

@@ -29,6 +29,10 @@ async function stateOf(id: string): Promise<string | undefined> {
   return (await use.ledger.payments.find(id))?.state;
 }
 
+async function storedDataOf(id: string) {
+  return use.ledger.db.selectFrom('payment').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
 describe('a recorded payment', () => {
   it('has a settlement of its own from the same moment', async () => {
     const payment = newPayment();
@@ -181,7 +185,42 @@ describe('a recorded payment', () => {
       },
     ]);
     expect([await stateOf(served.id), await stateOf(owing.id)]).toEqual(['served', 'unmatched']);
+    expect(await storedDataOf(owing.id)).toMatchObject({
+      request: null,
+      leaseHolder: null,
+      leaseUntil: null,
+    });
     expect([...(await listOpenAbout(owing.id)), ...(await listOpenAbout(whole.id))]).toEqual([]);
+  });
+
+  it('that moved no money has no stored request or response, and no lease', async () => {
+    const { id } = await owed({ answer });
+    await enter(id, 'sending', 'dead');
+    const deleted = { request: null, answer: null, leaseHolder: null, leaseUntil: null };
+    expect(await storedDataOf(id)).toMatchObject({ state: 'void', ...deleted });
+  });
+
+  it('that has ended keeps its request, response and transaction for some days, and its row for ever', async () => {
+    const { payments, obligations, settlements, db } = use.ledger;
+    const age = (ids: readonly string[]) =>
+      db
+        .updateTable('payment')
+        .set({ createdAt: sql<Date>`now() - interval '31 days'` })
+        .where('id', 'in', ids)
+        .execute();
+    const [old, newer, unfinished, owing] = [await owed(), await owed(), await owed(), await owed()];
+    for (const { id } of [old, newer, unfinished]) await obligations.markServed(id, 200, answer);
+    for (const { id } of [old, newer]) await enter(id, 'finalized');
+    await age([old, unfinished, owing].map(({ id }) => id));
+    const before = await payments.get(old.id);
+    while ((await payments.deleteOldData(30)) > 0n);
+    expect(await storedDataOf(old.id)).toMatchObject({ request: null, answer: null, wire: null });
+    expect(await payments.get(old.id)).toEqual({ ...before, wire: null, isAnswered: false });
+    expect(await obligations.answerOf(old.id)).toBeNull();
+    for (const { id } of [newer, unfinished])
+      expect([(await storedDataOf(id)).wire, await obligations.answerOf(id)]).toEqual(['AQ==', answer]);
+    expect(await storedDataOf(owing.id)).toMatchObject({ wire: 'AQ==', request: expect.any(String) });
+    expect(await settlements.get(old.id)).toMatchObject({ status: 'finalized' });
   });
 
   it('counts its possible cost by key and by buyer', async () => {

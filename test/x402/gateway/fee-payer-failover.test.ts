@@ -38,6 +38,7 @@ function offersOf(addresses: readonly string[], budget = 10_000_000n) {
     stream: false,
     timeoutSeconds: 30,
     finalizedAbove: null,
+    confirmedByTwoAbove: null,
     maxAnswerBytes: null,
     retryUnsafe: false,
     paymentIdentifier: 'off',

@@ -179,7 +179,7 @@ describe('a payment that a fork reverts after it was served', () => {
   );
 
   it(
-    'stays served where it never lands again, and the alert reports the loss',
+    'stays served where it never lands again, and its route is closed until an operator acknowledges the alert',
     async () => {
       const { shop } = fixture;
       const before = await fixture.landed();
@@ -195,6 +195,14 @@ describe('a payment that a fork reverts after it was served', () => {
       expect([again.status, await again.text()]).toEqual([200, 'answer 1']);
       expect(await fixture.landed()).toEqual(before);
       expect(shop.asked).toHaveLength(1);
+
+      const answers = async (status: number) =>
+        vi.waitFor(async () => expect((await fetch(fixture.url('/weather'))).status).toBe(status), PATIENT);
+      await answers(503);
+      const { alerts } = shop.ledger;
+      const positions = (await alerts.listOpenAbout(payment.id)).map(({ position }) => position);
+      await alerts.acknowledge(positions, { actor: 'a test', reason: 'written off' });
+      await answers(402);
     },
     LONG_MS,
   );

@@ -81,6 +81,30 @@ describe('a single payment', () => {
     expect(moved.status).toBe(200);
   });
 
+  it('is a duplicate with its signature where its response was deleted after the retention', async () => {
+    const { ledger } = shop;
+    const headers = await (await customer()).pays(url, {}, 'pay_0123456789abcdef');
+    const first = await fetch(url, { headers });
+    const { transaction } = settlementOf(first);
+    const { id = '' } = (await ledger.payments.findByName(String(transaction))) ?? {};
+    await vi.waitFor(
+      async () => expect(await ledger.settlements.get(id)).toMatchObject({ status: 'finalized' }),
+      20_000,
+    );
+    const past = sql<Date>`now() - interval '31 days'`;
+    await ledger.db
+      .updateTable('payment')
+      .set({ createdAt: past, servedAt: past })
+      .where('id', '=', id)
+      .execute();
+    expect(await (await fetch(url, { headers })).text()).toBe('answer 1');
+    expect(await ledger.payments.deleteOldData(30)).toBe(1n);
+    const again = await fetch(url, { headers });
+    expect([again.status, again.headers.get('payment-required')]).toEqual([402, null]);
+    expect(settlementOf(again)).toMatchObject({ errorReason: 'duplicate_settlement', transaction });
+    expect(shop.asked).toHaveLength(1);
+  });
+
   it('buys once, also while an earlier payment of its payer for the same request is being served', async () => {
     const buyer = await customer();
     const [one, two] = [await buyer.pays(url), await buyer.pays(url)];

@@ -40,6 +40,7 @@ describe('a routes file', () => {
       mimeType: 'application/json',
       flow: 'settle-first',
       finalizedAbove: null,
+      confirmedByTwoAbove: null,
       timeoutSeconds: 30,
       maxAnswerBytes: null,
       stream: false,
@@ -98,6 +99,8 @@ describe('a price', () => {
   it('may also be a mint amount above which the payment must be finalized', () => {
     const keys = { price: { amount: '5' }, finalizedAbove: '0.000004' };
     expect(readOne(priced('/a', keys))).toMatchObject({ amount: 5n, decimals: 6, finalizedAbove: 4n });
+    const byTwo = { price: { amount: '5' }, confirmedByTwoAbove: '0.000003' };
+    expect(readOne(priced('/a', byTwo))).toMatchObject({ amount: 5n, decimals: 6, confirmedByTwoAbove: 3n });
   });
 
   const FORM = 'must be a decimal in quotes such as "0.001", or base units such as {"amount": "1000"}';
@@ -122,7 +125,7 @@ describe('a price', () => {
     [{ asset: 'SOL' }, 'asset: must be USDC or the address of a mint'],
     [
       { asset: MINT, price: { amount: '1', asset: USDC } },
-      'asset: must be the same in asset, price and finalizedAbove',
+      'asset: must be the same in asset, price, finalizedAbove and confirmedByTwoAbove',
     ],
     [{ decimals: 9 }, 'decimals: must be 6, the decimals of USDC'],
   ])('is refused in %j', (keys, fault) => {

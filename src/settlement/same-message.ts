@@ -68,7 +68,9 @@ export class SameMessage {
     const found = await examineUnsigned(this.#chain, row, this.#cache, verifySignature);
     if (found?.verdict.kind === 'dead')
       return { unproved: null, proof: { ...found.times, ...found.evidence } };
-    const landedAs = found?.landedAs ?? null;
+    // A buyer may sign a message twice. A message of our own under another signature shows a database restore, so that
+    // the watch of the wallet, which pauses payments, stores that signature.
+    const landedAs = row.adoptedFrom === null ? null : (found?.landedAs ?? null);
     const parties = landedAs === null ? null : await partiesOf(this.#chain.pool, landedAs, verifySignature);
     if (parties?.messageHash === row.messageHash)
       return {

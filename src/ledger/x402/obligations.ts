@@ -81,14 +81,8 @@ export class Obligations extends Repository {
   }
 
   /** The request of an obligation; null if its payment has no request, or no longer. */
-  async requestOf(id: string): Promise<BoughtRequest | null> {
-    const stored = await this.db
-      .selectFrom('payment')
-      .select('request')
-      .where('id', '=', id)
-      .executeTakeFirst();
-    const encrypted = stored?.request ?? null;
-    return encrypted === null ? null : this.#decrypt<BoughtRequest>(encrypted, id);
+  requestOf(id: string): Promise<BoughtRequest | null> {
+    return this.#decryptedColumn<BoughtRequest>(id, 'request');
   }
 
   /** Ends the lease of an obligation that is not served, so that another process can take it at once. */
@@ -210,14 +204,8 @@ export class Obligations extends Repository {
   }
 
   /** The stored answer; null if there is none. */
-  async answerOf(id: string): Promise<StoredAnswer | null> {
-    const stored = await this.db
-      .selectFrom('payment')
-      .select('answer')
-      .where('id', '=', id)
-      .executeTakeFirst();
-    const encrypted = stored?.answer ?? null;
-    return encrypted === null ? null : this.#decrypt<StoredAnswer>(encrypted, id);
+  answerOf(id: string): Promise<StoredAnswer | null> {
+    return this.#decryptedColumn<StoredAnswer>(id, 'answer');
   }
 
   #end(id: string, event: PaymentEvent, changes: Parameters<typeof enterPayment>[3]): Promise<void> {
@@ -226,6 +214,16 @@ export class Obligations extends Repository {
 
   #answerColumns(id: string, answer: StoredAnswer | null) {
     return answer === null ? {} : { answer: this.#cipher.encrypt(JSON.stringify(answer), id) };
+  }
+
+  async #decryptedColumn<T>(id: string, column: 'request' | 'answer'): Promise<T | null> {
+    const stored = await this.db
+      .selectFrom('payment')
+      .select(`${column} as encrypted`)
+      .where('id', '=', id)
+      .executeTakeFirst();
+    const encrypted = stored?.encrypted ?? null;
+    return encrypted === null ? null : this.#decrypt<T>(encrypted, id);
   }
 
   #decrypt<T>(encrypted: string, id: string): T {

@@ -17,7 +17,7 @@ export class SlotNotifications {
   readonly #urls: readonly string[];
   readonly #listeners = new Set<() => void>();
   #notifiedAt = Number.NEGATIVE_INFINITY;
-  /** Time of the last call of a listener's end, or now while there are listeners. */
+  /** Time at which the newest listener to end has ended. */
   #neededAt = 0;
   #isRunning = false;
   #socket: WebSocket | null = null;

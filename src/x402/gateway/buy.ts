@@ -176,7 +176,10 @@ async function buyFirst(
   return cancelled ?? settleAndRelease(deps, order, payment, holder, paidBy);
 }
 
-/** Settles and serves a payment whose lease `holder` has. `paidBy`: its signature, if it is confirmed. Releases the lease if the payment is not served. */
+/**
+ * Settles and serves a payment whose lease `holder` has. Releases the lease if the payment is not served. `paidBy`: the
+ * signature of the payment, if it is confirmed already.
+ */
 async function settleAndRelease(
   deps: SaleDeps,
   sale: Sale,

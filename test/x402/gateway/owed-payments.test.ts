@@ -1,5 +1,4 @@
-import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fetchQuote, showPayment, signTransfer } from '../../peers/example-client.ts';
 import { Customer, fetchUntilSettled, settlementOf } from './customer.ts';
 import { ManualClockShop } from './manual-clock-shop.ts';
@@ -75,21 +74,7 @@ describe('a new payment for a request whose earlier payment is owed and served b
     const buyer = await fixture.customer();
     const owed = await owedBy(buyer);
     const { headers } = await fixture.prepare(url, buyer);
-    shop.hold = () => new Promise(() => undefined);
-    const abort = new AbortController();
-    const cut = fetch(url, { headers, signal: abort.signal }).catch(() => null);
-    await vi.waitFor(() => expect(shop.asked).toHaveLength(1), 20_000);
-    abort.abort();
-    await cut;
-    shop.hold = null;
-    // As time would do it: the lease of the stopped gateway ends.
-    const leaseUntil = sql<Date>`now() - interval '1 second'`;
-    await shop.ledger.db
-      .updateTable('payment')
-      .set({ leaseUntil })
-      .where('payer', '=', buyer.address)
-      .where('state', '=', 'owed')
-      .execute();
+    await shop.abandon(url, { headers });
     const again = await fetch(url, { headers });
     expect([again.status, await again.text()]).toEqual([200, 'answer 2']);
     expect(settlementOf(again)['transaction']).toBe(owed);

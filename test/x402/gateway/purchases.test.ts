@@ -159,19 +159,7 @@ describe('a paid request', () => {
 
   it('that a killed gateway has begun is served by the workflow', async () => {
     const headers = await (await customer()).pays(url);
-    shop.hold = () => new Promise(() => undefined);
-    const abort = new AbortController();
-    const cut = fetch(url, { headers, signal: abort.signal }).catch(() => null);
-    await vi.waitFor(() => expect(shop.asked).toHaveLength(1), 20_000);
-    abort.abort();
-    await cut;
-    shop.hold = null;
-    // As time would do it: the lease of the killed gateway ends.
-    await shop.ledger.db
-      .updateTable('payment')
-      .set({ leaseUntil: sql<Date>`now() - interval '1 second'` })
-      .where('state', '=', 'owed')
-      .execute();
+    await shop.abandon(url, { headers });
     await vi.waitFor(async () => {
       const again = await fetch(url, { headers });
       expect([again.status, await again.text()]).toEqual([200, 'answer 2']);
@@ -257,20 +245,7 @@ describe('a priced route', () => {
     const init = { method: 'POST', body: '{"pizza":1}' };
     const buyer = await customer();
     const headers = await buyer.pays(first, init);
-    shop.hold = () => new Promise(() => undefined);
-    const abort = new AbortController();
-    const cut = fetch(first, { ...init, headers, signal: abort.signal }).catch(() => null);
-    await vi.waitFor(() => expect(shop.asked).toHaveLength(1), 20_000);
-    abort.abort();
-    await cut;
-    shop.hold = null;
-    // As time would do it: the lease of the killed gateway ends.
-    const leaseUntil = sql<Date>`now() - interval '1 second'`;
-    await shop.ledger.db
-      .updateTable('payment')
-      .set({ leaseUntil })
-      .where('payer', '=', buyer.address)
-      .execute();
+    await shop.abandon(first, { ...init, headers });
     const again = await fetch(first, { ...init, headers });
     expect([again.status, await again.json()]).toEqual([
       502,

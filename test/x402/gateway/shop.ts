@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Keypair } from '@solana/web3.js';
 import type { Client } from '@temporalio/client';
 import { NativeConnection, type Worker } from '@temporalio/worker';
+import { sql } from 'kysely';
 import { expect, vi } from 'vitest';
 import { type Localnet, type LocalnetOptions, startLocalnet } from '../../../devkit/localnet/localnet.ts';
 import { freePort } from '../../../devkit/localstack/ports.ts';
@@ -104,6 +105,23 @@ export class Shop {
     await meanwhile?.();
     this.#gateway = new Closers();
     await this.#serve(routes, payTo, this.#gateway);
+  }
+
+  /** Sends a request and cuts it off while the upstream holds it. The lease ends, as it would if the gateway had stopped. */
+  async abandon(url: string, init: RequestInit): Promise<void> {
+    this.hold = () => new Promise(() => undefined);
+    const abort = new AbortController();
+    const cut = fetch(url, { ...init, signal: abort.signal }).catch(() => null);
+    await vi.waitFor(() => expect(this.asked).toHaveLength(1), 20_000);
+    abort.abort();
+    await cut;
+    this.hold = null;
+    const leaseUntil = sql<Date>`now() - interval '1 second'`;
+    await this.ledger.db
+      .updateTable('payment')
+      .set({ leaseUntil })
+      .where('leaseHolder', 'is not', null)
+      .execute();
   }
 
   async close(): Promise<void> {

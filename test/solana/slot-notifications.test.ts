@@ -62,8 +62,9 @@ describe('a caller that waits for confirmed, with slot notifications', () => {
     };
     const watcher = new LandingWatcher(fixture.chain, {
       pollMs: HOUR_MS,
+      awaitedPollMs: HOUR_MS,
       resendMs: HOUR_MS,
-      slots: { isLive: true, listen },
+      slots: { listen },
     });
     const sizes: number[] = [];
     const statuses = fixture.chain.recentStatuses.bind(fixture.chain);

@@ -4,18 +4,15 @@ import type { Watch } from './watch.ts';
 
 export interface PollScheduleOptions {
   readonly pollMs: number;
-  /** Poll interval while a caller waits for `confirmed` and no slot notifications arrive. */
+  /** Poll interval while a caller waits for `confirmed`. */
   readonly awaitedPollMs: number;
-  /** Default: attempts that callers wait for are polled at `awaitedPollMs`. */
-  readonly slots?: Pick<SlotNotifications, 'isLive' | 'listen'> | undefined;
+  /** Cause further polls of attempts that callers wait for. Default: none. */
+  readonly slots?: Pick<SlotNotifications, 'listen'> | undefined;
 }
 
 const SLOT_MS = 400;
-/**
- * A transaction is confirmed at the end of the slot after its own: one to two slots after it was sent. Notifications
- * before `min` cannot report it. After `max`, the fixed interval applies, too.
- */
-const NOTIFIED_AGES_MS = { min: 0.9 * SLOT_MS, max: 2.5 * SLOT_MS };
+/** A transaction is confirmed in the slot after its own at the earliest, so earlier notifications cannot report it. */
+const MIN_NOTIFIED_AGE_MS = 0.9 * SLOT_MS;
 /** Time that a node takes after a notification to report what the slot confirmed. */
 const NOTIFICATION_LAG_MS = 20;
 /** A false node can send any number of notifications. */
@@ -78,19 +75,15 @@ export class PollSchedule {
     return this.#polledAt + (isYoung ? YOUNG_INTERVAL_FACTOR * pollMs : pollMs);
   }
 
-  /**
-   * One poll for each slot serves all attempts that the slot can have confirmed. While notifications arrive, polls at
-   * the fixed interval begin only for attempts that they have missed.
-   */
+  /** The fixed interval applies at all times: a node can report a confirmation some time after its slot notification. */
   #awaitedDueAt({ startedAt }: Watch): number {
-    const { pollMs, awaitedPollMs, slots } = this.#options;
-    const latestAt = startedAt + NOTIFIED_AGES_MS.max;
-    const isFirstPollNotified = slots?.isLive === true && performance.now() < latestAt;
-    const fixedAt = isFirstPollNotified
-      ? latestAt
-      : Math.max(this.#polledAt + Math.min(pollMs, awaitedPollMs), startedAt + Math.min(pollMs, SLOT_MS));
+    const { pollMs, awaitedPollMs } = this.#options;
+    const fixedAt = Math.max(
+      this.#polledAt + Math.min(pollMs, awaitedPollMs),
+      startedAt + Math.min(pollMs, SLOT_MS),
+    );
     const reportedAt = this.#notifiedAt + NOTIFICATION_LAG_MS;
-    const isNotified = reportedAt > this.#polledAt && this.#notifiedAt > startedAt + NOTIFIED_AGES_MS.min;
+    const isNotified = reportedAt > this.#polledAt && this.#notifiedAt > startedAt + MIN_NOTIFIED_AGE_MS;
     return isNotified
       ? Math.min(fixedAt, Math.max(reportedAt, this.#polledAt + MIN_NOTIFIED_INTERVAL_MS))
       : fixedAt;

@@ -75,8 +75,8 @@ export class Controls {
 
   /**
    * Adds a fault to a method of a node (`*` for every method). It applies until it is cleared; `terms` can limit it (a number is a
-   * maximum number of calls). Requests for subscriptions have the methods `signatureSubscribe` and `slotSubscribe`; their messages
-   * have the methods `signatureNotification` and `slotNotification`.
+   * maximum number of calls). Requests for subscriptions have the methods `signatureSubscribe`, `slotSubscribe` and
+   * `slotsUpdatesSubscribe`; their messages have the methods `signatureNotification`, `slotNotification` and `slotsUpdatesNotification`.
    */
   setFault(node: number, method: string, fault: Fault, terms: number | FaultTerms = {}): void {
     this.#node(node).faults.add(method, fault, typeof terms === 'number' ? { times: terms } : terms);

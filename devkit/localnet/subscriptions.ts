@@ -24,6 +24,7 @@ class Session {
   readonly #socket: WebSocket;
   readonly #watchers = new Map<number, Watcher>();
   readonly #slots = new Set<number>();
+  readonly #slotsUpdates = new Set<number>();
 
   constructor(node: RpcNode, socket: WebSocket) {
     this.#node = node;
@@ -60,6 +61,7 @@ class Session {
         root,
       });
     }
+    for (const subscriptionId of this.#slotsUpdates) this.#notifySlotsUpdates(subscriptionId, block);
     for (const [subscriptionId, watcher] of this.#watchers)
       if (watcher()) this.#watchers.delete(subscriptionId);
   }
@@ -73,7 +75,13 @@ class Session {
         this.#slots.add(subscriptionId);
         return { result: subscriptionId };
       }
+      case 'slotsUpdatesSubscribe': {
+        const subscriptionId = ++lastSubscriptionId;
+        this.#slotsUpdates.add(subscriptionId);
+        return { result: subscriptionId };
+      }
       case 'signatureUnsubscribe':
+      case 'slotsUpdatesUnsubscribe':
       case 'slotUnsubscribe':
         return { result: this.#unsubscribe(params.integer(0)) };
       default:
@@ -82,8 +90,23 @@ class Session {
   }
 
   #unsubscribe(subscriptionId: number): boolean {
-    if (this.#watchers.delete(subscriptionId) || this.#slots.delete(subscriptionId)) return true;
+    const subscriptions = [this.#watchers, this.#slots, this.#slotsUpdates];
+    if (subscriptions.some((each) => each.delete(subscriptionId))) return true;
     throw new RpcFailure(-32602, 'Invalid subscription id.');
+  }
+
+  /** The updates of Agave that a chain without shreds and forks has. */
+  #notifySlotsUpdates(subscriptionId: number, block: Block): void {
+    const view = this.#node.view(this.#node.faults.lasting('slotsUpdatesNotification'));
+    const newest = view.lagBlocks === 0 ? block : view.at('processed');
+    const timestamp = Date.now();
+    const updates = [
+      { type: 'createdBank', slot: newest.slot, parent: newest.parentSlot },
+      { type: 'optimisticConfirmation', slot: view.at('confirmed').slot },
+      { type: 'root', slot: view.at('finalized').slot },
+    ];
+    for (const update of updates)
+      this.#notify('slotsUpdatesNotification', subscriptionId, { ...update, timestamp });
   }
 
   #watchSignature(params: Params): Reply {

@@ -14,7 +14,7 @@ import { loadKeypair, type Signer } from '../../signing/signer.ts';
 import { Chain } from '../../solana/chain.ts';
 import { AdoptedLifetimes } from '../../solana/proof/adopted.ts';
 import { LandingWatcher } from '../../solana/proof/landing.ts';
-import { SlotNotifications } from '../../solana/rpc/slot-notifications.ts';
+import { ConfirmedSlots } from '../../solana/rpc/confirmed-slots.ts';
 import { RunStarts } from '../../x402/direct/run-starts.ts';
 import { serveDirect } from '../../x402/direct/server.ts';
 import { type DirectSettlementDeps, DirectSettlements } from '../../x402/direct/settle.ts';
@@ -68,8 +68,8 @@ export async function x402Worker(
       : [...config.feePayers, ...config.retiredFeePayers];
   // Registered before the first signature, so that no unknown spend by one of these wallets is missed.
   if (addresses.length > 0) await ledger.walletHistory.addFeePayers(addresses);
-  const slots = new SlotNotifications(config.rpcUrls);
-  closers.add('slot notifications of x402', () => slots.close());
+  const slots = new ConfirmedSlots(config.rpcUrls);
+  closers.add('confirmed slots of x402', () => slots.close());
   const { temporalNamespace: namespace } = config;
   const temporal = new Client({ connection, namespace, dataConverter: dataConverter(config.payloadKeys) });
   const deps = decorate({ ledger, chain: new Chain(pool, { accountWindowMs: 0 }), temporal });
@@ -98,7 +98,7 @@ interface SettlementParts {
 function settlementParts(
   config: Config<'x402'>,
   { ledger, chain }: ChainWorkerDeps,
-  slots: SlotNotifications,
+  slots: ConfirmedSlots,
   signers: readonly Signer[],
   feePayers: readonly string[],
 ): SettlementParts {

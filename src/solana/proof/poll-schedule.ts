@@ -1,20 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SlotNotifications } from '../rpc/slot-notifications.ts';
+import type { ConfirmedSlots } from '../rpc/confirmed-slots.ts';
 import type { Watch } from './watch.ts';
 
 export interface PollScheduleOptions {
   readonly pollMs: number;
-  /** Poll interval while a caller waits for `confirmed`. */
+  /** Poll interval while a caller waits for `confirmed`, unless `slots` are live. */
   readonly awaitedPollMs: number;
-  /** Cause further polls of attempts that callers wait for. Default: none. */
-  readonly slots?: Pick<SlotNotifications, 'listen'> | undefined;
+  /** While they are live, attempts that callers wait for are polled when a slot is confirmed. Default: none. */
+  readonly slots?: Pick<ConfirmedSlots, 'listen' | 'isLive'> | undefined;
 }
 
-const SLOT_MS = 400;
-/** A transaction is confirmed in the slot after its own at the earliest, so earlier notifications cannot report it. */
-const MIN_NOTIFIED_AGE_MS = 0.9 * SLOT_MS;
-/** Time that a node takes after a notification to report what the slot confirmed. */
-const NOTIFICATION_LAG_MS = 20;
+/** Time that a node takes after a notification to report the statuses of the slot. */
+const NOTIFICATION_LAG_MS = 5;
+/** Factor on the poll interval of awaited attempts while notifications arrive, which are about as frequent as polls. */
+const NOTIFIED_INTERVAL_FACTOR = 2;
 /** A false node can send any number of notifications. */
 const MIN_NOTIFIED_INTERVAL_MS = 100;
 /** Factor on the poll interval of a confirmed attempt that is too young to be final. */
@@ -35,7 +34,7 @@ export class PollSchedule {
     this.#options = options;
   }
 
-  /** Runs `polls` while slot notifications wake {@link untilDue}. */
+  /** Runs `polls` while notifications of confirmed slots wake {@link untilDue}. */
   async during(polls: () => Promise<void>): Promise<void> {
     this.#polledAt = performance.now();
     const stopListening = this.#options.slots?.listen(() => {
@@ -75,17 +74,15 @@ export class PollSchedule {
     return this.#polledAt + (isYoung ? YOUNG_INTERVAL_FACTOR * pollMs : pollMs);
   }
 
-  /** The fixed interval applies at all times: a node can report a confirmation some time after its slot notification. */
   #awaitedDueAt({ startedAt }: Watch): number {
-    const { pollMs, awaitedPollMs } = this.#options;
-    const fixedAt = Math.max(
-      this.#polledAt + Math.min(pollMs, awaitedPollMs),
-      startedAt + Math.min(pollMs, SLOT_MS),
-    );
+    const { pollMs, awaitedPollMs, slots } = this.#options;
+    const isLive = slots?.isLive === true;
+    const intervalMs = isLive ? NOTIFIED_INTERVAL_FACTOR * pollMs : Math.min(pollMs, awaitedPollMs);
+    const intervalAt = Math.max(this.#polledAt, startedAt) + intervalMs;
     const reportedAt = this.#notifiedAt + NOTIFICATION_LAG_MS;
-    const isNotified = reportedAt > this.#polledAt && this.#notifiedAt > startedAt + MIN_NOTIFIED_AGE_MS;
+    const isNotified = reportedAt > this.#polledAt && this.#notifiedAt > startedAt;
     return isNotified
-      ? Math.min(fixedAt, Math.max(reportedAt, this.#polledAt + MIN_NOTIFIED_INTERVAL_MS))
-      : fixedAt;
+      ? Math.min(intervalAt, Math.max(reportedAt, this.#polledAt + MIN_NOTIFIED_INTERVAL_MS))
+      : intervalAt;
   }
 }

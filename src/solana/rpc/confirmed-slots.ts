@@ -6,14 +6,14 @@ const SILENCE_MS = 2_000;
 /** Time that a connection stays open without listeners, so that a busy shop keeps one connection. */
 const IDLE_MS = 30_000;
 const MAX_RECONNECT_MS = 30_000;
-const SUBSCRIBE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'slotSubscribe' });
+const SUBSCRIBE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'slotsUpdatesSubscribe' });
 
 /**
- * Notifications of new slots, from `slotSubscribe` of one node at a time. Connects while there are listeners. A
- * notification only causes a poll, so that it needs no second node: a false one costs a request, and without them
- * polls return to their fixed interval.
+ * Notifications that a slot is confirmed, from `slotsUpdatesSubscribe` of one node at a time. Connects while there are
+ * listeners. A notification only causes a poll, so that it needs no second node: a false one costs a request, and
+ * without them polls return to their fixed interval.
  */
-export class SlotNotifications {
+export class ConfirmedSlots {
   readonly #urls: readonly string[];
   readonly #listeners = new Set<() => void>();
   #notifiedAt = Number.NEGATIVE_INFINITY;
@@ -33,7 +33,7 @@ export class SlotNotifications {
     return performance.now() - this.#notifiedAt < SILENCE_MS;
   }
 
-  /** Calls `listener` for each new slot until the returned function is called. */
+  /** Calls `listener` for each slot that is confirmed until the returned function is called. */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener);
     void this.#run();
@@ -75,7 +75,7 @@ export class SlotNotifications {
     let wasLive = false;
     socket.addEventListener('open', () => socket.send(SUBSCRIBE));
     socket.addEventListener('message', ({ data }) => {
-      if (typeof data !== 'string' || !data.includes('"slotNotification"')) return;
+      if (typeof data !== 'string' || !data.includes('"optimisticConfirmation"')) return;
       wasLive = true;
       this.#notifiedAt = performance.now();
       for (const listener of this.#listeners) listener();

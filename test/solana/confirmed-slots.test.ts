@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
-import { SlotNotifications } from '../../src/solana/rpc/slot-notifications.ts';
+import { ConfirmedSlots } from '../../src/solana/rpc/confirmed-slots.ts';
 import { until } from '../support/until.ts';
 import { recordProgress, useLandingFixture } from './landing-fixture.ts';
 
@@ -17,7 +17,7 @@ afterEach(() => {
 
 /** Notifications from these nodes, and their number so far. */
 function listenTo(rpcUrls: readonly string[]) {
-  const slots = new SlotNotifications(rpcUrls);
+  const slots = new ConfirmedSlots(rpcUrls);
   const received = { count: 0 };
   const stop = slots.listen(() => {
     received.count += 1;
@@ -34,27 +34,27 @@ async function untilNotified({ count }: { readonly count: number }, received: { 
   });
 }
 
-describe('slot notifications', () => {
+describe('notifications of confirmed slots', () => {
   it('arrive for each slot, and again after the connection is lost', async () => {
     const { slots, received } = listenTo(fixture.localnet.rpcUrls.slice(0, 1));
     expect(slots.isLive).toBe(false);
     await untilNotified({ ...received }, received);
     expect(slots.isLive).toBe(true);
-    fixture.localnet.controls.setFault(0, 'slotNotification', { kind: 'drop' }, 1);
+    fixture.localnet.controls.setFault(0, 'slotsUpdatesNotification', { kind: 'drop' }, 1);
     fixture.localnet.controls.produceSlot();
     await untilNotified({ ...received }, received);
   });
 
   it('come from another node if one has no WebSocket, or refuses the subscription', async () => {
     const [first = '', second = ''] = fixture.localnet.rpcUrls;
-    fixture.localnet.controls.setFault(0, 'slotSubscribe', { kind: 'drop' }, 2);
+    fixture.localnet.controls.setFault(0, 'slotsUpdatesSubscribe', { kind: 'drop' }, 2);
     const { received } = listenTo(['http://127.0.0.1:9', first, second]);
     await untilNotified({ ...received }, received);
   });
 });
 
-describe('a caller that waits for confirmed, with slot notifications', () => {
-  it('shares one poll for each slot with all others, and none is made for the slots before', async () => {
+describe('a caller that waits for confirmed, with notifications of confirmed slots', () => {
+  it('shares one poll for each slot with all others, and is not polled at the fixed interval', async () => {
     const listeners = new Set<() => void>();
     const listen = (listener: () => void) => {
       listeners.add(listener);
@@ -62,9 +62,9 @@ describe('a caller that waits for confirmed, with slot notifications', () => {
     };
     const watcher = new LandingWatcher(fixture.chain, {
       pollMs: HOUR_MS,
-      awaitedPollMs: HOUR_MS,
+      awaitedPollMs: 10,
       resendMs: HOUR_MS,
-      slots: { listen },
+      slots: { listen, isLive: true },
     });
     const sizes: number[] = [];
     const statuses = fixture.chain.recentStatuses.bind(fixture.chain);
@@ -81,16 +81,10 @@ describe('a caller that waits for confirmed, with slot notifications', () => {
     const landings = waits.map(({ attempt, hooks }) =>
       watcher.watch(attempt, { ...hooks, answersAt: 'confirmed' }),
     );
-    const notify = () => {
-      for (const listener of listeners) listener();
-    };
-    // In the same tick as the sends, so that the notification belongs to a slot before theirs at any load.
-    notify();
     await sleep(100);
     expect(sizes).toEqual([]);
-    await sleep(400);
     fixture.localnet.controls.produceSlots(2);
-    notify();
+    for (const listener of listeners) listener();
     await until(() => waits.every(({ progress }) => progress.includes('confirmed')));
     expect(new Set(sizes)).toEqual(new Set([8]));
     for (const { abort } of waits) abort.abort();

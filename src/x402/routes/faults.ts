@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { JWKS_PATH } from '../passes/keys.ts';
 import type { Network } from '../terms.ts';
 import { ambiguousPath, lenientShapeOf, shapeOf } from './patterns.ts';
 import type { Route } from './route.ts';
@@ -31,6 +32,7 @@ const PRICED_ONLY_KEYS = [
   'maxAnswerBytes',
   'stream',
   'paymentIdentifier',
+  'accessPass',
   'retryUnsafe',
   'maxTimeoutSeconds',
   'memo',
@@ -106,6 +108,7 @@ function faultsOfPath(
     return [
       `.path: ${path} must not be under ${facilitatorRoute}, which the facilitator uses (SLUICE_X402_FACILITATOR_PATH)`,
     ];
+  if (isIn(path, JWKS_PATH)) return [`.path: ${path} must not be under ${JWKS_PATH}, which the gateway uses`];
   return isIn(path, '/x402') ? [`.path: ${path} must not be under /x402, which the gateway uses`] : [];
 }
 

@@ -235,7 +235,7 @@ function passHeaders(accessPass: IssuedPass | null): Record<string, string> {
 
 /** The request is not looked at: the client can send it again. */
 export function tooManyPayments(seconds: number): GatewayAnswer {
-  const error = `too many payments of one client address: send the same payment again in ${seconds} s`;
+  const error = `too many requests of one client address: send the same request again in ${seconds} s`;
   return jsonAnswer(429, { error }, { 'retry-after': String(seconds) });
 }
 

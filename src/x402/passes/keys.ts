@@ -3,8 +3,6 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import type { JSONWebKeySet } from 'jose';
 import { privateKeyOf } from '../../signing/ed25519.ts';
 
-/** Where the gateway publishes the public keys. */
-export const JWKS_PATH = '/.well-known/jwks.json';
 /** The algorithm of access passes. Source: RFC 8037. */
 export const PASS_ALGORITHM = 'EdDSA';
 

@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import { JWKS_PATH } from '../passes/keys.ts';
 import type { Network } from '../terms.ts';
 import { ambiguousPath, lenientShapeOf, shapeOf } from './patterns.ts';
 import type { Route } from './route.ts';
@@ -19,6 +18,9 @@ function placeOf(path: readonly PropertyKey[]): string {
   const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
   return place.replace(/^\./, '') || 'the file';
 }
+
+/** Where the gateway publishes the public keys of access passes. */
+export const JWKS_PATH = '/.well-known/jwks.json';
 
 const PRICED_ONLY_KEYS = [
   'price',

@@ -117,6 +117,8 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   await payments.get(of.payment);
   await ledger.obligations.answerOf(of.payment);
   await ledger.obligations.requestOf(of.payment);
+  await ledger.accessPasses.find(of.payment);
+  await ledger.accessPasses.findValid(of.payer, 'GET /r1', '/r1');
   await walletHistory.kindOf(of.address);
   for (const wallet of [HOT, FEE_PAYER, 'a new wallet']) await walletHistory.judgedTo(wallet);
   await walletHistory.attemptsBySignature([of.signature, 'none']);

@@ -25,6 +25,7 @@ export const GROWING = [
   'attempt',
   'reservation',
   'payment',
+  'access_pass',
   'deposit',
   'deposit_event',
   'deposit_address',
@@ -86,6 +87,8 @@ export function fillStatements(n: number): readonly string[] {
         '{"asset": "${TOKEN}", "amount": "1000", "payTo": "a seller", "network": "a network", "decimals": 6}', repeat(md5('p' || i), 2),
         ${signature(`'p' || i`)}, ${slot}, 1000, 'GET /r' || i % 20, ${hash(`'r' || i`)}, '{"identifier": null}',
         ${at(n)}, ${at(n)}, case when i % 100 = 5 and i % 1000 <> 3 then ${at(n)} end, ${at(n)} from ${series}`,
+    `insert into access_pass (payment_id, payer, route, path, issued_at, expires_at)
+      select id, payer, route, '/r1', served_at, served_at + interval '300 seconds' from payment`,
     `insert into watched_wallet (address, kind, version, watched_after) select ${address(`'d' || i`)}, 'deposit', i / 1000 + 1, 1 from ${series}`,
     `insert into watched_wallet (address, kind, version, watched_after) values ('${HOT}', 'hot', 1, 1)`,
     `insert into deposit_address (address, position, path, state, user_ref, assigned_at, assigned_after, since, audit_due)

@@ -83,6 +83,8 @@ export async function writePayments(ledger: Ledger): Promise<void> {
   await obligations.claim(id, null, { holder: 'me', ms: 1_000 });
   await obligations.endUnfetched();
   await obligations.markServed(id, 200, null);
+  await ledger.accessPasses.issue(id, '/reports', 300);
+  await ledger.accessPasses.revoke(id, NOTE);
   await obligations.takeRepeat(id);
   await obligations.returnRepeat(id);
   await obligations.noteDelivered(id);

@@ -67,7 +67,9 @@ async function announce({ temporal }: Stack, say: (line: string) => void): Promi
   const { withdrawalsInUi } = await import('../localstack/temporal.ts');
   const note = temporal.uiNote === null ? '' : ` (${temporal.uiNote})`;
   say(`  Temporal Web UI, until the demo ends: ${withdrawalsInUi(temporal)}${note}`);
-  say('  next: 5 x402 payments, one in each of the 4 payment formats, then one whose gateway is killed');
+  say(
+    '  next: 5 x402 payments, one in each of the 4 payment formats, then one whose gateway is killed; one access pass is used',
+  );
   say(
     '  next: 6 withdrawals, of which 5 are paid (a worker is killed during the last one) and 1 is rejected',
   );
@@ -90,13 +92,13 @@ async function printReport(report: DemoReport, chain: ChainInfo | null, output: 
   const error = { code: 'DemoFailed', message: faults.join('; ') };
   const { requested, finalized, transfersOnChain } = summary.withdrawals;
   const { made, credited, notCredited } = summary.deposits;
-  const { paid, served, replayed, refusedDuplicates } = summary.x402;
+  const { paid, served, replayed, refusedDuplicates, passes } = summary.x402;
   output.result(
     { ...summary, ...(summary.ok ? {} : { error }) },
     [
       `${requested} withdrawals requested, ${finalized} finalized, ${transfersOnChain} transfers counted in the blocks`,
       `${made} deposits counted in the blocks, ${credited} credited; not credited: ${countsOf(notCredited)}`,
-      `${paid} x402 payments counted in the blocks, ${served} served; repeated for the same request and answered from storage: ${replayed}; refused for another request: ${refusedDuplicates}`,
+      `${paid} x402 payments counted in the blocks, ${served} served; repeated for the same request and answered from storage: ${replayed}; refused for another request: ${refusedDuplicates}; served by an access pass: ${passes}`,
     ].join('\n'),
   );
   return summary.ok ? EXIT.ok : EXIT.failure;

@@ -31,7 +31,7 @@ export interface DemoReport {
     readonly scannerKilled: boolean;
     readonly kill: ScannerKill | null;
   };
-  readonly x402: Pick<SalesReport, 'paid' | 'served' | 'replayed' | 'refusedDuplicates'> & {
+  readonly x402: Pick<SalesReport, 'paid' | 'served' | 'replayed' | 'refusedDuplicates' | 'passes'> & {
     readonly gatewayKilled: boolean;
     readonly kill: GatewayKill | null;
   };

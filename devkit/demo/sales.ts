@@ -8,6 +8,7 @@ import {
   type GatewayKill,
   killBetweenSettlementAndAnswer,
   type Purchase,
+  presentPass,
   repeat,
   type Survivor,
   TITLES,
@@ -22,6 +23,8 @@ export interface SalesReport {
   readonly replayed: number;
   /** Number of payments that were presented again for another request, and refused. */
   readonly refusedDuplicates: number;
+  /** Number of requests that an access pass bought, without a payment. */
+  readonly passes: number;
   readonly kill: GatewayKill | null;
   readonly faults: readonly string[];
   readonly rows: readonly DemoRow[];
@@ -35,12 +38,14 @@ export interface SaleRun {
   /** False if `replay` caused another request to the upstream. */
   readonly isReplayStored: boolean;
   readonly duplicate: Purchase;
+  /** The request with the access pass of the first purchase. The upstream gets it with a key of its own. */
+  readonly passUse: Purchase;
   readonly survivor: Promise<Survivor>;
 }
 
 const POLL_MS = 200;
 
-/** Buys in all payment formats, repeats one payment for the same and for another request, and kills the gateway during one more sale. */
+/** Buys in all payment formats, repeats one payment for the same and for another request, uses its access pass, and kills the gateway during one more sale. */
 export async function runSales(stage: Stage): Promise<SaleRun> {
   const { sales } = stage.stack;
   if (sales === null) throw new Error('the demo needs its own chain: unset SLUICE_RPC_URLS');
@@ -55,12 +60,16 @@ export async function runSales(stage: Stage): Promise<SaleRun> {
   stage.say(`the same payment for the same request: ${replay.status}, ${source}`);
   const duplicate = await repeat(stage, first, '?of=another');
   stage.say(`the same payment for another request: ${duplicate.status} ${errorOf(duplicate) ?? ''}`);
+  const passUse = await presentPass(stage, first);
+  stage.say(
+    `the access pass of that payment, without a payment: ${passUse.status}, a new answer of the upstream`,
+  );
   const { survivor } = await killBetweenSettlementAndAnswer(stage, sales);
-  return { sales, bought, replay, isReplayStored, duplicate, survivor };
+  return { sales, bought, replay, isReplayStored, duplicate, passUse, survivor };
 }
 
 export async function auditSales(stage: Stage, selling: SaleRun): Promise<SalesReport> {
-  const { sales, bought, replay, isReplayStored, duplicate } = selling;
+  const { sales, bought, replay, isReplayStored, duplicate, passUse } = selling;
   const { last, kill } = await selling.survivor;
   stage.say(`the repeated payment got ${last.status} after ${kill.statuses.length} requests`);
   const purchases = [...bought, last];
@@ -71,12 +80,16 @@ export async function auditSales(stage: Stage, selling: SaleRun): Promise<SalesR
   );
   const [first] = bought;
   const isReplayed = replay.status === 200 && replay.body === first?.body && isReplayStored;
+  const answered = stage.upstream.answered.filter((key) => recorded.some(({ id }) => id === key));
+  const passAnswers = stage.upstream.answered.length - answered.length;
+  const isPassed = passAnswers === 1 && passUse.status === 200 && passUse.body !== first?.body;
   const isRefused = duplicate.status === 402 && errorOf(duplicate) === 'duplicate_settlement';
   return {
     paid: payments.length,
-    served: stage.upstream.answered.length,
+    served: answered.length,
     replayed: isReplayed ? 1 : 0,
     refusedDuplicates: isRefused ? 1 : 0,
+    passes: isPassed ? 1 : 0,
     kill,
     faults: [
       ...purchases.flatMap(({ what, status }) =>
@@ -85,8 +98,9 @@ export async function auditSales(stage: Stage, selling: SaleRun): Promise<SalesR
       ...recorded.flatMap((payment) => recordFault(payment, payments, stage.upstream.answered)),
       ...countFault('recorded payments', recorded.length, purchases.length),
       ...countFault('transfers to the seller', payments.length, purchases.length),
-      ...countFault('answers of the upstream', stage.upstream.answered.length, purchases.length),
+      ...countFault('answers of the upstream', answered.length, purchases.length),
       ...(isReplayed ? [] : ['a repeated request did not get the stored answer']),
+      ...(isPassed ? [] : ['an access pass did not buy exactly one answer']),
       ...(isRefused ? [] : ['a payment was accepted for another request']),
     ],
     rows: recorded.map((payment) => rowOf(payment, payments, kill)),

@@ -17,6 +17,8 @@ export interface Purchase {
   readonly headers: PaymentHeaders;
   readonly status: number;
   readonly body: string;
+  /** The access pass in the answer; null if it has none. */
+  readonly pass: string | null;
 }
 
 export interface GatewayKill {
@@ -39,6 +41,8 @@ export const TITLES: Readonly<Record<PaymentForm, string>> = {
   example: 'exchange interface, sent by the gateway',
   submitted: 'exchange interface, sent by the buyer',
 };
+const PASS_SECONDS = 3_600;
+const PASS_HEADER = 'sluice-access-pass';
 const POLL_MS = 200;
 /** Longer than the 45 s lease of the killed gateway; the gateway answers repeated requests for 120 s. */
 const REPEAT_TIMEOUT_MS = 110_000;
@@ -46,7 +50,15 @@ const REPEAT_TIMEOUT_MS = 110_000;
 export function demoRoutes(upstream: string): RoutesOf {
   return ({ seller, asset }) => ({
     payTo: seller,
-    routes: [{ path: PATH, price: { amount: UNITS, asset }, description: 'A report', upstream }],
+    routes: [
+      {
+        path: PATH,
+        price: { amount: UNITS, asset },
+        description: 'A report',
+        accessPass: { seconds: PASS_SECONDS },
+        upstream,
+      },
+    ],
   });
 }
 
@@ -70,6 +82,11 @@ export async function buyInAllForms(stage: Stage, sales: Sales): Promise<readonl
 /** Presents the payment of a purchase again, for the same request or, with `query`, for another one. */
 export function repeat(stage: Stage, { what, url, headers }: Purchase, query = ''): Promise<Purchase> {
   return request(stage, what, url + query, headers);
+}
+
+/** Requests the resource of a purchase again with its access pass alone, without a payment. */
+export function presentPass(stage: Stage, { what, url, pass }: Purchase): Promise<Purchase> {
+  return request(stage, what, url, pass === null ? {} : { [PASS_HEADER]: pass });
 }
 
 /**
@@ -126,5 +143,6 @@ async function request(
   headers: PaymentHeaders,
 ): Promise<Purchase> {
   const response = await presentPayment(url, headers, signal);
-  return { what, url, headers, status: response.status, body: await response.text() };
+  const pass = response.headers.get(PASS_HEADER);
+  return { what, url, headers, status: response.status, body: await response.text(), pass };
 }

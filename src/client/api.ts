@@ -564,6 +564,11 @@ export interface Reconciliation {
   readonly longestUnread: readonly UnreadWallet[];
 }
 
+export interface RevokedAccessPass {
+  /** True if this request revoked the pass; false if it was revoked before */
+  readonly revoked: boolean;
+}
+
 export type Scan = {
   /** Last block that was linked, scanned and committed; null before the first block */
   readonly cursor: {
@@ -1227,6 +1232,10 @@ export interface Bodies {
     readonly reason: string;
   };
   readonly endSettlementAsPaid: {
+    /** Reason for this action, stored with the name of the API key */
+    readonly reason: string;
+  };
+  readonly revokeAccessPass: {
     /** Reason for this action, stored with the name of the API key */
     readonly reason: string;
   };

@@ -1,4 +1,4 @@
-import type { Payment } from './api.ts';
+import type { Payment, RevokedAccessPass } from './api.ts';
 import { ListCalls } from './calls.ts';
 import type { CallOptions } from './waiting.ts';
 
@@ -13,5 +13,15 @@ export class PaymentCalls extends ListCalls<'listPayments', 'payments', Payment>
    */
   get(id: string, options?: CallOptions): Promise<Payment> {
     return this.read(`/v1/payments/${encodeURIComponent(id)}`, options);
+  }
+
+  /**
+   * Revokes the access pass of a payment for good. False if it was revoked before.
+   *
+   * @throws SluiceError `NotFound` (404).
+   */
+  async revokePass(id: string, reason: string, options?: CallOptions): Promise<boolean> {
+    const path = `/v1/payments/${encodeURIComponent(id)}/revoke`;
+    return (await this.send<RevokedAccessPass>('POST', path, { reason }, options)).revoked;
   }
 }

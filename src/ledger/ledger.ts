@@ -44,6 +44,7 @@ import { Deliveries } from './webhooks/deliveries.ts';
 import { Webhooks } from './webhooks/webhooks.ts';
 import { withdrawalEvents } from './withdrawals/withdrawal-events.ts';
 import { Withdrawals } from './withdrawals/withdrawals.ts';
+import { AccessPasses } from './x402/access-passes.ts';
 import { Obligations } from './x402/obligations.ts';
 import { Offers } from './x402/offers.ts';
 import { PaymentCosts } from './x402/payment-costs.ts';
@@ -113,6 +114,7 @@ function repositories(db: Database, databaseUrl: string, cipher: TextCipher, eve
     paymentCosts: new PaymentCosts(db),
     obligations: new Obligations(db, cipher),
     offers: new Offers(db),
+    accessPasses: new AccessPasses(db),
     webhooks: new Webhooks(db, cipher),
     deliveries: new Deliveries(db),
     apiKeys: new ApiKeys(db),

@@ -10,6 +10,14 @@ import type { Caller, OfferedTerms, PaymentTerms } from './x402/payment-row.ts';
 
 /** Tables in camelCase, as queries name them. numeric and int8 are bigint. */
 export interface Tables {
+  accessPass: {
+    paymentId: string;
+    payer: string;
+    route: string;
+    path: string;
+    issuedAt: Generated<Date>;
+    expiresAt: Date;
+  };
   alert: {
     position: GeneratedAlways<bigint>;
     kind: AlertKind;
@@ -199,6 +207,12 @@ export interface Tables {
     wallet: string;
     amount: bigint;
     ownerSigned: boolean;
+  };
+  passRevocation: {
+    paymentId: string;
+    actor: string;
+    reason: string;
+    revokedAt: Generated<Date>;
   };
   pause: {
     position: GeneratedAlways<bigint>;

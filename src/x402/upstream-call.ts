@@ -11,6 +11,8 @@ export interface PaidRequest {
   readonly payment: Pick<PaymentRow, 'id' | 'payer' | 'route' | 'terms'>;
   /** False if the upstream is called before the settlement. */
   readonly isPaid: boolean;
+  /** Id of one request that an access pass of the payment bought. Not set: the request is the paid one. */
+  readonly passUse?: string;
 }
 
 /** Calls the upstream once for a payment. Never throws. */
@@ -27,7 +29,7 @@ const TOKEN_VALID_SECONDS = 300;
 
 /**
  * Adds the headers of the route and those of the payment. Every try has the same Idempotency-Key, so that the upstream
- * can detect repetitions.
+ * can detect repetitions. Each request that an access pass bought has its own.
  */
 export function createUpstreamCall({ variables, secret }: UpstreamCallDeps): UpstreamCall {
   return async (paid, options) => {
@@ -35,14 +37,14 @@ export function createUpstreamCall({ variables, secret }: UpstreamCallDeps): Ups
     const own = withRouteHeaders(headers, { routeHeaders, variables });
     if (!own.ok) return { kind: 'none', reason: own.reason };
     const token = secret === null ? {} : { 'sluice-payment': paymentToken(paid, secret, Date.now()) };
-    const all = { ...own.headers, ...paymentHeaders(paid.payment.id), ...token };
+    const all = { ...own.headers, ...paymentHeaders(paid.payment.id, paid.passUse), ...token };
     return askUpstream({ method, url, headers: all, body: Buffer.from(body, 'base64') }, options);
   };
 }
 
 /** A compact JWS (HS256) that says what was paid, by which wallet, and for which request. Source: RFC 7515. */
 export function paymentToken(
-  { request, payment, isPaid }: PaidRequest,
+  { request, payment, isPaid, passUse }: PaidRequest,
   secret: string,
   nowMs: number,
 ): string {
@@ -50,8 +52,21 @@ export function paymentToken(
   const { amount, asset, network, payTo } = terms;
   const { method, url } = request;
   const iat = Math.floor(nowMs / 1000);
+  const byPass = passUse === undefined ? {} : { accessPass: true };
   const times = { iss: 'sluice', sub: id, iat, exp: iat + TOKEN_VALID_SECONDS };
-  const claims = { ...times, paid: isPaid, payer, amount, asset, network, payTo, route, method, url };
+  const claims = {
+    ...times,
+    paid: isPaid,
+    ...byPass,
+    payer,
+    amount,
+    asset,
+    network,
+    payTo,
+    route,
+    method,
+    url,
+  };
   const signed = [{ alg: 'HS256', typ: 'JWT' }, claims]
     .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
     .join('.');

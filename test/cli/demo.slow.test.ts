@@ -92,6 +92,7 @@ test('the gateway serves every x402 payment in the blocks once after a kill', ()
     served: 5,
     replayed: 1,
     refusedDuplicates: 1,
+    passes: 1,
     gatewayKilled: true,
   });
   expect(report.saleRows.map(({ status }) => status)).toEqual(Array(5).fill('served'));

@@ -169,6 +169,7 @@ test('the OpenAPI document needs no key, has every route, and resolves every ref
     '/v1/pause',
     '/v1/payments',
     '/v1/payments/{id}',
+    '/v1/payments/{id}/revoke',
     '/v1/reconciliation',
     '/v1/resume',
     '/v1/scan',

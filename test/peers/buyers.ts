@@ -1,6 +1,7 @@
 import { base58 } from '@scure/base';
-import { createKeyPairSignerFromBytes } from '@solana/kit';
+import { createKeyPairSignerFromBytes, createSignableMessage } from '@solana/kit';
 import type { SettleResponse } from '@x402/core/types';
+import { createSIWxClientExtension } from '@x402/extensions/sign-in-with-x';
 import { decodePaymentResponseHeader, wrapFetchWithPayment, x402Client } from '@x402/fetch';
 import { SOLANA_DEVNET_CAIP2 } from '@x402/svm';
 import { ExactSvmScheme } from '@x402/svm/exact/client';
@@ -49,6 +50,20 @@ export async function version2Buyer({
         return { ...payload, extensions: { ...payload.extensions, ...extensions } };
       },
     });
+  return purchases(wrapFetchWithPayment(fetch, client));
+}
+
+/** The official client of version 2 that signs in where it has paid, and pays elsewhere. */
+export async function signInBuyer({ rpcUrl, secretKey, fetch = globalThis.fetch }: Buyer): Promise<Buy> {
+  const signer = await createKeyPairSignerFromBytes(secretKey);
+  const client = new x402Client().register('solana:*', new ExactSvmScheme(signer, { rpcUrl }));
+  const signMessage = async (message: Uint8Array) => {
+    const [signatures] = await signer.signMessages([createSignableMessage(message)]);
+    return signatures?.[signer.address] ?? new Uint8Array();
+  };
+  client.registerExtension(
+    createSIWxClientExtension({ signers: [{ publicKey: signer.address, signMessage }] }),
+  );
   return purchases(wrapFetchWithPayment(fetch, client));
 }
 

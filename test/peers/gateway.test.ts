@@ -1,13 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Shop } from '../x402/gateway/shop.ts';
-import { type Buy, legacyBuyer, version1Buyer, version2Buyer } from './buyers.ts';
+import { type Buy, legacyBuyer, signInBuyer, version1Buyer, version2Buyer } from './buyers.ts';
 import { buyAsExample, buyAsSubmitter } from './example-client.ts';
 import { PRICED, startPeerServer } from './peer-server.ts';
+
+/** The access pass in the interface's paid response. */
+interface PassDetails {
+  readonly paymentDetails: { readonly accessPass: { readonly token: string; readonly expiresAt: string } };
+}
 
 let shop: Shop;
 beforeAll(async () => {
   shop = await Shop.open((upstream) => [
     { path: '/weather', price: '0.001', description: 'The weather', upstream },
+    { path: '/report', price: '0.001', accessPass: { seconds: 3_600 }, upstream },
     { path: '/about', free: true, upstream },
   ]);
   await shop.opened('/weather');
@@ -42,6 +48,35 @@ describe('the gateway sells to', () => {
       paymentDetails: { amount: 1000, amountStable: 0.001, recipient: quote.tokenAccount },
     });
     expect(response.status).toBe(200);
+  });
+
+  it('each client once, which then uses the access pass of its payment once', async () => {
+    const url = `${shop.url}/report`;
+    const day = (path: string, number: number) => `${path}?day=${number}`;
+    for (const client of [version2Buyer, version1Buyer, legacyBuyer]) {
+      const buy = await client(await shop.buyer());
+      const { response: paid } = await buy(day(url, 1));
+      const pass = paid.headers.get('sluice-access-pass') ?? '';
+      const { response, settlement } = await buy(day(url, 2), { headers: { 'sluice-access-pass': pass } });
+      expect([paid.status, response.status, settlement]).toEqual([200, 200, null]);
+    }
+    for (const buyAs of [buyAsExample, buyAsSubmitter]) {
+      const { response: paid } = await buyAs(day(url, 1), await shop.buyer());
+      const { paymentDetails } = (await paid.json()) as PassDetails;
+      const { accessPass } = paymentDetails;
+      expect(Date.parse(accessPass.expiresAt)).toBeGreaterThan(0);
+      const headers = { authorization: `Bearer ${accessPass.token}` };
+      expect((await fetch(day(url, 2), { headers })).status).toBe(200);
+    }
+    const signIn = await signInBuyer(await shop.buyer());
+    const first = await signIn(day(url, 1));
+    const second = await signIn(day(url, 2));
+    expect([first.response.status, first.settlement?.success]).toEqual([200, true]);
+    expect([second.response.status, second.settlement]).toEqual([200, null]);
+    const sold = (await shop.ledger.payments.list({ limit: 100 })).rows;
+    expect(sold.filter(({ route }) => route === 'GET /report')).toHaveLength(6);
+    expect(shop.asked.filter(({ target }) => target === '/report?day=1')).toHaveLength(6);
+    expect(shop.asked.filter(({ target }) => target === '/report?day=2')).toHaveLength(6);
   });
 
   it('the server of the official packages, which sells through our facilitator', async () => {

@@ -6,7 +6,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { mapPage } from '../../ledger/page.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { listRoute, route } from '../route.ts';
-import { decimal, text, textOrNull, time } from '../schemas.ts';
+import { decimal, reason, text, textOrNull, time } from '../schemas.ts';
 
 const tags = ['payments'];
 const units = decimal(z.string());
@@ -54,6 +54,12 @@ const PaymentBody = z
   })
   .meta({ id: 'Payment' });
 
+const RevokedBody = z
+  .object({
+    revoked: z.boolean().describe('True if this request revoked the pass; false if it was revoked before'),
+  })
+  .meta({ id: 'RevokedAccessPass' });
+
 const id = z
   .string()
   .regex(/^[\x21-\x7e]{1,256}$/, 'must be the id, the message hash or the signature of a payment')
@@ -81,11 +87,30 @@ export function paymentRoutes(app: FastifyInstance, { ledger }: { readonly ledge
     params: z.object({ id }),
     response: PaymentBody,
     handler: async ({ params }) => {
-      const row = await ledger.payments.findByName(params.id);
-      if (row === undefined) throw new DomainError('NotFound', `there is no payment ${params.id}`);
+      const row = await paymentOf(ledger, params.id);
       return present(row, await ledger.attempts.newestSignatures([row.id]));
     },
   });
+  route(app, 'POST', '/v1/payments/:id/revoke', {
+    operationId: 'revokeAccessPass',
+    tags,
+    summary: 'Revoke the access pass of an x402 payment for good',
+    description:
+      'Gateways refuse the pass, and the sign-in of its wallet by this payment, within a second. The payment and what it bought stay as they are. A payment that has no pass yet gets none.',
+    params: z.object({ id }),
+    body: z.strictObject({ reason }),
+    response: RevokedBody,
+    handler: async ({ caller: actor, params, body }) => {
+      const row = await paymentOf(ledger, params.id);
+      return { revoked: await ledger.accessPasses.revoke(row.id, { actor, reason: body.reason }) };
+    },
+  });
+}
+
+async function paymentOf({ payments }: Pick<Ledger, 'payments'>, name: string): Promise<PaymentRow> {
+  const row = await payments.findByName(name);
+  if (row === undefined) throw new DomainError('NotFound', `there is no payment ${name}`);
+  return row;
 }
 
 /** `signatures`: signature of the newest attempt by payment id. Without an attempt, the row itself has the signature. */

@@ -66,4 +66,19 @@ export const payments = migrationOf([
     last_offered_at timestamptz not null default now(),
     primary key (route, hash)
   )`,
+  sql`create table access_pass (
+    payment_id text primary key references payment,
+    payer text not null,
+    route text not null,
+    path text not null, -- path of the paid request, without its query
+    issued_at timestamptz not null default now(),
+    expires_at timestamptz not null
+  )`,
+  sql`create index access_pass_by_payer on access_pass (payer, route, path, expires_at)`,
+  sql`create table pass_revocation (
+    payment_id text primary key references payment,
+    actor text not null,
+    reason text not null,
+    revoked_at timestamptz not null default now()
+  )`,
 ]);

@@ -15,6 +15,8 @@ import { quoteKeyOf } from '../../x402/formats/quote-token.ts';
 import { gatewayApp } from '../../x402/gateway/app.ts';
 import { type GatewayDeps, gateway, paymentStateRoute } from '../../x402/gateway/gateway.ts';
 import { RouteOffers } from '../../x402/gateway/offers.ts';
+import { passKeysOf } from '../../x402/passes/keys.ts';
+import { Passes } from '../../x402/passes/passes.ts';
 import type { PurchaseDeps } from '../../x402/purchase.ts';
 import { addressLimiter } from '../../x402/rate-limit.ts';
 import { readProxies } from '../../x402/routes/client-address.ts';
@@ -152,37 +154,43 @@ function gatewayDeps(
   routes: readonly Route[],
   offers: RouteOffers,
   purchases: PurchaseDeps,
-  { answerWithinMs = ANSWER_WITHIN_MS, replaceUpstream = (call) => call }: GatewayParts,
+  { ledger, answerWithinMs = ANSWER_WITHIN_MS, replaceUpstream = (call) => call }: GatewayParts,
 ): GatewayDeps {
-  const [secret, ...olderSecrets] = config.x402QuoteSecret ?? [];
-  if (secret === undefined)
-    throw new DomainError(
-      'InvalidRequest',
-      'SLUICE_X402_QUOTE_SECRET must be set if SLUICE_X402_ROUTES is set',
-    );
   const { cluster, rpcUrls = [], explorerUrl, x402PaymentRate: paymentRate } = config;
   const { x402UpstreamSecret, upstreamVariables: variables } = config;
-  const { x402PublicUrl = `http://${config.x402Host}:${config.x402Port}` } = config;
-  const publicUrl = x402PublicUrl.replace(/\/$/, '');
+  const { accessPasses } = ledger;
+  const keys = gatewayKeys(config);
   return {
     ...purchases,
+    ...keys,
+    passes: new Passes({ accessPasses, ...keys, network: purchases.network.caip2 }),
     routes,
     offers,
     answerWithinMs,
     upstream: replaceUpstream(createUpstreamCall({ variables, secret: x402UpstreamSecret ?? null })),
     upstreamVariables: variables,
     takePaymentToken: addressLimiter({ perSecond: paymentRate, burst: 2 * paymentRate }),
-    quoteSecrets: [
-      quoteKeyOf(secret, publicUrl),
-      ...olderSecrets.map((older) => quoteKeyOf(older, publicUrl)),
-    ],
-    publicUrl,
     clientNetwork: {
       trustedProxies: readProxies(config.x402TrustedProxies),
       directClients: config.x402DirectClients || cluster === 'localnet',
     },
     explorerUrl: (signature) => explorerLink(signature, { explorerUrl, cluster, rpcUrls }),
   };
+}
+
+/** The public URL of the gateway, and the keys of its quotes and access passes, which depend on the URL. */
+function gatewayKeys(config: Config<'api'>) {
+  const [secret, ...olderSecrets] = config.x402QuoteSecret ?? [];
+  if (secret === undefined)
+    throw new DomainError(
+      'InvalidRequest',
+      'SLUICE_X402_QUOTE_SECRET must be set if SLUICE_X402_ROUTES is set',
+    );
+  const { x402PublicUrl = `http://${config.x402Host}:${config.x402Port}` } = config;
+  const publicUrl = x402PublicUrl.replace(/\/$/, '');
+  const olderKeys = olderSecrets.map((older) => quoteKeyOf(older, publicUrl));
+  const quoteSecrets: GatewayDeps['quoteSecrets'] = [quoteKeyOf(secret, publicUrl), ...olderKeys];
+  return { publicUrl, quoteSecrets, passKeys: passKeysOf([secret, ...olderSecrets], publicUrl) };
 }
 
 function facilitatorDeps(

@@ -32,10 +32,15 @@ export function paidResponse(
     readonly amount: bigint;
     readonly tokenAccount: string;
     readonly explorerUrl: string;
+    /** The access pass that the payment bought. Null if there is none. */
+    readonly accessPass: { readonly token: string; readonly expiresAt: Date } | null;
   },
 ) {
-  const { signature, amount, tokenAccount: recipient, explorerUrl } = paid;
-  return { data, paymentDetails: { signature, ...amounts(amount), recipient, explorerUrl } };
+  const { signature, amount, tokenAccount: recipient, explorerUrl, accessPass } = paid;
+  const details = { signature, ...amounts(amount), recipient, explorerUrl };
+  if (accessPass === null) return { data, paymentDetails: details };
+  const { token, expiresAt } = accessPass;
+  return { data, paymentDetails: { ...details, accessPass: { token, expiresAt: expiresAt.toISOString() } } };
 }
 
 /** Base units, and whole tokens of a mint with 6 decimals under the two names that clients read. */

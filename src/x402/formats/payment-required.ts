@@ -3,7 +3,7 @@ import { quoteOf } from './example.ts';
 import { type JsonObject, writeHeaderJson } from './json.ts';
 
 /** Headers that cross-origin scripts may read. */
-export const EXPOSED_HEADERS = 'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE';
+export const EXPOSED_HEADERS = 'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, Sluice-Access-Pass';
 
 /** Saves buyers a blockhash request. Each quote has a different one, so it is not compared with `accepted`. */
 export interface BlockhashHint {
@@ -27,6 +27,8 @@ const IDENTIFIER_SCHEMA = {
 /** These limits keep PAYMENT-REQUIRED below 8 KB, with a memo of 256 bytes. Many clients and proxies refuse more. */
 const MAX_URL_BYTES = 1_536;
 const MAX_DESCRIPTION_BYTES = 1_024;
+/** With the extension of sign-in, which needs room. */
+const MAX_DESCRIPTION_BYTES_WITH_SIGN_IN = 256;
 const MAX_MIME_TYPE_BYTES = 128;
 const ELLIPSIS = '…';
 
@@ -42,17 +44,23 @@ export function paymentRequired(
     readonly quoteToken: string;
     readonly hint: BlockhashHint | null;
     readonly identifier: IdentifierUse;
+    /** The extension of sign-in by its name; empty if the route has none. */
+    readonly signIn?: Readonly<Record<string, object>>;
     readonly fields?: object;
   },
 ): { readonly headers: Readonly<Record<string, string>>; readonly body: object } {
-  const { hint, identifier, quoteToken, fields } = details;
+  const { hint, identifier, quoteToken, signIn = {}, fields } = details;
   const info = identifierInfo(identifier);
+  const identifierExtension = info === null ? {} : { [IDENTIFIER]: { info, schema: IDENTIFIER_SCHEMA } };
+  const extensions = { ...identifierExtension, ...signIn };
+  const maxDescriptionBytes =
+    Object.keys(signIn).length === 0 ? MAX_DESCRIPTION_BYTES : MAX_DESCRIPTION_BYTES_WITH_SIGN_IN;
   const version2 = {
     x402Version: 2,
     error: truncated(error, MAX_ERROR_BYTES),
-    resource: shortResource(resource),
+    resource: shortResource(resource, maxDescriptionBytes),
     accepts: [requirementsV2(terms, hint)],
-    ...(info === null ? {} : { extensions: { [IDENTIFIER]: { info, schema: IDENTIFIER_SCHEMA } } }),
+    ...(Object.keys(extensions).length === 0 ? {} : { extensions }),
   };
   const message = resource.description || `Pay for ${resource.url}`;
   const body = {
@@ -93,10 +101,10 @@ export function identifierInfo(identifier: IdentifierUse): JsonObject | null {
 /**
  * Shortens the resource to fit a header. The URL stays absolute: if too long, it loses its query, and then its path.
  */
-function shortResource({ url, description, mimeType }: Resource): Resource {
+function shortResource({ url, description, mimeType }: Resource, maxDescriptionBytes: number): Resource {
   return {
     url: shortUrl(url),
-    description: truncated(description, MAX_DESCRIPTION_BYTES),
+    description: truncated(description, maxDescriptionBytes),
     mimeType: truncated(mimeType, MAX_MIME_TYPE_BYTES),
   };
 }

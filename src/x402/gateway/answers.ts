@@ -4,6 +4,8 @@ import { paidResponse } from '../formats/example.ts';
 import { exactJson } from '../formats/json.ts';
 import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
 import { paymentResponse, type SettleResult } from '../formats/payment-response.ts';
+import type { IssuedPass } from '../passes/passes.ts';
+import { PASS_HEADER } from '../passes/presented.ts';
 import { paidResponseHeaders } from '../routes/headers.ts';
 import { exampleError } from '../rules/example.ts';
 import { reasonOfVersion1 } from '../rules/reasons.ts';
@@ -43,6 +45,8 @@ export interface PresentedProof {
   readonly network: Terms['network'];
   readonly askToPay: (error: string, fields?: object) => Promise<GatewayAnswer>;
   readonly explorerUrl: (signature: string) => string;
+  /** The access pass that the outcome `served` includes. Null if there is none. */
+  readonly accessPass: IssuedPass | null;
 }
 
 const RETRY = { 'retry-after': '2' };
@@ -118,7 +122,8 @@ function answerServed(
   { answer, signature, payment }: OutcomeOf<'served'>,
   presented: PresentedProof,
 ): GatewayAnswer {
-  const headers = successHeaders(presented, payment, signature);
+  const { accessPass } = presented;
+  const headers = { ...successHeaders(presented, payment, signature), ...passHeaders(accessPass) };
   const text = isExample(presented) ? plainTextOf(answer) : null;
   if (text === null) return forwardedAnswer(answer, headers);
   const body = paidResponse(text, {
@@ -126,6 +131,7 @@ function answerServed(
     amount: payment.received ?? BigInt(payment.terms.amount),
     tokenAccount: payment.terms.tokenAccount,
     explorerUrl: presented.explorerUrl(signature),
+    accessPass,
   });
   return jsonAnswer(200, body, { 'cache-control': 'private, no-store', ...headers });
 }
@@ -216,6 +222,21 @@ function successHeaders(
 
 function resultHeaders({ dialect, network }: PresentedProof, result: SettleResult) {
   return paymentResponse(dialect, result, network);
+}
+
+/** The resource for the holder of an access pass. `issued`: the pass, for a wallet that signed in. */
+export function answerByPass(answer: UpstreamResponse, issued: IssuedPass | null): GatewayAnswer {
+  return forwardedAnswer(answer, passHeaders(issued));
+}
+
+function passHeaders(accessPass: IssuedPass | null): Record<string, string> {
+  return accessPass === null ? {} : { [PASS_HEADER]: accessPass.token };
+}
+
+/** The request is not looked at: the client can send it again. */
+export function tooManyPayments(seconds: number): GatewayAnswer {
+  const error = `too many requests of one client address: send the same request again in ${seconds} s`;
+  return jsonAnswer(429, { error }, { 'retry-after': String(seconds) });
 }
 
 /** The upstream's response. Shared caches must not serve it to clients that have not paid. */

@@ -145,9 +145,9 @@ export async function serveKnownPayment(
   const known = replacedBy === null ? presented : await deps.ledger.payments.get(replacedBy);
   const { seller, requestHash, servedAt } = known;
   const isSameRequest = seller === 'gateway' && requestHash === sale.requestHash;
-  const isBuyer = [presented, known].some(({ caller }) =>
-    isSameCaller({ caller, servedAt }, sale.caller, Date.now()),
-  );
+  const isBuyer =
+    sale.heldPayment === known.id ||
+    [presented, known].some(({ caller }) => isSameCaller({ caller, servedAt }, sale.caller, Date.now()));
   if (!isSameRequest || !isBuyer)
     return { kind: 'duplicate', payment: known, signature: await signatureOf(deps.ledger, known) };
   if (!isAskedFirst(sale, known.dialect)) return settle(deps, sale, known, randomUUID());

@@ -3,7 +3,9 @@ import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { isSignature } from '../../solana/rpc/node-text.ts';
 import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
+import type { PassKeys } from '../passes/keys.ts';
 import { type ClientNetwork, clientAddress, clientAdvice } from '../routes/client-address.ts';
+import { JWKS_PATH } from '../routes/faults.ts';
 import { forwardedHeaders, upstreamRequestHeaders, upstreamResponseHeaders } from '../routes/headers.ts';
 import type { FreeRoute, Method, PricedRoute, Route } from '../routes/route.ts';
 import { withRouteHeaders } from '../routes/route-headers.ts';
@@ -18,6 +20,7 @@ export interface GatewayDeps extends SaleDeps {
   readonly routes: readonly Route[];
   /** Public URL of the gateway, without trailing slash. */
   readonly publicUrl: string;
+  readonly passKeys: Pick<PassKeys, 'jwks'>;
   readonly clientNetwork: ClientNetwork;
   /** Environment variables for the headers of routes. */
   readonly upstreamVariables: Readonly<Record<string, string>>;
@@ -26,12 +29,15 @@ export interface GatewayDeps extends SaleDeps {
 const IDEMPOTENT: readonly Method[] = ['GET', 'PUT', 'DELETE'];
 const PREFLIGHT_SECONDS = '600';
 const MAX_WARNED_PEERS = 1_000;
+/** A new key must be published for this time before it signs. */
+const JWKS_HEADERS = { ...ANY_ORIGIN, 'cache-control': 'public, max-age=300' };
 
 /** Handles every request. A priced resource is reachable only through a payment. */
 export function gateway(deps: GatewayDeps): Handle {
   const warnOnce = unknownClientWarning(deps);
   return async (request) => {
     warnOnce(request);
+    if (isForJwks(deps, request)) return jsonAnswer(200, deps.passKeys.jwks, JWKS_HEADERS);
     const matched = matchRoute(deps.routes, request.method, request.target);
     if (matched.kind === 'route' && matched.route.kind === 'free' && matched.route.upstream !== null)
       return passage(deps, matched.route, upstreamUrl(matched.route.upstream, matched.target), request);
@@ -50,6 +56,12 @@ export function gateway(deps: GatewayDeps): Handle {
     if (route.kind === 'free') return staticAnswer(route);
     return withAnyOrigin(await sell(deps, saleOf(deps, route, target, { ...request, body })));
   };
+}
+
+/** True for `GET /.well-known/jwks.json`, the public keys of access passes, if a route has any. Source: RFC 7517. */
+function isForJwks({ routes }: GatewayDeps, { method, target }: RawRequest): boolean {
+  const hasPasses = (route: Route) => route.kind === 'priced' && route.accessPass !== null;
+  return method === 'GET' && target === JWKS_PATH && routes.some(hasPasses);
 }
 
 /** Warns once per address about clients that a setting would identify. */
@@ -73,7 +85,8 @@ function preflight({ headers }: RawRequest): GatewayAnswer {
       ...ANY_ORIGIN,
       'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
       'access-control-allow-headers':
-        requestedHeaders ?? 'PAYMENT-SIGNATURE, X-PAYMENT, Content-Type, Authorization',
+        requestedHeaders ??
+        'PAYMENT-SIGNATURE, X-PAYMENT, Sluice-Access-Pass, SIGN-IN-WITH-X, Content-Type, Authorization',
       'access-control-max-age': PREFLIGHT_SECONDS,
     },
     body: '',
@@ -131,6 +144,7 @@ function saleOf(
   return {
     route,
     resource: { url: `${publicUrl}${target.path}${target.query}`, description, mimeType },
+    path: target.path,
     headers,
     requestHash: requestHashOf(route, method, target, body),
     request: upstream === null ? null : request,

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { SettlementStatus } from '../../domain/settlement.ts';
 import type { BoughtRequest, Caller, PaymentRow } from '../../ledger/x402/payments.ts';
+import type { Passes } from '../passes/passes.ts';
 import type { CheckedPayment, PurchaseDeps } from '../purchase.ts';
 import type { PricedRoute } from '../routes/route.ts';
 import type { Proof, Refused, Resource } from '../terms.ts';
@@ -11,6 +12,7 @@ import type { RouteOffers } from './offers.ts';
 export interface SaleDeps extends PurchaseDeps {
   readonly upstream: UpstreamCall;
   readonly offers: RouteOffers;
+  readonly passes: Passes;
   /** The first secret signs new quote tokens; a token is valid under any of them. */
   readonly quoteSecrets: readonly [string, ...string[]];
   /** Maximum wait for the settlement, in ms, before the response is `settlement_pending`. */
@@ -32,12 +34,16 @@ export function firstLeaseMs({ timeoutSeconds }: PricedRoute): number {
 export interface Sale {
   readonly route: PricedRoute;
   readonly resource: Resource;
+  /** Path of the request, without its query. */
+  readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly requestHash: string;
   /** Null if the route has a static response. */
   readonly request: BoughtRequest | null;
   /** Its `identifier` is null until the payment is read. */
   readonly caller: Caller;
+  /** Id of the payment whose access pass the request shows. Not set: none, or not verified. */
+  readonly heldPayment?: string | null;
 }
 
 export interface Order extends Sale, CheckedPayment {

@@ -5,11 +5,13 @@ import { readSigned } from '../../solana/tx/signed-transaction.ts';
 import { paymentRequired } from '../formats/payment-required.ts';
 import { identifierOf, issueQuoteToken, readQuoteToken } from '../formats/quote-token.ts';
 import { echoesExtensions, isPaymentIdentifier, readPayment } from '../formats/read-payment.ts';
+import type { IssuedPass } from '../passes/passes.ts';
 import type { Proof, Terms } from '../terms.ts';
-import { answerOutcome, type GatewayAnswer, jsonAnswer } from './answers.ts';
+import { answerOutcome, type GatewayAnswer, jsonAnswer, tooManyPayments } from './answers.ts';
 import { buy, buyNothing, serveKnownPayment } from './buy.ts';
 import { checkProof } from './check-proof.ts';
 import { isUnbound, type Sale, type SaleDeps, type SaleOutcome } from './sale.ts';
+import { serveByPass } from './serve-by-pass.ts';
 
 const RETRY_AFTER_SECONDS = '10';
 /** How long after the quote a buyer may present its payment. */
@@ -23,7 +25,8 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
     offer.kind === 'open'
       ? paymentRequiredAnswer(deps, sale, offer.current, error, fields)
       : closedAnswer(offer.reason);
-  if (presented.kind === 'none') return askToPay('X-PAYMENT header is required');
+  if (presented.kind === 'none')
+    return (await serveByPass(deps, sale, askToPay)) ?? askToPay('X-PAYMENT header is required');
   if (presented.kind === 'undecodable')
     return presented.header === 'X-PAYMENT'
       ? askToPay('Payment verification failed', { details: presented.reason })
@@ -32,12 +35,15 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
   if (seconds > 0) return tooManyPayments(seconds);
   const { proof } = presented;
   const { network, explorerUrl } = deps;
-  const answer = async (outcome: SaleOutcome) =>
-    answerOutcome(outcome, { dialect: proof.dialect, network, askToPay, explorerUrl });
+  const answer = async (outcome: SaleOutcome) => {
+    const accessPass = await passOf(deps, sale, outcome);
+    return answerOutcome(outcome, { dialect: proof.dialect, network, askToPay, explorerUrl, accessPass });
+  };
   const known = await knownPayment(deps, proof);
   if (known !== undefined) {
     const caller = { ...sale.caller, identifier: buyerIdentifier(deps, sale, proof) };
-    return answer(await serveKnownPayment(deps, { ...sale, caller }, known));
+    const heldPayment = await deps.passes.paymentOf(sale);
+    return answer(await serveKnownPayment(deps, { ...sale, caller, heldPayment }, known));
   }
   if (offer.kind === 'closed') return closedAnswer(offer.reason);
   const fault = identifierFault(sale, proof);
@@ -50,10 +56,18 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
   return answer(await (flaw === null ? buy(deps, order) : buyNothing(deps, order, flaw)));
 }
 
-/** The payment is not looked at: the buyer can send it again. */
-function tooManyPayments(seconds: number): GatewayAnswer {
-  const error = `too many payments of one client address: send the same payment again in ${seconds} s`;
-  return jsonAnswer(429, { error }, { 'retry-after': String(seconds) });
+/** The pass of a payment that is served now. A fault of the pass must not withhold the paid response. */
+async function passOf(
+  { passes, warn }: SaleDeps,
+  sale: Sale,
+  outcome: SaleOutcome,
+): Promise<IssuedPass | null> {
+  if (outcome.kind !== 'served') return null;
+  const { id } = outcome.payment;
+  return passes.issue(sale, id).catch((error: unknown) => {
+    warn(error, `the access pass of payment ${id} was not issued`);
+    return null;
+  });
 }
 
 function closedAnswer(reason: string): GatewayAnswer {
@@ -109,12 +123,13 @@ function identifierFault({ route }: Sale, proof: Proof): string | null {
 }
 
 async function paymentRequiredAnswer(
-  { quoteSecrets, chain }: SaleDeps,
-  { route, resource, requestHash }: Sale,
+  { quoteSecrets, chain, passes }: SaleDeps,
+  sale: Sale,
   terms: Terms,
   error: string,
   fields: object,
 ): Promise<GatewayAnswer> {
+  const { route, resource, requestHash } = sale;
   const quoteToken = issueQuoteToken(quoteSecrets[0], {
     route: route.id,
     request: requestHash,
@@ -125,7 +140,8 @@ async function paymentRequiredAnswer(
   });
   // The hint is optional: without one, buyers fetch a blockhash themselves.
   const hint = await chain.latestBlockhash().catch(() => null);
-  const details = { quoteToken, hint, identifier: route.paymentIdentifier, fields };
+  const signIn = passes.challengeOf(sale);
+  const details = { quoteToken, hint, identifier: route.paymentIdentifier, signIn, fields };
   const { headers, body } = paymentRequired(terms, resource, error, details);
   return jsonAnswer(402, body, headers);
 }

@@ -19,6 +19,9 @@ function placeOf(path: readonly PropertyKey[]): string {
   return place.replace(/^\./, '') || 'the file';
 }
 
+/** Where the gateway publishes the public keys of access passes. */
+export const JWKS_PATH = '/.well-known/jwks.json';
+
 const PRICED_ONLY_KEYS = [
   'price',
   'asset',
@@ -31,6 +34,7 @@ const PRICED_ONLY_KEYS = [
   'maxAnswerBytes',
   'stream',
   'paymentIdentifier',
+  'accessPass',
   'retryUnsafe',
   'maxTimeoutSeconds',
   'memo',
@@ -106,6 +110,7 @@ function faultsOfPath(
     return [
       `.path: ${path} must not be under ${facilitatorRoute}, which the facilitator uses (SLUICE_X402_FACILITATOR_PATH)`,
     ];
+  if (isIn(path, JWKS_PATH)) return [`.path: ${path} must not be under ${JWKS_PATH}, which the gateway uses`];
   return isIn(path, '/x402') ? [`.path: ${path} must not be under /x402, which the gateway uses`] : [];
 }
 

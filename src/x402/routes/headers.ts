@@ -1,3 +1,5 @@
+import { hasBearerPass } from '../passes/presented.ts';
+
 type Headers = Readonly<Record<string, unknown>>;
 
 /** Hop-by-hop headers. Source: RFC 9110 7.6.1. */
@@ -91,6 +93,7 @@ export function upstreamRequestHeaders(headers: Headers, isPaid: boolean): Recor
     const dashedName = name.replaceAll('_', '-');
     const isOfGateway = OF_GATEWAY.test(dashedName) || dashedName.startsWith('x-forwarded-');
     const isDropped = isOfGateway || NEVER_FORWARDED.has(dashedName) || HOP_BY_HOP.has(dashedName);
+    if (dashedName === 'authorization' && hasBearerPass(value)) continue;
     if (isDropped || (isPaid && NEVER_FORWARDED_PAID.has(dashedName))) continue;
     forwarded[name] = Array.isArray(value) ? value.join(name === 'cookie' ? '; ' : ', ') : String(value);
   }
@@ -107,9 +110,9 @@ export function forwardedHeaders(address: string, publicUrl: string): Record<str
   };
 }
 
-/** Headers by which the upstream can recognize a repeated request: they are equal for every try of one payment. */
-export function paymentHeaders(paymentId: string): Record<string, string> {
-  return { 'idempotency-key': paymentId, 'x-sluice-payment': paymentId };
+/** Headers by which the upstream can recognize a repeated request: they are equal for every try of one request. */
+export function paymentHeaders(paymentId: string, requestId = paymentId): Record<string, string> {
+  return { 'idempotency-key': requestId, 'x-sluice-payment': paymentId };
 }
 
 /** The upstream headers that the gateway forwards to the client, with names in lower case. */

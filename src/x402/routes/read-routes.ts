@@ -86,6 +86,7 @@ function routeOf(entry: RouteEntry, method: Method, price: Price | null, payTo: 
   if (price === null) return { kind: 'free', ...common, widerThanPriced };
   const { description, mimeType, flow, stream, retryUnsafe, paymentIdentifier, maxTimeoutSeconds } = entry;
   const { maxAnswerBytes = null, memo = null, timeoutSeconds = UPSTREAM_TIMEOUT_SECONDS } = entry;
+  const { accessPass = null } = entry;
   const saleFields = {
     description,
     mimeType,
@@ -103,6 +104,7 @@ function routeOf(entry: RouteEntry, method: Method, price: Price | null, payTo: 
     timeoutSeconds,
     maxAnswerBytes,
     memo,
+    accessPass,
     payTo: entry.payTo ?? payTo,
   };
 }

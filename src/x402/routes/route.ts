@@ -53,6 +53,8 @@ export interface PricedRoute extends CommonRoute {
   /** Whether a request with a non-idempotent method may be sent to the upstream twice. */
   readonly retryUnsafe: boolean;
   readonly paymentIdentifier: 'off' | 'optional' | 'required';
+  /** Time for which an access pass of a payment is valid after service. Null: a payment buys one request. */
+  readonly accessPass: { readonly seconds: number } | null;
   readonly maxTimeoutSeconds: number;
   /** The memo that each payment must contain. Null: any memo, or none. */
   readonly memo: string | null;

@@ -4,6 +4,8 @@ import { METHODS } from './route.ts';
 import { HEADER_VALUE } from './route-headers.ts';
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/** A pass is a bearer token: a longer time would make a stolen one worth more. */
+const MAX_PASS_SECONDS = 86_400;
 const FORBIDDEN_ANSWER_HEADERS =
   /^(connection|content-length|keep-alive|te|trailer|transfer-encoding|upgrade)$/;
 
@@ -170,6 +172,12 @@ export const RouteEntry = z
       .enum(['off', 'optional', 'required'])
       .default('optional')
       .describe('required: buyers of x402 version 2 must send one. The other forms of payment have none'),
+    accessPass: z
+      .strictObject({ seconds: z.int().min(10).max(MAX_PASS_SECONDS) })
+      .optional()
+      .describe(
+        'The paid response has an access pass: for so many seconds after service, its holder is served on the same path of the route without a payment',
+      ),
     maxTimeoutSeconds: z.int().min(5).max(600).default(60),
     memo: z
       .string()

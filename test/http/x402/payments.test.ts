@@ -42,6 +42,19 @@ it('a single payment has its signature', async () => {
     expect(await ask<Payment>(`/${encodeURIComponent(id)}`)).toMatchObject({ id, signature });
 });
 
+it('the access pass of a payment is revoked once, with the caller as its actor', async () => {
+  const revoke = async (name: string) => {
+    const url = `/v1/payments/${encodeURIComponent(name)}/revoke`;
+    const payload = { reason: 'a stolen pass' };
+    return service.app.inject({ method: 'POST', url, headers: { authorization }, payload });
+  };
+  expect((await revoke(settled.id)).json()).toEqual({ revoked: true });
+  expect((await revoke('of an attempt')).json()).toEqual({ revoked: false });
+  expect((await revoke('of no payment')).statusCode).toBe(404);
+  const rows = await service.ledger.db.selectFrom('passRevocation').selectAll().execute();
+  expect(rows).toMatchObject([{ paymentId: settled.id, actor: 'tests', reason: 'a stolen pass' }]);
+});
+
 it('a page of payments needs as many SQL statements as a single payment', async () => {
   const query = vi.spyOn(pg.Client.prototype, 'query');
   await ask('?limit=1');

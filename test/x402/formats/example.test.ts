@@ -19,7 +19,8 @@ describe('an answer of the interface', () => {
       message: 'Pay',
       quoteToken: 'token',
     });
-    const paid = { signature: 'sig', amount: 2500n, tokenAccount: TERMS.tokenAccount, explorerUrl: 'url' };
+    const { tokenAccount } = TERMS;
+    const paid = { signature: 'sig', amount: 2500n, tokenAccount, explorerUrl: 'url', accessPass: null };
     expect(paidResponse('data', paid)).toEqual({
       data: 'data',
       paymentDetails: {
@@ -30,6 +31,11 @@ describe('an answer of the interface', () => {
         recipient: TERMS.tokenAccount,
         explorerUrl: 'url',
       },
+    });
+    const accessPass = { token: 'a token', expiresAt: new Date(0) };
+    expect(paidResponse('data', { ...paid, accessPass }).paymentDetails).toMatchObject({
+      explorerUrl: 'url',
+      accessPass: { token: 'a token', expiresAt: '1970-01-01T00:00:00.000Z' },
     });
   });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { U64_MAX } from '../../../src/domain/amount.ts';
 import { at, exactJson, readHeaderJson } from '../../../src/x402/formats/json.ts';
 import { paymentRequired, requirementsV2 } from '../../../src/x402/formats/payment-required.ts';
+import { signInChallenge } from '../../../src/x402/passes/sign-in.ts';
 import type { Resource, Terms } from '../../../src/x402/terms.ts';
 import { TERMS } from '../rules/buyer.ts';
 
@@ -49,6 +50,9 @@ describe('the 402 answer of the gateway', () => {
       paymentRequired(terms, resource, error, more).headers['payment-required'] ?? '';
 
     it('for texts of any length', () => {
+      const network = 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
+      const publicUrl = `https://${'a'.repeat(60)}.${'b'.repeat(60)}.example`;
+      const place = { publicUrl, route: 'GET /*', path: `/${'a'.repeat(120)}`, network };
       const text = fc.oneof(
         fc.string().map((one) => one.repeat(100)),
         fc.constantFrom('\0', '\ud800', '"', '€', '😀').map((one) => one.repeat(4_000)),
@@ -62,9 +66,13 @@ describe('the 402 answer of the gateway', () => {
             description,
             mimeType: description,
           };
-          const header = required({ ...TERMS, memo }, resource, error);
-          expect(header.length).toBeLessThan(8_192);
-          expect(readHeaderJson(header)).toMatchObject({ x402Version: 2, accepts: [{ amount: '2500' }] });
+          const signIn = { 'sign-in-with-x': signInChallenge('a secret', place, 0) };
+          for (const extensions of [{}, { signIn }]) {
+            const asked = paymentRequired({ ...TERMS, memo }, resource, error, { ...more, ...extensions });
+            const header = asked.headers['payment-required'] ?? '';
+            expect(header.length).toBeLessThan(8_192);
+            expect(readHeaderJson(header)).toMatchObject({ x402Version: 2, accepts: [{ amount: '2500' }] });
+          }
         }),
       );
     });

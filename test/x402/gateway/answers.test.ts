@@ -15,7 +15,8 @@ it('a payment that cannot be served is described by its state', async () => {
       answer: null,
     };
     const askToPay = () => expect.fail('a paid request gets no terms');
-    const presented = { dialect: 'v2' as const, network: NETWORKS.localnet, askToPay, explorerUrl: String };
+    const shown = { network: NETWORKS.localnet, askToPay, explorerUrl: String, accessPass: null };
+    const presented = { dialect: 'v2' as const, ...shown };
     const { body } = await answerOutcome(outcome, presented);
     return JSON.parse(typeof body === 'string' ? body : '{}').details;
   };

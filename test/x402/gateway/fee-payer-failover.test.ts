@@ -42,6 +42,7 @@ function offersOf(addresses: readonly string[], budget = 10_000_000n) {
     maxAnswerBytes: null,
     retryUnsafe: false,
     paymentIdentifier: 'off',
+    accessPass: null,
     maxTimeoutSeconds: 60,
     memo: null,
   };

@@ -46,6 +46,7 @@ describe('a routes file', () => {
       stream: false,
       retryUnsafe: false,
       paymentIdentifier: 'optional',
+      accessPass: null,
       maxTimeoutSeconds: 60,
       memo: null,
     });

@@ -106,7 +106,10 @@ function faultsOfPath(
     return [
       `.path: ${path} must not be under ${facilitatorRoute}, which the facilitator uses (SLUICE_X402_FACILITATOR_PATH)`,
     ];
-  return isIn(path, '/x402') ? [`.path: ${path} must not be under /x402, which the gateway uses`] : [];
+  const ownRoute = ['/x402', '/healthz'].find((one) => isIn(path, one));
+  return ownRoute === undefined
+    ? []
+    : [`.path: ${path} must not be under ${ownRoute}, which the gateway uses`];
 }
 
 function isIn(path: string, other: string): boolean {

@@ -10,6 +10,7 @@ import { createLogger, type Logger } from './platform/logging.ts';
 import {
   createRegistry,
   meterAlerts,
+  meterPayments,
   meterScan,
   meterSettlements,
   serveMetrics,
@@ -83,6 +84,7 @@ async function serve(settings: Config<'api'>, log: Logger, resources: Closers): 
       chain: await chain(),
       logger: log,
       closers: resources,
+      metrics,
     };
     await serveGateway({ ...settings, x402Routes: settings.x402Routes }, parts);
   }
@@ -114,6 +116,7 @@ function startMetrics(metrics: Registry, ledger: Ledger, log: Logger, resources:
     'open alerts': meterAlerts(metrics, () => ledger.alerts.countOpenByKind()),
     'unfinished settlements': meterSettlements(metrics, () => ledger.settlementViews.countUnfinished()),
     'position of the scan': meterScan(metrics, () => ledger.scanStatus.read()),
+    'x402 payments': meterPayments(metrics, () => ledger.paymentCounts.read()),
   };
   for (const [name, update] of Object.entries(gauges))
     resources.runPeriodically(name, METRICS_INTERVAL_MS, update, (err) =>

@@ -199,5 +199,6 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.stagedRanges.list();
   await ledger.offers.valid('GET /r1', HOUR_MS);
   await ledger.offers.findServedUnpaid('GET /r1');
+  await ledger.paymentCounts.read();
   await ledger.blockHeaders.neededSlot();
 }

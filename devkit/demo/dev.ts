@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, Option } from '@commander-js/extra-typings';
 import { inColumns } from '../../src/cli/columns.ts';
@@ -11,6 +11,7 @@ import type { ChainKind } from '../localstack/chain.ts';
 import type { DevFacts } from '../localstack/dev-file.ts';
 import { isFree } from '../localstack/ports.ts';
 import type { RoutesOf, SalesOptions } from '../localstack/sales.ts';
+import type { Stack } from '../localstack/stack.ts';
 import { lockFolder } from './dev-folder.ts';
 import type { DevelopmentPool } from './development-pool.ts';
 
@@ -38,17 +39,26 @@ export function registerDev(program: Command): void {
     .command('dev')
     .description('Run Temporal, PostgreSQL, a chain, workers, the API and an x402 gateway until Ctrl-C')
     .addOption(chainOption())
+    .option('--rpc <urls>', 'Start no chain: use these nodes, separated by commas (default: SLUICE_RPC_URLS)')
+    .option('--routes <file>', 'Routes file to sell (default: SLUICE_X402_ROUTES, or routes of a test shop)')
     .option('--json', 'Print progress to stderr, and the addresses as one JSON line to stdout')
-    .action((options) => run(options, (output) => keepStack(output, options.chain)));
+    .action((options) => run(options, (output) => keepStack(output, options)));
 }
 
-async function keepStack(output: Output, chainKind: ChainKind | undefined): Promise<number> {
+interface DevOptions {
+  readonly chain?: ChainKind | undefined;
+  readonly rpc?: string | undefined;
+  readonly routes?: string | undefined;
+}
+
+async function keepStack(output: Output, options: DevOptions): Promise<number> {
+  const settings = withOptions(process.env, options);
   const unlockFolder = lockFolder();
   deleteTemporalData();
   const signal = shutdownSignal();
   signal.addEventListener('abort', () => output.progress('stopping'));
   try {
-    await runStack(output, signal, chainKind);
+    await runStack(output, signal, options.chain, settings);
   } catch (error) {
     throw errorOrInterruption(signal, error);
   } finally {
@@ -64,8 +74,9 @@ async function runStack(
   output: Output,
   signal: AbortSignal,
   chainKind: ChainKind | undefined,
+  settings: NodeJS.ProcessEnv,
 ): Promise<void> {
-  const httpPort = await httpPortOf(process.env.SLUICE_HTTP_PORT || HTTP_PORT);
+  const httpPort = await httpPortOf(settings.SLUICE_HTTP_PORT || HTTP_PORT);
   // Import on demand, so that other commands start without loading the stack.
   const [{ startStack }, { devFacts, writeDevFile }, { processesOf, supervise }, development] =
     await Promise.all([
@@ -77,8 +88,8 @@ async function runStack(
   const say = (line: string): void => output.progress(line);
   // Another Temporal server can use the default port of the Web UI.
   const uiPort = (await isFree(UI_PORT)) ? { uiPort: UI_PORT } : {};
-  const deposits = hasOwnAddresses(process.env) ? null : await development.developmentPool(KEYS, say);
-  const env = settingsWith(deposits, process.env);
+  const deposits = hasOwnAddresses(settings) ? null : await development.developmentPool(KEYS, say);
+  const env = settingsWith(deposits, settings);
   mkdirSync(TEMPORAL_DATA, { recursive: true });
   const dbFile = join(TEMPORAL_DATA, 'temporal.sqlite');
   const stack = await startStack({
@@ -86,7 +97,7 @@ async function runStack(
     httpPort,
     ...uiPort,
     dbFile,
-    sales: await salesOptions(process.env),
+    sales: await salesOptions(settings),
     env,
     signal,
     say,
@@ -96,6 +107,7 @@ async function runStack(
     const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
     if (deposits !== null) await development.openDeposits(sluice, deposits, stack.chainInfo, signal);
     signal.throwIfAborted();
+    await sayClosed(stack, say);
     const webhooksToPrivate = env.SLUICE_WEBHOOK_ALLOW_PRIVATE === 'true';
     const facts = devFacts(stack, { deposits, webhooksToPrivate });
     removeDevFile = writeDevFile(facts, DEV_FILE);
@@ -107,9 +119,38 @@ async function runStack(
   }
 }
 
-async function salesOptions({ SLUICE_X402_PORT }: NodeJS.ProcessEnv): Promise<SalesOptions> {
+/** The options of the command have precedence over the settings. */
+function withOptions(env: NodeJS.ProcessEnv, { chain, rpc, routes }: DevOptions): NodeJS.ProcessEnv {
+  if (chain !== undefined && rpc !== undefined)
+    throw new UsageError('--chain starts a chain, and --rpc uses another one: give one of them');
+  const file = routes ?? (env.SLUICE_X402_ROUTES || undefined);
+  if (file !== undefined && !existsSync(file)) throw new UsageError(`the routes file ${file} does not exist`);
+  return {
+    ...env,
+    ...(rpc === undefined ? {} : { SLUICE_RPC_URLS: rpc }),
+    ...(file === undefined ? {} : { SLUICE_X402_ROUTES: file }),
+  };
+}
+
+async function salesOptions({
+  SLUICE_X402_PORT,
+  SLUICE_X402_ROUTES: routesFile,
+}: NodeJS.ProcessEnv): Promise<SalesOptions> {
   const port = Number(SLUICE_X402_PORT || GATEWAY_PORT);
-  return { routesOf: developmentRoutes, ...((await isFree(port)) ? { port } : {}) };
+  return {
+    routesOf: developmentRoutes,
+    ...(routesFile ? { routesFile } : {}),
+    ...((await isFree(port)) ? { port } : {}),
+  };
+}
+
+/** Says why routes are not sold yet, such as a missing mint or token account. */
+async function sayClosed({ gateway, sales, chainKind }: Stack, say: (line: string) => void): Promise<void> {
+  // On a chain of the stack, the accounts are final a moment later.
+  if (gateway === null || (chainKind !== null && sales !== null)) return;
+  const response = await fetch(`${gateway.gatewayUrl}/healthz`).catch(() => null);
+  const { reasons = [] } = ((await response?.json()) ?? {}) as { readonly reasons?: readonly string[] };
+  for (const reason of reasons) say(`not sold yet: ${reason}`);
 }
 
 /** A static route, a free one, and one with an upstream: the API itself, so that no other process is needed. */
@@ -208,11 +249,14 @@ function salesRows(sales: DevFacts['sales']): readonly (readonly [string, string
   return [
     ['x402 gateway', sales.gatewayUrl],
     ['its routes', sales.routesFile],
-    ["a buyer's key file", sales.buyerKeyFile],
+    ['its fee payer', sales.feePayer],
+    ...(sales.buyerKeyFile === null ? [] : [["a buyer's key file", sales.buyerKeyFile] as const]),
   ];
 }
 
-function salesHints({ gatewayUrl }: NonNullable<DevFacts['sales']>): readonly string[] {
+/** For routes that the stack made. */
+function salesHints({ gatewayUrl, buyerKeyFile }: NonNullable<DevFacts['sales']>): readonly string[] {
+  if (buyerKeyFile === null) return [];
   return [
     `  See a 402:  curl -i ${gatewayUrl}/hello`,
     `  Buy once:   npm run sluice -- x402 buy ${gatewayUrl}/hello`,

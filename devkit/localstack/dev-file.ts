@@ -32,13 +32,14 @@ export interface DevFacts extends DevSetUp {
   readonly mints: Readonly<Record<string, string>>;
   /** Values that the started chain reported; null on a chain of `SLUICE_RPC_URLS`. */
   readonly chain: Stack['chainInfo'];
-  /** The x402 gateway on the development chain; null on a chain of `SLUICE_RPC_URLS`. */
+  /** The x402 gateway; null if nothing is sold. Buyer, seller and asset are null if the routes file is the developer's. */
   readonly sales: {
     readonly gatewayUrl: string;
     readonly routesFile: string;
-    readonly buyerKeyFile: string;
-    readonly seller: string;
-    readonly asset: string;
+    readonly feePayer: string;
+    readonly buyerKeyFile: string | null;
+    readonly seller: string | null;
+    readonly asset: string | null;
   } | null;
   readonly logs: string;
 }
@@ -65,15 +66,22 @@ export function devFacts(stack: Stack, { deposits, webhooksToPrivate }: DevSetUp
     webhooksToPrivate,
     mints: mintsOf(stack.chainInfo),
     chain: stack.chainInfo,
-    sales: salesFacts(stack.sales),
+    sales: salesFacts(stack),
     logs: stack.logDir,
   };
 }
 
-function salesFacts(sales: Stack['sales']): DevFacts['sales'] {
-  if (sales === null) return null;
-  const { gatewayUrl, routesFile, buyer, seller, asset } = sales;
-  return { gatewayUrl, routesFile: resolve(routesFile), buyerKeyFile: resolve(buyer.path), seller, asset };
+function salesFacts({ gateway, sales }: Stack): DevFacts['sales'] {
+  if (gateway === null) return null;
+  const { gatewayUrl, routesFile, feePayer } = gateway;
+  return {
+    gatewayUrl,
+    routesFile: resolve(routesFile),
+    feePayer,
+    buyerKeyFile: sales && resolve(sales.buyer.path),
+    seller: sales?.seller ?? null,
+    asset: sales?.asset ?? null,
+  };
 }
 
 /** Writes `facts` to `path`, readable by the owner only. The returned function deletes the file. */

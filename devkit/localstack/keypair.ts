@@ -36,6 +36,11 @@ export function keypairFile(path: string): KeypairFile {
   return { path, address: base58.encode(Uint8Array.from(bytes.slice(SEED_BYTES))) };
 }
 
+/** The 64 bytes of a solana-keygen file. */
+export function secretKeyOf(path: string): Uint8Array {
+  return Uint8Array.from(JSON.parse(readFileSync(path, 'utf8')) as number[]);
+}
+
 /** The API key in the file at `path`. Creates the file if it does not exist, so that the key stays the same after a restart. */
 export function storedApiKey(path: string): string {
   return readOrCreateFile(path, () => `${newApiKey()}\n`).trim();

@@ -54,11 +54,15 @@ const POLLS_PER_SEND = 20;
 /** A user's wallet on the development chain. Composes, signs and sends transactions with web3.js. */
 export class Payer {
   readonly #url: string;
-  readonly #keypair = Keypair.generate();
+  readonly #keypair: Keypair;
 
-  /** @param url of the node that answers queries and receives the transactions */
-  constructor(url: string) {
+  /**
+   * @param url of the node that answers queries and receives the transactions
+   * @param secretKey of the wallet. Default: a new one
+   */
+  constructor(url: string, secretKey?: Uint8Array) {
     this.#url = url;
+    this.#keypair = secretKey === undefined ? Keypair.generate() : Keypair.fromSecretKey(secretKey);
   }
 
   get address(): string {
@@ -145,8 +149,9 @@ export class Payer {
     return { token, instructions: [...instructions, ...this.mintTo(token, to, units).instructions], signers };
   }
 
-  newMint(): NewMint {
-    const mint = Keypair.generate();
+  /** @param secretKey of the mint. Default: a new one */
+  newMint(secretKey?: Uint8Array): NewMint {
+    const mint = secretKey === undefined ? Keypair.generate() : Keypair.fromSecretKey(secretKey);
     const { publicKey } = this.#keypair;
     const instructions = [
       this.#create(mint, MINT_SIZE, 2_000_000),

@@ -10,11 +10,12 @@ import {
   startChain,
 } from './chain.ts';
 import { apiKeyNameOf, keypairFile, storedApiKey } from './keypair.ts';
+import { ownChain } from './own-chain.ts';
 import type { MintTo } from './payer.ts';
 import { freePort } from './ports.ts';
 import { type LocalPostgres, startPostgres } from './postgres.ts';
 import type { ManagedProcess } from './process.ts';
-import { prepareSales, type Sales, type SalesOptions } from './sales.ts';
+import { type Gateway, gatewayOfFile, prepareSales, type Sales, type SalesOptions } from './sales.ts';
 import { apiProcess, type ServiceContext, workerProcess } from './services.ts';
 import { type LocalTemporal, startTemporal } from './temporal.ts';
 import { findValidator, startValidator } from './validator.ts';
@@ -29,7 +30,7 @@ export interface StackOptions extends LocalChainOptions {
   readonly ui?: boolean;
   /** SQLite file of the Temporal server, so that workflows survive its restart. Default: in memory. */
   readonly dbFile?: string;
-  /** Adds an x402 gateway on the development chain, and its worker. Default: none. */
+  /** Adds an x402 gateway and its worker. Default: none. */
   readonly sales?: SalesOptions;
   readonly env?: NodeJS.ProcessEnv;
   /** If aborted during the start, the started processes are stopped, and the reason is thrown. */
@@ -62,6 +63,8 @@ export interface Stack {
   readonly worker: ManagedProcess;
   readonly signer: ManagedProcess;
   readonly api: ManagedProcess;
+  readonly gateway: Gateway | null;
+  /** Null also if the routes file is not of the stack. */
   readonly sales: Sales | null;
   readonly x402: ManagedProcess | null;
   addWorker(name: string): Promise<ManagedProcess>;
@@ -123,7 +126,7 @@ async function registerApiKey(databaseUrl: string, key: string): Promise<string>
   }
 }
 
-/** Settings of the services. Only the signer gets the path of the key file, and it does not get the database URL. */
+/** Settings of the services. Only the signer gets the path of the key file, and it does not get the database URL. Only the x402 worker gets the fee payers. */
 function serviceEnvironments(
   base: Base,
   env: NodeJS.ProcessEnv,
@@ -135,6 +138,7 @@ function serviceEnvironments(
     SLUICE_SIGNER_KEY_FILE: _file,
     SLUICE_API_KEY: _apiKey,
     SLUICE_WORKER_BUILD_ID: _buildId,
+    SLUICE_FEE_PAYER_KEY_FILES: _feePayers,
     ...rest
   } = env;
   const common: NodeJS.ProcessEnv = {
@@ -183,14 +187,25 @@ function starter(
   };
 }
 
-/** Null without the option, or on a chain of `SLUICE_RPC_URLS`. */
+/** Nothing without the option. On a chain of `SLUICE_RPC_URLS` that gives no SOL, only a routes file is sold. */
 async function salesOf(
-  { sales }: StackOptions,
+  { sales: options, env = process.env, say = () => undefined }: StackOptions,
   chain: LocalChain | null,
+  rpcUrls: readonly string[],
   dir: string,
   apiUrl: string,
-): Promise<Sales | null> {
-  return sales === undefined || chain === null ? null : prepareSales(sales, chain, dir, apiUrl);
+): Promise<Pick<Stack, 'gateway' | 'sales'>> {
+  const nothing = { gateway: null, sales: null };
+  if (options === undefined) return nothing;
+  const { port, routesFile } = options;
+  if (routesFile !== undefined) {
+    const gateway = await gatewayOfFile({ port, routesFile }, rpcUrls[0] ?? '', dir, env, say);
+    return { gateway, sales: null };
+  }
+  const place = chain ?? (await ownChain(rpcUrls, dir, say));
+  if (place === null) return nothing;
+  const sales = await prepareSales(options, place, dir, apiUrl, say);
+  return { gateway: sales, sales };
 }
 
 async function assemble(options: StackOptions, closers: Closers): Promise<Stack> {
@@ -208,15 +223,15 @@ async function assemble(options: StackOptions, closers: Closers): Promise<Stack>
   const apiUrl = `http://127.0.0.1:${httpPort}`;
   const environments = serviceEnvironments(base, settings, rpcUrls, httpPort);
   const { namespace } = base.temporal;
-  const sales = await salesOf(options, base.chain, dir, apiUrl);
-  const env = { ...environments.others, ...sales?.env };
+  const { gateway, sales } = await salesOf(options, base.chain, rpcUrls, dir, apiUrl);
+  const env = { ...environments.others, ...gateway?.env };
   const context: ServiceContext = { connection, namespace, env, logDir, compiledIn };
   const run = starter(options, closers);
   const [signer, worker, api, x402] = await Promise.all([
     run(workerProcess({ ...context, env: environments.signer }, 'signer', 'signer')),
     run(workerProcess(context, 'worker', 'chain')),
     run(apiProcess(context, apiUrl)),
-    sales && run(workerProcess({ ...context, env: { ...env, ...sales.keys } }, 'x402', 'x402')),
+    gateway && run(workerProcess({ ...context, env: { ...env, ...gateway.keys } }, 'x402', 'x402')),
   ]);
   return {
     ...factsOf(base, options),
@@ -228,6 +243,7 @@ async function assemble(options: StackOptions, closers: Closers): Promise<Stack>
     signer,
     worker,
     api,
+    gateway,
     sales,
     x402,
     addWorker: (name) => run(workerProcess(context, name, 'chain')),

@@ -14,7 +14,7 @@ export const EXIT = {
 
 export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
   [EXIT.ok]: 'done; with --wait: finalized',
-  [EXIT.failure]: 'unexpected failure',
+  [EXIT.failure]: 'unexpected failure; with x402 check <url>: the URL has a fault',
   [EXIT.usage]: 'invalid arguments, settings or terms',
   [EXIT.refused]: 'refused, such as an unknown ID, other terms, a late cancellation or a wrong key',
   [EXIT.unpaid]: 'the withdrawal ended without paying',

@@ -1,22 +1,33 @@
 import type { Command } from '@commander-js/extra-typings';
+import type { UrlReport } from '../x402/check/check-url.ts';
 import type { Route } from '../x402/routes/route.ts';
 import { NETWORKS } from '../x402/terms.ts';
 import { type Columns, localCommand, print, table } from './command.ts';
 import { settings } from './dev-file.ts';
+import { EXIT } from './exit.ts';
+import { JSON_OPTION } from './output.ts';
+import { checkUrlOf, isUrl, renderUrlReport, type UrlOptions } from './x402-check.ts';
 
 const DEFAULT_FILE = 'x402.routes.json';
 
 export function registerX402(program: Command, addTo: (x402: Command) => void): void {
-  const x402 = program.command('x402').description('Check the routes of the x402 gateway');
-  localCommand(x402, 'check', 'Check a routes file and list its routes')
-    .argument('[file]', `Routes file (default: SLUICE_X402_ROUTES, or ${DEFAULT_FILE})`)
-    .action((file, options) =>
-      print(
-        options,
-        () => check(file),
-        ({ routes }) => table('routes', COLUMNS, routes),
-      ),
-    );
+  const x402 = program.command('x402').description('Check what the x402 gateway, or another seller, sells');
+  localCommand(
+    x402,
+    'check',
+    "Check a routes file and list its routes, or check a seller's URL as a buyer's client reads it; exit code 1 if it has a fault",
+  )
+    .argument(
+      '[file|url]',
+      `Routes file (default: SLUICE_X402_ROUTES, or ${DEFAULT_FILE}), or a URL that answers 402`,
+    )
+    .option(
+      '--rpc <url>',
+      'For a URL: node that returns mints, token accounts and fee payers (default: SLUICE_RPC_URLS)',
+    )
+    .option('--method <method>', 'For a URL: method of the request', 'GET')
+    .option(...JSON_OPTION)
+    .action((target, options) => print(options, () => checkTarget(target, options), render, exitOf));
   localCommand(x402, 'schema', 'Print the JSON schema of a routes file').action((options) =>
     print(
       options,
@@ -27,7 +38,21 @@ export function registerX402(program: Command, addTo: (x402: Command) => void): 
   addTo(x402);
 }
 
-async function check(file: string | undefined) {
+type RoutesReport = Awaited<ReturnType<typeof checkFile>>;
+
+function checkTarget(target: string | undefined, options: UrlOptions): Promise<RoutesReport | UrlReport> {
+  return isUrl(target) ? checkUrlOf(target, options) : checkFile(target);
+}
+
+function render(report: RoutesReport | UrlReport): string {
+  return 'url' in report ? renderUrlReport(report) : table('routes', COLUMNS, report.routes);
+}
+
+function exitOf(report: RoutesReport | UrlReport): number {
+  return 'url' in report && !report.ok ? EXIT.failure : EXIT.ok;
+}
+
+async function checkFile(file: string | undefined) {
   const { readRoutesFile } = await import('../x402/routes/read-routes.ts');
   const { cluster, x402Routes, x402FacilitatorPath: facilitatorPath } = settings();
   const path = file ?? x402Routes ?? DEFAULT_FILE;

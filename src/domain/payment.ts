@@ -22,7 +22,16 @@ interface Transition {
 }
 
 /** States in which the buyer must not pay for the same request again. */
-const UNSERVED_STATES = ['settling', 'owed'] as const;
+export const UNSERVED_STATES = ['settling', 'owed'] as const;
+
+/** Unfinished payments, for metrics. */
+export interface PaymentCount {
+  readonly seller: 'gateway' | 'facilitator';
+  readonly state: (typeof UNSERVED_STATES)[number];
+  readonly count: number;
+  /** Seconds since the oldest of them was paid or, if it is not paid, stored. */
+  readonly oldestSeconds: number;
+}
 
 /** The transition of each event. An event has no effect in a state that is not in `from`. */
 export const PAYMENT_EVENTS = {

@@ -48,6 +48,7 @@ import { AccessPasses } from './x402/access-passes.ts';
 import { Obligations } from './x402/obligations.ts';
 import { Offers } from './x402/offers.ts';
 import { PaymentCosts } from './x402/payment-costs.ts';
+import { PaymentCounts } from './x402/payment-counts.ts';
 import { paymentEvents } from './x402/payment-events.ts';
 import { Payments } from './x402/payments.ts';
 
@@ -112,6 +113,7 @@ function repositories(db: Database, databaseUrl: string, cipher: TextCipher, eve
     reconciliations: new Reconciliations(db),
     payments: new Payments(db, cipher),
     paymentCosts: new PaymentCosts(db),
+    paymentCounts: new PaymentCounts(db),
     obligations: new Obligations(db, cipher),
     offers: new Offers(db),
     accessPasses: new AccessPasses(db),

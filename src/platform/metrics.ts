@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { AlertKind } from '../domain/alerts.ts';
+import { type PaymentCount, UNSERVED_STATES } from '../domain/payment.ts';
 import type { ScanPosition } from '../domain/scan.ts';
 import { type SettlementCount, UNFINISHED } from '../domain/settlement.ts';
 import { WITHDRAWAL } from '../domain/settlement-kinds.ts';
@@ -68,6 +69,42 @@ export function meterSettlements(
     for (const { kind } of counts) kinds.add(kind);
     for (const kind of kinds) for (const status of UNFINISHED) gauge.set({ kind, status }, 0);
     for (const { kind, status, count } of counts) gauge.set({ kind, status }, count);
+  };
+}
+
+/**
+ * Registers the gauges `sluice_x402_payments{seller,state}`, of unfinished payments, `sluice_x402_owed_oldest_seconds` and
+ * `sluice_x402_unpaid_answers`. The returned function sets them.
+ */
+export function meterPayments(
+  registry: Registry,
+  read: () => Promise<{ readonly unfinished: readonly PaymentCount[]; readonly unpaid: number }>,
+): () => Promise<void> {
+  const registers = [registry];
+  const payments = new Gauge({
+    name: 'sluice_x402_payments',
+    help: 'x402 payments that are settling, or that are paid and not served.',
+    labelNames: ['seller', 'state'],
+    registers,
+  });
+  const oldest = new Gauge({
+    name: 'sluice_x402_owed_oldest_seconds',
+    help: 'Seconds since the oldest payment of the gateway was paid that is not served; 0 if there is none.',
+    registers,
+  });
+  const unpaidAnswers = new Gauge({
+    name: 'sluice_x402_unpaid_answers',
+    help: 'x402 payments that were served and never paid, until an operator acknowledges them.',
+    registers,
+  });
+  return async () => {
+    const { unfinished, unpaid } = await read();
+    for (const seller of ['gateway', 'facilitator'])
+      for (const state of UNSERVED_STATES) payments.set({ seller, state }, 0);
+    for (const { seller, state, count } of unfinished) payments.set({ seller, state }, count);
+    const owed = unfinished.find(({ seller, state }) => seller === 'gateway' && state === 'owed');
+    oldest.set(owed?.oldestSeconds ?? 0);
+    unpaidAnswers.set(unpaid);
   };
 }
 

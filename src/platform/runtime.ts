@@ -1,4 +1,5 @@
 import { makeTelemetryFilterString, Runtime } from '@temporalio/worker';
+import { STAGE_METRIC } from '../domain/payment-stages.ts';
 import { type Logger, temporalLogger } from './logging.ts';
 
 /**
@@ -13,7 +14,15 @@ export function installRuntime(logger: Logger, metricsAddress: string | undefine
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) },
       ...(metricsAddress === undefined
         ? {}
-        : { metrics: { prometheus: { bindAddress: metricsAddress, useSecondsForDurations: true } } }),
+        : {
+            metrics: {
+              prometheus: {
+                bindAddress: metricsAddress,
+                useSecondsForDurations: true,
+                histogramBucketOverrides: { [STAGE_METRIC.name]: [...STAGE_METRIC.bucketsSeconds] },
+              },
+            },
+          }),
     },
   });
 }

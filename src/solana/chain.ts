@@ -40,6 +40,8 @@ const DEFAULT_ACCOUNT_WINDOW_MS = 300;
 export interface ChainOptions {
   /** How long a request for an account waits for others that share its RPC call, in ms. Default 300. */
   readonly accountWindowMs?: number;
+  /** Called for each sent transaction when the first node has accepted it, with the seconds since the send. */
+  readonly onAccepted?: (seconds: number) => void;
 }
 
 /** Access to the chain for activities. Requests of many payments share RPC calls. */
@@ -51,9 +53,11 @@ export class Chain {
   readonly #baseFee = new TtlCache<bigint>(BASE_FEE_SHARED_MS);
   readonly #accounts: Batcher<AccountAnswer>;
   readonly #agreed: AgreedAccounts;
+  readonly #onAccepted: ChainOptions['onAccepted'];
 
   constructor(pool: NodePool, options: ChainOptions = {}) {
     this.pool = pool;
+    this.#onAccepted = options.onAccepted;
     const windowMs = options.accountWindowMs ?? DEFAULT_ACCOUNT_WINDOW_MS;
     this.#agreed = new AgreedAccounts(pool, windowMs);
     this.#accounts = new Batcher(rpc.MAX_ACCOUNTS_PER_CALL, windowMs, (keys) =>
@@ -169,9 +173,13 @@ export class Chain {
 
   /** Sends a transaction (base64) to every node except `busyNodes`, whose last send is unanswered. */
   async send(raw: string, busyNodes = new Set<string>()): Promise<SendAnswer[]> {
-    const sendTo = (node: SolanaNode): Promise<string> => {
+    const begin = performance.now();
+    let isAccepted = false;
+    const sendTo = async (node: SolanaNode): Promise<void> => {
       busyNodes.add(node.name);
-      return rpc.sendTransaction(node, raw).finally(() => busyNodes.delete(node.name));
+      await rpc.sendTransaction(node, raw).finally(() => busyNodes.delete(node.name));
+      if (!isAccepted) this.#onAccepted?.((performance.now() - begin) / 1_000);
+      isAccepted = true;
     };
     const answers = await this.pool.all(sendTo, ({ name }) => !busyNodes.has(name));
     return answers.map(({ node, result }) => ({

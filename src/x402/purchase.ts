@@ -1,5 +1,6 @@
 import { base64 } from '@scure/base';
 import { paymentId } from '../domain/payment.ts';
+import type { ObserveStage } from '../domain/payment-stages.ts';
 import type { AwaitedCommitment, SettlementStatus } from '../domain/settlement.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { PaymentRow, UnmatchedPayment } from '../ledger/x402/payments.ts';
@@ -11,6 +12,7 @@ import type { Simulation } from '../solana/tx/simulation.ts';
 import type { Budgets } from './budgets.ts';
 import type { DirectSettlement } from './direct/client.ts';
 import type { ExactPayment, Limits, Network, Proof, Refused, Terms } from './terms.ts';
+import { timed } from './timed.ts';
 
 /** Dependencies of the gateway and the facilitator for settling a payment. */
 export interface PurchaseDeps {
@@ -27,6 +29,7 @@ export interface PurchaseDeps {
   readonly limits: Limits;
   /** Logs a failure that the response does not describe. */
   readonly warn: (error: unknown, message: string) => void;
+  readonly observe: ObserveStage;
 }
 
 /** Starts the workflow of a payment if necessary, and waits up to `withinMs` for the commitment. See `PaymentRuns`. */
@@ -98,7 +101,14 @@ function isSponsored({ dialect, payment: { feePayer, payer } }: CheckedPayment):
  * Simulates the transaction unchanged, on a node that has reached the newest known slot. Its blockhash must stay valid
  * long enough for the settlement. If no node returns the remaining blocks, the simulation alone decides.
  */
-export async function simulate(
+export function simulate(
+  deps: Pick<PurchaseDeps, 'chain' | 'blockhashes' | 'observe' | 'warn'>,
+  checked: CheckedPayment,
+): Promise<Admission> {
+  return timed(deps.observe, 'simulation', () => simulateUnchanged(deps, checked));
+}
+
+async function simulateUnchanged(
   { chain, blockhashes, warn }: Pick<PurchaseDeps, 'chain' | 'blockhashes' | 'warn'>,
   checked: CheckedPayment,
 ): Promise<Admission> {

@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto';
+import type { ObserveStage } from '../domain/payment-stages.ts';
 import type { BoughtRequest } from '../ledger/x402/obligations.ts';
 import type { PaymentRow } from '../ledger/x402/payments.ts';
 import { paymentHeaders } from './routes/headers.ts';
 import { type RouteHeaders, withRouteHeaders } from './routes/route-headers.ts';
+import { timed } from './timed.ts';
 import { askUpstream, type UpstreamAnswer, type UpstreamOptions } from './upstream.ts';
 
 /** A request for which a payment pays. */
@@ -22,6 +24,7 @@ interface UpstreamCallDeps {
   readonly variables: RouteHeaders['variables'];
   /** Signs Sluice-Payment. Null: the header is not sent. */
   readonly secret: string | null;
+  readonly observe: ObserveStage;
 }
 
 /** Time that an upstream has to accept the header Sluice-Payment. */
@@ -31,14 +34,15 @@ const TOKEN_VALID_SECONDS = 300;
  * Adds the headers of the route and those of the payment. Every try has the same Idempotency-Key, so that the upstream
  * can detect repetitions. Each request that an access pass bought has its own.
  */
-export function createUpstreamCall({ variables, secret }: UpstreamCallDeps): UpstreamCall {
+export function createUpstreamCall({ variables, secret, observe }: UpstreamCallDeps): UpstreamCall {
   return async (paid, options) => {
     const { method, url, headers, body, routeHeaders } = paid.request;
     const own = withRouteHeaders(headers, { routeHeaders, variables });
     if (!own.ok) return { kind: 'none', reason: own.reason };
     const token = secret === null ? {} : { 'sluice-payment': paymentToken(paid, secret, Date.now()) };
     const all = { ...own.headers, ...paymentHeaders(paid.payment.id, paid.passUse), ...token };
-    return askUpstream({ method, url, headers: all, body: Buffer.from(body, 'base64') }, options);
+    const bytes = Buffer.from(body, 'base64');
+    return timed(observe, 'upstream', () => askUpstream({ method, url, headers: all, body: bytes }, options));
   };
 }
 

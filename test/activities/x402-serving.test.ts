@@ -58,7 +58,7 @@ async function serve(id: string): Promise<void> {
       bounds.push(options);
       const { leaseUntil, askedAt } = await use.ledger.payments.get(id);
       leaseMs = Number(leaseUntil) - Number(askedAt);
-      return createUpstreamCall({ variables, secret: null })(request, options);
+      return createUpstreamCall({ variables, secret: null, observe: () => undefined })(request, options);
     },
   });
   await runActivity(() => activities.serveOwed({ id }));

@@ -1,50 +1,14 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { startLocalnet } from '../../devkit/localnet/localnet.ts';
 import type { DevFacts } from '../../devkit/localstack/dev-file.ts';
-import { newAddress } from '../../devkit/localstack/keypair.ts';
-import { freePort } from '../../devkit/localstack/ports.ts';
+import { keypairFile, newAddress } from '../../devkit/localstack/keypair.ts';
 import { SluiceClient } from '../../src/client/client.ts';
-import { type RunningCommand, startDevelopment } from '../support/cli.ts';
-import { freshNamespace } from '../support/namespace.ts';
-import { freshDatabase } from '../support/postgres.ts';
-import { testEnvironment } from '../support/stack.ts';
+import { startDevelopment } from '../support/cli.ts';
+import { dev, folder, sellOn, shared } from './dev-command.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
-
-/** A folder of its own, without a stack. */
-function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'sluice-dev-'));
-  onTestFinished(() => rmSync(path, { recursive: true }));
-  mkdirSync(join(path, '.sluice'));
-  return path;
-}
-
-/** A database and a namespace on the servers that all tests share: `sluice dev` then starts neither PostgreSQL nor Temporal. */
-async function shared(): Promise<NodeJS.ProcessEnv> {
-  const [database, { env }] = await Promise.all([freshDatabase(), freshNamespace('dev')]);
-  onTestFinished(() => database.drop());
-  return { DATABASE_URL: database.url, ...env };
-}
-
-/** `sluice dev` in that folder, beside any other stack on this machine. */
-async function dev(cwd: string, servers: NodeJS.ProcessEnv, ...args: string[]): Promise<RunningCommand> {
-  const ports = { SLUICE_HTTP_PORT: String(await freePort()), SLUICE_X402_PORT: String(await freePort()) };
-  const env = { ...testEnvironment(), ...servers, ...ports };
-  const running = startDevelopment(['dev', ...args], { cwd, env });
-  onTestFinished(() => void running.child.kill('SIGKILL'));
-  return running;
-}
 
 test('sluice dev stops at once on Ctrl-C during its start, stops all started services, and prints no table', async () => {
   const cwd = folder();
@@ -130,4 +94,58 @@ test('sluice dev runs the whole stack: it pays, assigns addresses, accepts a loc
   expect(code, stderr).toBe(0);
   expect(stderr).toMatch(/\nstopping\nstopped\n$/);
   expect(readdirSync(join(cwd, '.sluice/keys'))).toContain('api-key');
+});
+
+test('sluice dev --rpc sells on a chain that runs already: it makes a mint, a seller and a buyer there', async () => {
+  const chain = await startLocalnet({ slotMs: 100, finalityLag: 8, nodes: 1 });
+  try {
+    await sellOn(chain.rpcUrls[0] ?? '');
+  } finally {
+    await chain.close();
+  }
+});
+
+test('sluice dev --routes sells routes of the developer, and names the wallet that needs SOL if the node gives none', async () => {
+  const chain = await startLocalnet({ slotMs: 100, finalityLag: 8, nodes: 1 });
+  const cwd = folder();
+  try {
+    chain.controls.setFault(0, 'requestAirdrop', {
+      kind: 'error',
+      code: -32601,
+      message: 'Method not found',
+    });
+    const payTo = newAddress();
+    const routes = [{ path: '/hello', price: '0.001', answer: { body: 'hello' } }];
+    writeFileSync(join(cwd, 'shop.json'), JSON.stringify({ payTo, routes }));
+    const [rpcUrl = ''] = chain.rpcUrls;
+    const running = await dev(cwd, await shared(), '--rpc', rpcUrl, '--routes', 'shop.json');
+    await expect.poll(() => running.stdout(), { timeout: 180_000 }).toContain('x402 gateway');
+    const { address } = keypairFile(join(cwd, '.sluice/keys/fee-payer-1.json'));
+    expect(running.stdout()).toContain(`send at least 0.05 SOL to ${address}`);
+    expect(running.stdout()).toContain('not sold yet: ');
+    const { sales } = JSON.parse(readFileSync(join(cwd, '.sluice/dev.json'), 'utf8')) as DevFacts;
+    expect(sales).toMatchObject({
+      routesFile: join(cwd, 'shop.json'),
+      feePayer: address,
+      buyerKeyFile: null,
+    });
+    const url = `${sales?.gatewayUrl}/hello`;
+    expect((await fetch(url)).status).toBe(503);
+    chain.controls.clearFaults();
+    await chain.airdrop(address, 50_000_000n);
+    await chain.mintTo(chain.plantedMint.address, payTo, 1n);
+    await expect.poll(async () => (await fetch(url)).status, { timeout: 120_000 }).toBe(402);
+    running.child.kill('SIGTERM');
+    expect(await running.ended).toMatchObject({ code: 0 });
+  } finally {
+    await chain.close();
+  }
+});
+
+test('sluice dev refuses --chain with --rpc, and a routes file that does not exist', async () => {
+  const cwd = folder();
+  const both = await (await dev(cwd, {}, '--chain', 'localnet', '--rpc', 'http://127.0.0.1:1')).ended;
+  expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining('give one of them') });
+  const none = await (await dev(cwd, {}, '--routes', 'none.json')).ended;
+  expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('none.json does not exist') });
 });

@@ -1,9 +1,25 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import { Repository } from '../database.ts';
+import { type Database, Repository } from '../database.ts';
 import type { OfferedTerms } from './payment-row.ts';
 
 export type { OfferedTerms } from './payment-row.ts';
+
+/** Payments that were served and never paid, and whose alert no operator has acknowledged. */
+export function servedUnpaid(db: Database) {
+  const alerted = db
+    .selectFrom('alert')
+    .select('subject')
+    .where('kind', '=', 'confirmed_taken_back')
+    .where('closedAt', 'is', null);
+  return db
+    .selectFrom('payment')
+    .where('id', '=', sql<string>`any(array(${alerted}))`)
+    .where('state', '=', 'served')
+    .where(
+      sql<boolean>`(select status from settlement where settlement.id = payment.id) in ('dead', 'failed')`,
+    );
+}
 
 /** Offered terms by route. An offer stays valid for a set time after the gateway last offered it. */
 export class Offers extends Repository {
@@ -27,20 +43,9 @@ export class Offers extends Repository {
    * acknowledged; null if there is none.
    */
   async findServedUnpaid(route: string): Promise<string | null> {
-    const alerted = this.db
-      .selectFrom('alert')
-      .select('subject')
-      .where('kind', '=', 'confirmed_taken_back')
-      .where('closedAt', 'is', null);
-    const payment = await this.db
-      .selectFrom('payment')
+    const payment = await servedUnpaid(this.db)
       .select('id')
-      .where('id', '=', sql<string>`any(array(${alerted}))`)
       .where('route', '=', route)
-      .where('state', '=', 'served')
-      .where(
-        sql<boolean>`(select status from settlement where settlement.id = payment.id) in ('dead', 'failed')`,
-      )
       .limit(1)
       .executeTakeFirst();
     return payment?.id ?? null;

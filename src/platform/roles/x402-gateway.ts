@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { Registry } from 'prom-client';
 import { DomainError } from '../../domain/errors.ts';
 import { explorerLink } from '../../domain/explorer.ts';
 import { lowest } from '../../domain/units.ts';
@@ -14,6 +15,8 @@ import { FeePayers } from '../../x402/fee-payers.ts';
 import { quoteKeyOf } from '../../x402/formats/quote-token.ts';
 import { gatewayApp } from '../../x402/gateway/app.ts';
 import { type GatewayDeps, gateway, paymentStateRoute } from '../../x402/gateway/gateway.ts';
+import { gatewayHealthRoute } from '../../x402/gateway/health.ts';
+import { GatewayMetrics } from '../../x402/gateway/metrics.ts';
 import { RouteOffers } from '../../x402/gateway/offers.ts';
 import { passKeysOf } from '../../x402/passes/keys.ts';
 import { Passes } from '../../x402/passes/passes.ts';
@@ -37,6 +40,8 @@ export interface GatewayParts {
   readonly chain: Chain;
   readonly logger: Logger;
   readonly closers: Closers;
+  /** Registry of the gateway's metrics; another server exposes the registry. */
+  readonly metrics?: Registry;
   /** Time after which a request that waits for its settlement gets a pending response. Default: 20,000 ms. */
   readonly answerWithinMs?: number;
   /** Replaces calls of the upstream. */
@@ -69,7 +74,8 @@ export async function serveGateway(
     closers.runPeriodically(name, intervalMs, job, (err) =>
       logger.warn({ err }, `${name} cannot be read now`),
     );
-  const purchases = purchaseDeps(config, parts);
+  const metrics = new GatewayMetrics(parts.metrics ?? new Registry());
+  const purchases = { ...purchaseDeps(config, parts), observe: metrics.observe };
   const offers = openOffers(config, routes, purchases, parts);
   const lowLamports = config.x402FeePayerLow;
   const checkFeePayers = feePayerWatch({ ledger, chain, addresses: feePayers, lowLamports });
@@ -83,8 +89,9 @@ export async function serveGateway(
   runPeriodically('the terms of routes', OFFERS_INTERVAL_MS, () => offers.refresh());
   runPeriodically('fee payers and closed routes', CLOSED_ROUTES_INTERVAL_MS, () => offers.refreshClosed());
   const app = await gatewayApp(
-    gateway(gatewayDeps(config, routes, offers, purchases, parts)),
+    gateway({ ...gatewayDeps(config, routes, offers, purchases, parts), metrics }),
     async (server) => {
+      await server.register(gatewayHealthRoute(ledger, offers));
       await server.register(paymentStateRoute(ledger));
       const prefix = facilitatorPath.replace(/\/$/, '');
       await server.register(facilitatorRoutes(facilitatorDeps(config, purchases, ledger)), { prefix });
@@ -109,7 +116,7 @@ function endUnfetched({ ledger, logger }: GatewayParts): () => Promise<void> {
 function purchaseDeps(
   config: Config<'api'>,
   { ledger, chain, temporal, logger, closers }: GatewayParts,
-): PurchaseDeps & { readonly budgets: Budgets } {
+): Omit<PurchaseDeps, 'observe'> & { readonly budgets: Budgets } {
   const warn: PurchaseDeps['warn'] = (err, message) => logger.warn({ err }, message);
   const budgets = {
     feePayer: config.x402FeePayerBudget,
@@ -155,7 +162,7 @@ function gatewayDeps(
   offers: RouteOffers,
   purchases: PurchaseDeps,
   { ledger, answerWithinMs = ANSWER_WITHIN_MS, replaceUpstream = (call) => call }: GatewayParts,
-): GatewayDeps {
+): Omit<GatewayDeps, 'metrics'> {
   const { cluster, rpcUrls = [], explorerUrl, x402PaymentRate: paymentRate } = config;
   const { x402UpstreamSecret, upstreamVariables: variables } = config;
   const { accessPasses } = ledger;
@@ -167,7 +174,9 @@ function gatewayDeps(
     routes,
     offers,
     answerWithinMs,
-    upstream: replaceUpstream(createUpstreamCall({ variables, secret: x402UpstreamSecret ?? null })),
+    upstream: replaceUpstream(
+      createUpstreamCall({ variables, secret: x402UpstreamSecret ?? null, observe: purchases.observe }),
+    ),
     upstreamVariables: variables,
     takePaymentToken: addressLimiter({ perSecond: paymentRate, burst: 2 * paymentRate }),
     clientNetwork: {
@@ -195,7 +204,7 @@ function gatewayKeys(config: Config<'api'>) {
 
 function facilitatorDeps(
   config: Config<'api'>,
-  purchases: ReturnType<typeof purchaseDeps>,
+  purchases: PurchaseDeps & ReturnType<typeof purchaseDeps>,
   ledger: Ledger,
 ): FacilitatorDeps {
   const { feePayers, tokenPolicy, x402FacilitatorOpen, x402FacilitatorRate: perSecond } = config;

@@ -5,6 +5,7 @@ import { createSettlementActivities } from '../../activities/settlements.ts';
 import { createSignerActivities } from '../../activities/signing.ts';
 import { createX402Activities } from '../../activities/x402.ts';
 import { QUICK_TASK_QUEUE } from '../../domain/ids.ts';
+import type { ObserveStage } from '../../domain/payment-stages.ts';
 import { X402 } from '../../domain/settlement-kinds.ts';
 import { type Ledger, openLedger } from '../../ledger/ledger.ts';
 import type { AttemptPosition } from '../../settlement/kind.ts';
@@ -19,6 +20,7 @@ import { RunStarts } from '../../x402/direct/run-starts.ts';
 import { serveDirect } from '../../x402/direct/server.ts';
 import { type DirectSettlementDeps, DirectSettlements } from '../../x402/direct/settle.ts';
 import { type AdoptPaymentDeps, adoptPayment, x402Kind } from '../../x402/kind.ts';
+import { timed } from '../../x402/timed.ts';
 import { createUpstreamCall } from '../../x402/upstream-call.ts';
 import type { Config } from '../config.ts';
 import { plainTextWarning, textCipherOf } from '../encryption.ts';
@@ -29,6 +31,7 @@ import type { ChainWorkerDeps } from './chain.ts';
 import { openNodes } from './nodes.ts';
 import { warningLogger, workerOptions } from './run.ts';
 import { feePayerKeys, SIGNING_RULES, signingBounds } from './signer.ts';
+import { stageHistogram } from './stage-histogram.ts';
 import { workflowSource } from './workflow-source.ts';
 
 /** Maximum number of activities, which are mostly waits of payments for finality. */
@@ -72,14 +75,16 @@ export async function x402Worker(
   closers.add('confirmed slots of x402', () => slots.close());
   const { temporalNamespace: namespace } = config;
   const temporal = new Client({ connection, namespace, dataConverter: dataConverter(config.payloadKeys) });
-  const deps = decorate({ ledger, chain: new Chain(pool, { accountWindowMs: 0 }), temporal });
+  const observe = stageHistogram(Runtime.instance().metricMeter);
+  const onAccepted = (seconds: number) => observe('send', seconds);
+  const deps = decorate({ ledger, chain: new Chain(pool, { accountWindowMs: 0, onAccepted }), temporal });
   const parts = settlementParts(config, deps, slots, signers, addresses);
-  await serveDirectly(config, deps, parts, closers);
+  await serveDirectly(config, deps, { ...parts, observe }, closers);
   deleteOldData(config, ledger, closers);
   return Worker.create({
     ...workerOptions(config, connection, QUICK_TASK_QUEUE),
     ...workflowSource(),
-    activities: x402Activities(config, parts),
+    activities: x402Activities(config, { ...parts, observe }),
     maxConcurrentActivityTaskExecutions: MAX_LANDINGS,
     // A payment occupies a workflow task until it is confirmed, for about a second. The SDK's default of 40 would make
     // further payments wait.
@@ -94,6 +99,8 @@ interface SettlementParts {
   readonly adopting: AdoptPaymentDeps;
   readonly signing: SigningDeps | null;
 }
+
+type MeasuredParts = SettlementParts & { readonly observe: ObserveStage };
 
 function settlementParts(
   config: Config<'x402'>,
@@ -116,9 +123,9 @@ function settlementParts(
   };
 }
 
-function x402Activities(config: Config<'x402'>, { judging, signing }: SettlementParts) {
+function x402Activities(config: Config<'x402'>, { judging, signing, observe }: MeasuredParts) {
   const { upstreamVariables: variables, x402UpstreamSecret: secret = null } = config;
-  const upstream = createUpstreamCall({ variables, secret });
+  const upstream = createUpstreamCall({ variables, secret, observe });
   const signer = signing === null ? {} : { signer: createSignerActivities(signing) };
   return {
     ...createSettlementActivities(judging),
@@ -139,7 +146,7 @@ function deleteOldData({ x402RetentionDays }: Config<'x402'>, { payments }: Ledg
 async function serveDirectly(
   { x402Socket }: Config<'x402'>,
   { temporal }: X402WorkerDeps,
-  { judging, adopting, signing }: SettlementParts,
+  { judging, adopting, signing, observe }: MeasuredParts,
   closers: Closers,
 ): Promise<void> {
   if (x402Socket === undefined) return;
@@ -154,9 +161,10 @@ async function serveDirectly(
   const settlements = new DirectSettlements({
     ...judging,
     adopt: (payment) => adoptPayment(adopting, payment, FIRST_ATTEMPT),
-    sign: (task) => signTask(signing, task),
+    sign: (task) => timed(observe, 'sign', () => signTask(signing, task)),
     startRun: (...run) => starts.add(run),
     warn,
+    observe,
   });
   const server = await serveDirect(settlements, x402Socket, warn);
   // The server waits for its requests, which end with the watches.

@@ -1,5 +1,6 @@
 import type { NewPayment, OpenResult } from '../../ledger/x402/payments.ts';
 import type { PurchaseDeps } from '../purchase.ts';
+import { timed } from '../timed.ts';
 
 /** `paidBy`: the signature of a payment that the x402 worker has settled until it was confirmed; else null. */
 export type PaymentOpening =
@@ -12,7 +13,7 @@ export type PaymentOpening =
  * our own lease was opened by that worker before the call failed.
  */
 export async function openPayment(
-  { ledger, direct }: Pick<PurchaseDeps, 'ledger' | 'direct'>,
+  { ledger, direct, observe }: Pick<PurchaseDeps, 'ledger' | 'direct' | 'observe'>,
   payment: NewPayment,
   isDirect: boolean,
 ): Promise<PaymentOpening> {
@@ -24,7 +25,7 @@ export async function openPayment(
     const stored = await ledger.payments.get(payment.id);
     return { kind: 'opened', payment: stored, paidBy: isPaid ? signature : null };
   }
-  const opened = await ledger.payments.open(payment);
+  const opened = await timed(observe, 'record', () => ledger.payments.open(payment));
   if (opened.kind === 'known' && opened.payment.leaseHolder === payment.lease.holder)
     return { kind: 'opened', payment: opened.payment, paidBy: null };
   return { ...opened, paidBy: null };

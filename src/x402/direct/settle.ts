@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError, isDomainError } from '../../domain/errors.ts';
+import type { ObserveStage } from '../../domain/payment-stages.ts';
 import type { SignedMessage } from '../../domain/steps.ts';
 import type { AttemptRow, NewAttempt } from '../../ledger/settlements/attempts.ts';
 import type { NewPayment } from '../../ledger/x402/payments.ts';
@@ -8,6 +9,7 @@ import { createJudge, type JudgeDeps, settle } from '../../settlement/record-ver
 import { type SignHere, signLocally } from '../../settlement/signatures.ts';
 import { signingTasksOf } from '../kind.ts';
 import type { Reached } from '../purchase.ts';
+import { secondsSince, timed } from '../timed.ts';
 import type { DirectOutcome } from './protocol.ts';
 
 export interface DirectSettlementDeps extends JudgeDeps {
@@ -17,6 +19,7 @@ export interface DirectSettlementDeps extends JudgeDeps {
   /** Starts the payment's workflow with a delay. Returns at once, and never throws. */
   readonly startRun: (id: string, attempt: SignedMessage) => void;
   readonly warn: (error: unknown, message: string) => void;
+  readonly observe: ObserveStage;
 }
 
 /**
@@ -41,12 +44,12 @@ export class DirectSettlements {
    * says nothing about what is stored: the caller must look the payment up.
    */
   async settle(payment: NewPayment, withinMs: number): Promise<DirectOutcome> {
-    const { ledger, startRun } = this.#deps;
+    const { ledger, startRun, observe } = this.#deps;
     if (this.#closing.signal.aborted) throw new DomainError('Unavailable', 'this x402 worker is stopping');
     const signed = await this.#signed(payment);
     if (signed === null)
       return { kind: 'declined', reason: `the transaction of ${payment.id} cannot be adopted` };
-    const opened = await ledger.payments.openSigned(payment, signed);
+    const opened = await timed(observe, 'record', () => ledger.payments.openSigned(payment, signed));
     if (opened.kind === 'stopped') return { kind: 'stopped' };
     if (opened.kind === 'taken')
       return {
@@ -95,8 +98,13 @@ export class DirectSettlements {
 
   /** Resolves at the first of `confirmed` and the end of the attempt. Begins the watch, which continues to the end. */
   #confirmed(attempt: AttemptRow): Promise<'confirmed' | 'ended'> {
+    const begin = performance.now();
     return new Promise((resolve, reject) => {
-      const watch = this.#watch(attempt, () => resolve('confirmed')).then(
+      const confirm = () => {
+        this.#deps.observe('confirmed', secondsSince(begin));
+        resolve('confirmed');
+      };
+      const watch = this.#watch(attempt, confirm).then(
         () => resolve('ended'),
         (error: unknown) => {
           const { settlementId: id } = attempt;

@@ -13,12 +13,41 @@ import type { Proof, Terms } from '../terms.ts';
 import type { UpstreamResponse } from '../upstream.ts';
 import type { OutcomeOf, SaleOutcome } from './sale.ts';
 
+/** What an answer is, for the metrics: the outcome of a presented payment, or why none was looked at. */
+export type AnswerKind =
+  | SaleOutcome['kind']
+  /** `asked`: 402 without a payment. `limited`: 429. `closed`: the route is not sold now. `passed`: by an access pass. */
+  | 'asked'
+  | 'passed'
+  | 'limited'
+  | 'closed'
+  | 'failed'
+  | 'free'
+  | 'not_found';
+
+export interface AnswerLabel {
+  readonly outcome: AnswerKind;
+  /** Code of a refusal. */
+  readonly reason: string | null;
+}
+
 export interface GatewayAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array>;
   /** Closes the upstream connection of an unread streamed body. */
   readonly discard?: () => void;
+  readonly label?: AnswerLabel;
+  /** Called when the last byte is sent. */
+  readonly onSent?: () => void;
+}
+
+export function labelled(
+  answer: GatewayAnswer,
+  outcome: AnswerKind,
+  reason: string | null = null,
+): GatewayAnswer {
+  return { ...answer, label: { outcome, reason } };
 }
 
 /** CORS headers that let scripts of any origin read terms and responses. */
@@ -236,7 +265,7 @@ function passHeaders(accessPass: IssuedPass | null): Record<string, string> {
 /** The request is not looked at: the client can send it again. */
 export function tooManyPayments(seconds: number): GatewayAnswer {
   const error = `too many requests of one client address: send the same request again in ${seconds} s`;
-  return jsonAnswer(429, { error }, { 'retry-after': String(seconds) });
+  return labelled(jsonAnswer(429, { error }, { 'retry-after': String(seconds) }), 'limited');
 }
 
 /** The upstream's response. Shared caches must not serve it to clients that have not paid. */

@@ -141,8 +141,9 @@ function destroyIfLate(raw: IncomingMessage): void {
   raw.once('close', () => clearTimeout(timer));
 }
 
-function send(reply: FastifyReply, { status, headers, body, discard }: GatewayAnswer): FastifyReply {
+function send(reply: FastifyReply, { status, headers, body, discard, onSent }: GatewayAnswer): FastifyReply {
   if (discard !== undefined) reply.raw.once('close', discard);
+  if (onSent !== undefined) reply.raw.once('finish', onSent);
   // An unread rest of the request body would be parsed as the next request of the connection.
   if (!reply.request.raw.complete) reply.header('connection', 'close');
   reply.code(status);

@@ -6,6 +6,7 @@ import { presenceOf } from '../../solana/proof/presence.ts';
 import { openPayment } from '../direct/open-payment.ts';
 import { type Admission, admit, paymentRow, type Reached, signatureOf, simulate } from '../purchase.ts';
 import type { PricedRoute } from '../routes/route.ts';
+import { timed } from '../timed.ts';
 import { discardAnswer, forwardableRefusal, reasonOf, storableAnswer, verdictOf } from '../upstream.ts';
 import { isSameCaller } from './callers.ts';
 import { type Flaw, failedOutcome } from './check-proof.ts';
@@ -253,17 +254,19 @@ async function afterUpstream(
 
 /** Waits for the settlement, at most `answerWithinMs`, and serves the payment. */
 async function settle(deps: SaleDeps, sale: Sale, opened: PaymentRow, holder: string): Promise<SaleOutcome> {
-  const { ledger, runs, answerWithinMs, warn } = deps;
+  const { ledger, runs, answerWithinMs, observe, warn } = deps;
   const { id } = opened;
   const { flow } = sale.route;
   const isLarge = needsFinality(sale.route, BigInt(opened.terms.amount));
   if (opened.state === 'settling' || (isLarge && opened.state === 'owed')) {
-    const { status, signature } = await runs
-      .reach(id, isLarge ? 'finalized' : 'confirmed', answerWithinMs)
-      .catch((error: unknown): Reached => {
+    const commitment = isLarge ? 'finalized' : 'confirmed';
+    const wait = () => runs.reach(id, commitment, answerWithinMs);
+    const { status, signature } = await (isLarge ? wait() : timed(observe, 'confirmed', wait)).catch(
+      (error: unknown): Reached => {
         warn(error, `waiting for the settlement of payment ${id} failed`);
         return { status: 'requested', signature: null };
-      });
+      },
+    );
     const isPaid = status === 'finalized' || (status === 'confirmed' && !isLarge);
     // The state `owed` is not read here: the update that claims the obligation checks it.
     if (signature !== null && isPaid && flow === 'settle-first')

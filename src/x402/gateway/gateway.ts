@@ -10,13 +10,16 @@ import { forwardedHeaders, upstreamRequestHeaders, upstreamResponseHeaders } fro
 import type { FreeRoute, Method, PricedRoute, Route } from '../routes/route.ts';
 import { withRouteHeaders } from '../routes/route-headers.ts';
 import { matchRoute, requestHashOf, type Target, upstreamUrl } from '../routes/target.ts';
+import { secondsSince } from '../timed.ts';
 import { ANY_ORIGIN, type GatewayAnswer, jsonAnswer } from './answers.ts';
 import type { Handle, Passage, RawRequest } from './app.ts';
 import { callerOf } from './callers.ts';
+import type { GatewayMetrics } from './metrics.ts';
 import type { Sale, SaleDeps } from './sale.ts';
 import { sell } from './sell.ts';
 
 export interface GatewayDeps extends SaleDeps {
+  readonly metrics: Pick<GatewayMetrics, 'count'>;
   readonly routes: readonly Route[];
   /** Public URL of the gateway, without trailing slash. */
   readonly publicUrl: string;
@@ -36,15 +39,19 @@ const JWKS_HEADERS = { ...ANY_ORIGIN, 'cache-control': 'public, max-age=300' };
 export function gateway(deps: GatewayDeps): Handle {
   const warnOnce = unknownClientWarning(deps);
   return async (request) => {
+    const begin = performance.now();
     warnOnce(request);
     if (isForJwks(deps, request)) return jsonAnswer(200, deps.passKeys.jwks, JWKS_HEADERS);
     const matched = matchRoute(deps.routes, request.method, request.target);
-    if (matched.kind === 'route' && matched.route.kind === 'free' && matched.route.upstream !== null)
+    if (matched.kind === 'route' && matched.route.kind === 'free' && matched.route.upstream !== null) {
+      deps.metrics.count(matched.route.id, 'free');
       return passage(deps, matched.route, upstreamUrl(matched.route.upstream, matched.target), request);
+    }
     // The body is read even if the response does not depend on it: a client that still sends may not read a response.
     const body = await request.body();
     if (request.method === 'OPTIONS') return preflight(request);
     if (matched.kind === 'refused') {
+      deps.metrics.count('none', 'not_found');
       const { status, reason, allow } = matched;
       return jsonAnswer(
         status,
@@ -53,8 +60,12 @@ export function gateway(deps: GatewayDeps): Handle {
       );
     }
     const { route, target } = matched;
-    if (route.kind === 'free') return staticAnswer(route);
-    return withAnyOrigin(await sell(deps, saleOf(deps, route, target, { ...request, body })));
+    if (route.kind === 'free') {
+      deps.metrics.count(route.id, 'free');
+      return staticAnswer(route);
+    }
+    const sale = saleOf(deps, route, target, { ...request, body });
+    return withAnyOrigin(await sellMeasured(deps, sale, begin));
   };
 }
 
@@ -62,6 +73,22 @@ export function gateway(deps: GatewayDeps): Handle {
 function isForJwks({ routes }: GatewayDeps, { method, target }: RawRequest): boolean {
   const hasPasses = (route: Route) => route.kind === 'priced' && route.accessPass !== null;
   return method === 'GET' && target === JWKS_PATH && routes.some(hasPasses);
+}
+
+/** Sells, and counts the answer. `begin`: when the request arrived, a time of `performance.now()`. */
+async function sellMeasured(deps: GatewayDeps, sale: Sale, begin: number): Promise<GatewayAnswer> {
+  const { metrics, observe } = deps;
+  try {
+    const answer = await sell(deps, sale);
+    const { outcome, reason } = answer.label ?? { outcome: 'failed', reason: null };
+    metrics.count(sale.route.id, outcome, reason);
+    return outcome === 'served'
+      ? { ...answer, onSent: () => observe('answer', secondsSince(begin)) }
+      : answer;
+  } catch (error) {
+    metrics.count(sale.route.id, 'failed');
+    throw error;
+  }
 }
 
 /** Warns once per address about clients that a setting would identify. */

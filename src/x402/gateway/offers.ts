@@ -51,6 +51,11 @@ export class RouteOffers {
     return this.#offers.get(routeId) ?? { kind: 'closed', reason, details: reason };
   }
 
+  /** The offers of all priced routes. */
+  all(): readonly Offer[] {
+    return this.#routes.map(({ id }) => this.of(id));
+  }
+
   /** Terms that were offered within the last 25 hours. Late payments of these are recorded but buy nothing. */
   async past(routeId: string): Promise<readonly Terms[]> {
     const offered = await this.#deps.offers.valid(routeId, PAST_TERMS_MS);

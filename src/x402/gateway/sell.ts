@@ -7,7 +7,8 @@ import { identifierOf, issueQuoteToken, readQuoteToken } from '../formats/quote-
 import { echoesExtensions, isPaymentIdentifier, readPayment } from '../formats/read-payment.ts';
 import type { IssuedPass } from '../passes/passes.ts';
 import type { Proof, Terms } from '../terms.ts';
-import { answerOutcome, type GatewayAnswer, jsonAnswer, tooManyPayments } from './answers.ts';
+import { timed } from '../timed.ts';
+import { answerOutcome, type GatewayAnswer, jsonAnswer, labelled, tooManyPayments } from './answers.ts';
 import { buy, buyNothing, serveKnownPayment } from './buy.ts';
 import { checkProof } from './check-proof.ts';
 import { isUnbound, type Sale, type SaleDeps, type SaleOutcome } from './sale.ts';
@@ -27,17 +28,21 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
       : closedAnswer(offer.reason);
   if (presented.kind === 'none')
     return (await serveByPass(deps, sale, askToPay)) ?? askToPay('X-PAYMENT header is required');
+  const refuse = async (reason: string, error: string, fields?: object) =>
+    labelled(await askToPay(error, fields), 'refused', reason);
   if (presented.kind === 'undecodable')
     return presented.header === 'X-PAYMENT'
-      ? askToPay('Payment verification failed', { details: presented.reason })
-      : askToPay(`PAYMENT-SIGNATURE cannot be read: ${presented.reason}`);
+      ? refuse('undecodable', 'Payment verification failed', { details: presented.reason })
+      : refuse('undecodable', `PAYMENT-SIGNATURE cannot be read: ${presented.reason}`);
   const seconds = deps.takePaymentToken(sale.caller.address);
   if (seconds > 0) return tooManyPayments(seconds);
   const { proof } = presented;
   const { network, explorerUrl } = deps;
   const answer = async (outcome: SaleOutcome) => {
     const accessPass = await passOf(deps, sale, outcome);
-    return answerOutcome(outcome, { dialect: proof.dialect, network, askToPay, explorerUrl, accessPass });
+    const presentedProof = { dialect: proof.dialect, network, askToPay, explorerUrl, accessPass };
+    const made = await answerOutcome(outcome, presentedProof);
+    return labelled(made, outcome.kind, outcome.kind === 'refused' ? outcome.reason : null);
   };
   const known = await knownPayment(deps, proof);
   if (known !== undefined) {
@@ -47,10 +52,10 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
   }
   if (offer.kind === 'closed') return closedAnswer(offer.reason);
   const fault = identifierFault(sale, proof);
-  if (fault !== null) return jsonAnswer(400, { error: fault });
+  if (fault !== null) return labelled(jsonAnswer(400, { error: fault }), 'refused', 'payment_identifier');
   if (proof.dialect === 'v2' && !echoesExtensions(proof.extensions, sale.route.paymentIdentifier))
-    return askToPay('extension_echo_mismatch');
-  const checked = await checkProof(deps, sale, offer.valid, proof);
+    return refuse('extension_echo_mismatch', 'extension_echo_mismatch');
+  const checked = await timed(deps.observe, 'checks', () => checkProof(deps, sale, offer.valid, proof));
   if (checked.kind !== 'checked') return answer(checked);
   const { order, flaw } = checked;
   return answer(await (flaw === null ? buy(deps, order) : buyNothing(deps, order, flaw)));
@@ -71,11 +76,8 @@ async function passOf(
 }
 
 function closedAnswer(reason: string): GatewayAnswer {
-  return jsonAnswer(
-    503,
-    { error: `this resource cannot be sold now: ${reason}` },
-    { 'retry-after': RETRY_AFTER_SECONDS },
-  );
+  const error = `this resource cannot be sold now: ${reason}`;
+  return labelled(jsonAnswer(503, { error }, { 'retry-after': RETRY_AFTER_SECONDS }), 'closed');
 }
 
 /**
@@ -143,5 +145,5 @@ async function paymentRequiredAnswer(
   const signIn = passes.challengeOf(sale);
   const details = { quoteToken, hint, identifier: route.paymentIdentifier, signIn, fields };
   const { headers, body } = paymentRequired(terms, resource, error, details);
-  return jsonAnswer(402, body, headers);
+  return labelled(jsonAnswer(402, body, headers), 'asked');
 }

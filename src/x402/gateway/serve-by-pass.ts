@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AccessPass } from '../../ledger/x402/access-passes.ts';
 import { forwardableRefusal, reasonOf, retryAfterOf, type UpstreamAnswer } from '../upstream.ts';
-import { answerByPass, type GatewayAnswer, jsonAnswer, tooManyPayments } from './answers.ts';
+import { answerByPass, type GatewayAnswer, jsonAnswer, labelled, tooManyPayments } from './answers.ts';
 import { upstreamOptionsOf } from './deliver.ts';
 import type { Sale, SaleDeps } from './sale.ts';
 
@@ -18,15 +18,16 @@ export async function serveByPass(
   const seconds = deps.takePaymentToken(sale.caller.address);
   if (seconds > 0) return tooManyPayments(seconds);
   const access = await deps.passes.accessOf(sale);
-  if (access.kind === 'refused') return askToPay(access.error, { details: access.details });
+  if (access.kind === 'refused')
+    return labelled(await askToPay(access.error, { details: access.details }), 'refused', access.error);
   const answer = await askForHolder(deps, sale, access.pass);
   const shown = answer.kind === 'none' ? null : forwardableRefusal(answer);
-  if (shown !== null) return answerByPass(shown, access.issued);
+  if (shown !== null) return labelled(answerByPass(shown, access.issued), 'passed');
   const body = {
     error: 'the access pass is valid, but the resource cannot be served now',
     details: reasonOf(answer),
   };
-  return jsonAnswer(502, body, { 'retry-after': retryAfterOf(answer) ?? '2' });
+  return labelled(jsonAnswer(502, body, { 'retry-after': retryAfterOf(answer) ?? '2' }), 'owed');
 }
 
 async function askForHolder(

@@ -110,8 +110,10 @@ function faultsOfPath(
     return [
       `.path: ${path} must not be under ${facilitatorRoute}, which the facilitator uses (SLUICE_X402_FACILITATOR_PATH)`,
     ];
-  if (isIn(path, JWKS_PATH)) return [`.path: ${path} must not be under ${JWKS_PATH}, which the gateway uses`];
-  return isIn(path, '/x402') ? [`.path: ${path} must not be under /x402, which the gateway uses`] : [];
+  const ownRoute = ['/x402', '/healthz', JWKS_PATH].find((one) => isIn(path, one));
+  return ownRoute === undefined
+    ? []
+    : [`.path: ${path} must not be under ${ownRoute}, which the gateway uses`];
 }
 
 function isIn(path: string, other: string): boolean {

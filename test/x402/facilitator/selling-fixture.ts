@@ -120,6 +120,7 @@ export class SellingFixture {
       rateLimit: null,
       trustedProxies: [],
       warn: () => undefined,
+      observe: () => undefined,
       ...change,
     };
   }

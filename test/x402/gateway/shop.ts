@@ -147,7 +147,9 @@ export class Shop {
     env: Readonly<Record<string, string>> = {},
     localnetOptions: LocalnetOptions = QUICK_CHAIN,
     keysAt: 'x402' | 'signer' = 'x402',
-    changes: Pick<GatewayParts, 'answerWithinMs' | 'replaceUpstream'> & { readonly runDelay?: '1 day' } = {},
+    changes: Pick<GatewayParts, 'answerWithinMs' | 'metrics' | 'replaceUpstream'> & {
+      readonly runDelay?: '1 day';
+    } = {},
   ): Promise<Shop> {
     const closers = new Closers();
     const dir = mkdtempSync(join(tmpdir(), 'shop-'));

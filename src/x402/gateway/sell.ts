@@ -2,14 +2,16 @@ import { paymentId } from '../../domain/payment.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { messageHashOf } from '../../solana/tx/message.ts';
 import { readSigned } from '../../solana/tx/signed-transaction.ts';
-import { paymentRequired } from '../formats/payment-required.ts';
-import { identifierOf, issueQuoteToken, readQuoteToken } from '../formats/quote-token.ts';
+import { paymentRequired, type QuotedTerms } from '../formats/payment-required.ts';
+import { identifierOf, issueQuoteToken, readQuoteToken, signPriceQuote } from '../formats/quote-token.ts';
 import { echoesExtensions, isPaymentIdentifier, readPayment } from '../formats/read-payment.ts';
 import type { Proof, Terms } from '../terms.ts';
 import { answerOutcome, type GatewayAnswer, jsonAnswer } from './answers.ts';
 import { buy, buyNothing, serveKnownPayment } from './buy.ts';
 import { checkProof } from './check-proof.ts';
+import type { Offer } from './offers.ts';
 import { isUnbound, type Sale, type SaleDeps, type SaleOutcome } from './sale.ts';
+import { askForPrice, type PricedTerms } from './upstream-price.ts';
 
 const RETRY_AFTER_SECONDS = '10';
 /** How long after the quote a buyer may present its payment. */
@@ -19,10 +21,12 @@ const QUOTE_VALID_MS = 30 * 60_000;
 export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
   const presented = readPayment(sale.headers);
   const offer = deps.offers.of(sale.route.id);
-  const askToPay = async (error: string, fields: object = {}) =>
-    offer.kind === 'open'
-      ? paymentRequiredAnswer(deps, sale, offer.current, error, fields)
-      : closedAnswer(offer.reason);
+  const askToPay = async (error: string, fields: object = {}) => {
+    const priced = await currentTerms(deps, sale, offer);
+    return priced.ok
+      ? paymentRequiredAnswer(deps, sale, priced.value, error, fields)
+      : closedAnswer(priced.reason);
+  };
   if (presented.kind === 'none') return askToPay('X-PAYMENT header is required');
   if (presented.kind === 'undecodable')
     return presented.header === 'X-PAYMENT'
@@ -44,7 +48,7 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
   if (fault !== null) return jsonAnswer(400, { error: fault });
   if (proof.dialect === 'v2' && !echoesExtensions(proof.extensions, sale.route.paymentIdentifier))
     return askToPay('extension_echo_mismatch');
-  const checked = await checkProof(deps, sale, offer.valid, proof);
+  const checked = await checkProof(deps, sale, offer, proof);
   if (checked.kind !== 'checked') return answer(checked);
   const { order, flaw } = checked;
   return answer(await (flaw === null ? buy(deps, order) : buyNothing(deps, order, flaw)));
@@ -108,24 +112,40 @@ function identifierFault({ route }: Sale, proof: Proof): string | null {
   return 'extensions["payment-identifier"].info.id must be 16 to 128 characters of A-Z a-z 0-9 - _';
 }
 
-async function paymentRequiredAnswer(
-  { quoteSecrets, chain }: SaleDeps,
-  { route, resource, requestHash }: Sale,
+async function currentTerms(deps: SaleDeps, sale: Sale, offer: Offer): Promise<PricedTerms> {
+  if (offer.kind === 'closed') return { ok: false, reason: offer.reason };
+  const { current } = offer;
+  return sale.route.upstreamPrice === null ? { ok: true, value: current } : askForPrice(deps, sale, current);
+}
+
+/** Quotes bind a payment to the request and to the terms of one asset. */
+function quote(
+  { quoteSecrets: [secret] }: SaleDeps,
+  { route, requestHash }: Sale,
   terms: Terms,
+): QuotedTerms {
+  const { asset, payTo, amount } = terms;
+  const { upstreamPrice } = route;
+  const validMs = upstreamPrice === null ? QUOTE_VALID_MS : upstreamPrice.validSeconds * 1000;
+  const expiresAt = Date.now() + validMs;
+  const sold = { route: route.id, request: requestHash };
+  const claims = { ...sold, amount: amount.toString(), asset, payTo, expiresAt };
+  const priceQuote = upstreamPrice === null ? null : signPriceQuote(secret, { ...sold, terms }, expiresAt);
+  return { terms, quoteToken: issueQuoteToken(secret, claims), priceQuote };
+}
+
+async function paymentRequiredAnswer(
+  deps: SaleDeps,
+  sale: Sale,
+  [first, ...others]: readonly [Terms, ...Terms[]],
   error: string,
   fields: object,
 ): Promise<GatewayAnswer> {
-  const quoteToken = issueQuoteToken(quoteSecrets[0], {
-    route: route.id,
-    request: requestHash,
-    amount: terms.amount.toString(),
-    asset: terms.asset,
-    payTo: terms.payTo,
-    expiresAt: Date.now() + QUOTE_VALID_MS,
-  });
+  const { route, resource } = sale;
   // The hint is optional: without one, buyers fetch a blockhash themselves.
-  const hint = await chain.latestBlockhash().catch(() => null);
-  const details = { quoteToken, hint, identifier: route.paymentIdentifier, fields };
-  const { headers, body } = paymentRequired(terms, resource, error, details);
+  const hint = await deps.chain.latestBlockhash().catch(() => null);
+  const details = { hint, identifier: route.paymentIdentifier, fields };
+  const offered = [quote(deps, sale, first), ...others.map((terms) => quote(deps, sale, terms))] as const;
+  const { headers, body } = paymentRequired(offered, resource, error, details);
   return jsonAnswer(402, body, headers);
 }

@@ -14,7 +14,7 @@ interface ReturnedPrice {
   readonly asset: string;
 }
 
-type Priced<Value> =
+type PriceResult<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly reason: string };
 
@@ -31,7 +31,7 @@ const body = z.object({
 export function readReturnedPrices(
   answer: UpstreamAnswer,
   isPriceUrl: boolean,
-): Priced<readonly [ReturnedPrice, ...ReturnedPrice[]]> {
+): PriceResult<readonly [ReturnedPrice, ...ReturnedPrice[]]> {
   const refused = (reason: string) => ({ ok: false as const, reason });
   if (answer.kind === 'none') return refused(answer.reason);
   if (answer.kind === 'streamed')
@@ -79,7 +79,7 @@ export function termsAtPrices(
   capped: readonly Terms[],
   prices: readonly ReturnedPrice[],
   network: Network,
-): Priced<readonly [Terms, ...Terms[]]> {
+): PriceResult<readonly [Terms, ...Terms[]]> {
   const faults: string[] = [];
   const terms = capped.flatMap((limit): readonly Terms[] => {
     const price = prices.find(({ asset }) => mintOf(asset, network) === limit.asset);

@@ -162,11 +162,16 @@ export class RouteOffers {
   }
 
   /** The terms in one asset, or why it cannot be paid with. */
-  async #entryOf(route: PricedRoute, price: RoutePrice, feePayer: string): Promise<Entry> {
+  async #entryOf(route: PricedRoute, price: RoutePrice, feePayer: string): Promise<AssetEntry> {
     const { network, tokenPolicy } = this.#deps;
     const { asset, amount, payTo } = price;
     const { maxTimeoutSeconds, memo } = route;
-    const closed = (reason: string, details = reason): Entry => ({ kind: 'closed', asset, reason, details });
+    const closed = (reason: string, details = reason): AssetEntry => ({
+      kind: 'closed',
+      asset,
+      reason,
+      details,
+    });
     try {
       const mint = readMint(asset, (await this.#accounts([asset]))[0] ?? null);
       const { program: tokenProgram, decimals } = mint;
@@ -220,7 +225,7 @@ interface ClosedEntry {
   readonly details: string;
 }
 
-type Entry = { readonly kind: 'open'; readonly terms: Terms } | ClosedEntry;
+type AssetEntry = { readonly kind: 'open'; readonly terms: Terms } | ClosedEntry;
 
 function isRecent(closedAt: number): boolean {
   return performance.now() - closedAt < EAGER_MS;

@@ -17,7 +17,7 @@ export type Prices = Pick<PricedRoute, 'prices' | 'upstreamPrice'>;
 type Read<Value> = { readonly value: Value; readonly faults: readonly string[] };
 
 /** An amount with the other keys of its asset, and their places in the entry, such as `.price` and ``. */
-interface Priced {
+interface PriceInput {
   readonly amount: Amount;
   readonly keys: Pick<RouteEntry, 'asset' | 'decimals' | 'finalizedAbove' | 'confirmedByTwoAbove'>;
   readonly payTo: string;
@@ -52,7 +52,7 @@ function isFromUpstream(price: FilePrice | undefined): price is FromUpstream {
   return price !== undefined && 'from' in price;
 }
 
-function listed(entries: readonly PriceEntry[], wallet: string, at: string): readonly Priced[] {
+function listed(entries: readonly PriceEntry[], wallet: string, at: string): readonly PriceInput[] {
   return entries.map((entry, index) => {
     const place = `${at}[${index}]`;
     return { amount: entry, keys: entry, payTo: entry.payTo ?? wallet, amountAt: place, keysAt: place };
@@ -61,7 +61,7 @@ function listed(entries: readonly PriceEntry[], wallet: string, at: string): rea
 
 function pricesOfList(
   entry: RouteEntry,
-  list: readonly Priced[],
+  list: readonly PriceInput[],
   at: string,
   network: Network,
   upstreamPrice: Prices['upstreamPrice'],
@@ -86,7 +86,7 @@ function pricesOfList(
   return { value: { prices: [first, ...others], upstreamPrice }, faults };
 }
 
-function priceOf(priced: Priced, network: Network): Read<RoutePrice | null> {
+function priceOf(priced: PriceInput, network: Network): Read<RoutePrice | null> {
   const { amount: price, payTo, amountAt, keysAt } = priced;
   const { asset: configuredAsset, decimals: configuredDecimals, ...limits } = priced.keys;
   const { finalizedAbove, confirmedByTwoAbove } = limits;

@@ -13,7 +13,7 @@ import type { UpstreamAnswer } from '../../../src/x402/upstream.ts';
 import * as buyer from '../rules/buyer.ts';
 
 type SentProof = Exclude<Proof, { readonly dialect: 'submitted' }>;
-type Prices = Readonly<Record<string, bigint>>;
+type UnitsByAsset = Readonly<Record<string, bigint>>;
 
 const SECRET = 'a secret of this test';
 const MINTS = [buyer.MINT, buyer.STRANGER, buyer.OTHER_PROGRAM] as const;
@@ -57,7 +57,7 @@ function proofOf(form: SentProof['dialect'], paid: Terms, quote: string | null =
   return { dialect: form, wire, accepted, paymentIdentifier: null, extensions: {} };
 }
 
-function upstreamAnswer(prices: Prices | null): UpstreamAnswer {
+function upstreamAnswer(prices: UnitsByAsset | null): UpstreamAnswer {
   if (prices === null) return { kind: 'none', reason: 'the upstream did not respond (ECONNREFUSED)' };
   const header = Object.entries(prices).map(([asset, amount]) => `${amount} ${asset}`);
   return { kind: 'whole', status: 200, headers: { 'x402-price': header.join(', ') }, body: '' };
@@ -67,7 +67,7 @@ interface Selling {
   readonly fixed?: readonly Terms[];
   readonly capped?: readonly Terms[];
   /** What the upstream returns at the time of the payment. Null: it does not respond. */
-  readonly prices?: Prices | null;
+  readonly prices?: UnitsByAsset | null;
   readonly request?: string;
 }
 
@@ -180,7 +180,7 @@ describe('a payment for a price of the upstream', () => {
           const isEnough = dialect === 'example' ? units >= (price ?? 6n) : units === price;
           const isSold = price !== undefined && price <= limit && isEnough;
           const proof = proofOf(dialect, termsOf(asset, units));
-          const sold = await soldTerms({ capped, prices: returned as Prices }, proof);
+          const sold = await soldTerms({ capped, prices: returned as UnitsByAsset }, proof);
           expect(sold).toEqual(isSold ? termsOf(asset, price) : null);
         },
       ),

@@ -5,6 +5,8 @@ import { routesJsonSchema } from '../../../src/x402/routes/schema.ts';
 import { NETWORKS } from '../../../src/x402/terms.ts';
 import { DEVNET, faultsOf, free, MINT, priced, read, readOne, UPSTREAM, USDC, WALLET } from './file.ts';
 
+const NO_LIMITS = { finalizedAbove: null, confirmedByTwoAbove: null };
+
 describe('a routes file', () => {
   it('has a route for each method of an entry, with an id of method and pattern', () => {
     const routes = read([
@@ -32,16 +34,7 @@ describe('a routes file', () => {
       upstream: UPSTREAM,
       upstreamHeaders: {},
       answer: null,
-      prices: [
-        {
-          asset: USDC,
-          amount: 1_000n,
-          decimals: 6,
-          payTo: WALLET,
-          finalizedAbove: null,
-          confirmedByTwoAbove: null,
-        },
-      ],
+      prices: [{ asset: USDC, amount: 1_000n, decimals: 6, payTo: WALLET, ...NO_LIMITS }],
       upstreamPrice: null,
       description: '',
       mimeType: 'application/json',

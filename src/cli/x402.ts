@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { UrlReport } from '../x402/check/check-url.ts';
-import type { Route } from '../x402/routes/route.ts';
+import type { PricedRoute, Route, RoutePrice } from '../x402/routes/route.ts';
 import { NETWORKS } from '../x402/terms.ts';
 import { type Columns, localCommand, print, table } from './command.ts';
 import { settings } from './dev-file.ts';
@@ -74,9 +74,18 @@ function presentRoute({ answer, segments, upstreamHeaders, ...route }: Route) {
 const COLUMNS: Columns<ReturnType<typeof presentRoute>> = {
   method: ({ method }) => method,
   path: ({ path }) => path,
-  'price (base units)': (route) => (route.kind === 'free' ? 'free' : route.amount.toString()),
-  asset: (route) => (route.kind === 'free' ? '' : route.asset),
-  'pay to': (route) => (route.kind === 'free' ? '' : route.payTo),
+  'price (base units)': (route) => (route.kind === 'free' ? 'free' : priceTextOf(route)),
+  asset: (route) => listOf(route, ({ asset }) => asset),
+  'pay to': (route) => listOf(route, ({ payTo }) => payTo),
   flow: (route) => (route.kind === 'free' ? '' : route.flow),
   'answered by': ({ upstream }) => upstream ?? 'static answer',
 };
+
+function priceTextOf({ prices, upstreamPrice }: Pick<PricedRoute, 'prices' | 'upstreamPrice'>): string {
+  const amounts = prices.map(({ amount }) => amount.toString()).join(', ');
+  return upstreamPrice === null ? amounts : `set by the upstream, at most ${amounts}`;
+}
+
+function listOf(route: ReturnType<typeof presentRoute>, textOf: (price: RoutePrice) => string): string {
+  return route.kind === 'free' ? '' : [...new Set(route.prices.map(textOf))].join(', ');
+}

@@ -27,6 +27,22 @@ interface UpstreamCallDeps {
   readonly observe: ObserveStage;
 }
 
+/** A request whose price the upstream sets. */
+interface PriceRequest {
+  readonly request: BoughtRequest;
+  /** Null: a HEAD request to the upstream. */
+  readonly priceUrl: string | null;
+  /** URL of the request at the gateway. */
+  readonly publicUrl: string;
+}
+
+/** Asks for the price of a request. Follows no redirect. Never throws. */
+export type PriceCall = (priceRequest: PriceRequest) => Promise<UpstreamAnswer>;
+
+const PRICE_BOUNDS: UpstreamOptions = { timeoutMs: 5_000, maxBytes: 16 * 1024, isStreamed: false };
+/** Headers of the gateway itself. Those of the buyer are not sent, because the quote does not depend on them. */
+const FORWARDED_WITH_PRICE = ['x-forwarded-proto', 'x-forwarded-host'];
+
 /** Time that an upstream has to accept the header Sluice-Payment. */
 const TOKEN_VALID_SECONDS = 300;
 
@@ -45,6 +61,33 @@ export function createUpstreamCall({ variables, secret, observe }: UpstreamCallD
     return timed(observe, 'upstream', () => askUpstream({ method, url, headers: all, body: bytes }, options));
   };
 }
+
+/**
+ * Sends a HEAD request to the upstream's URL of the request, or a POST with the request as JSON to the price URL. Adds the
+ * headers of the route, except to a price URL of another origin: they can be credentials of the upstream.
+ */
+export function createPriceCall({ variables }: Pick<UpstreamCallDeps, 'variables'>): PriceCall {
+  return async ({ request, priceUrl, publicUrl }) => {
+    const { method, url, headers: buyerHeaders, body } = request;
+    const isOtherOrigin = priceUrl !== null && new URL(priceUrl).origin !== new URL(url).origin;
+    const routeHeaders = isOtherOrigin ? {} : request.routeHeaders;
+    const forwarded = Object.entries(buyerHeaders).filter(([name]) => FORWARDED_WITH_PRICE.includes(name));
+    const withMethod = { ...Object.fromEntries(forwarded), 'sluice-method': method };
+    const own = withRouteHeaders(withMethod, { routeHeaders, variables });
+    if (!own.ok) return { kind: 'none', reason: own.reason };
+    const { headers } = own;
+    if (priceUrl === null) return askUpstream({ method: 'HEAD', url, headers, body: NO_BODY }, PRICE_BOUNDS);
+    const json = Buffer.from(JSON.stringify({ method, url: publicUrl, body }), 'utf8');
+    const post = {
+      method: 'POST',
+      url: priceUrl,
+      headers: { ...headers, 'content-type': 'application/json' },
+    };
+    return askUpstream({ ...post, body: json }, PRICE_BOUNDS);
+  };
+}
+
+const NO_BODY = new Uint8Array();
 
 /** A compact JWS (HS256) that says what was paid, by which wallet, and for which request. Source: RFC 7515. */
 export function paymentToken(

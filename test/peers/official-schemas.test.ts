@@ -19,8 +19,13 @@ const WIRE = Buffer.from('a transaction').toString('base64');
 
 describe.each(['devnet', 'mainnet-beta'] as const)('the official schemas, on %s', (cluster) => {
   const terms = { ...TERMS, network: NETWORKS[cluster], memo: 'invoice 7' };
-  const more = { quoteToken: 'a token', hint: HINT, identifier: 'required' } as const;
-  const { headers, body } = paymentRequired(terms, RESOURCE, 'X-PAYMENT header is required', more);
+  const more = { hint: HINT, identifier: 'required' } as const;
+  const second = { ...terms, asset: terms.payTo };
+  const offered = [
+    { terms, quoteToken: 'a token', priceQuote: 'a quote' },
+    { terms: second, quoteToken: 'another token', priceQuote: null },
+  ] as const;
+  const { headers, body } = paymentRequired(offered, RESOURCE, 'X-PAYMENT header is required', more);
 
   it('parse the header of version 2 and drop no field', () => {
     const required = readHeaderJson(headers['payment-required'] ?? '');
@@ -32,6 +37,7 @@ describe.each(['devnet', 'mainnet-beta'] as const)('the official schemas, on %s'
     // x402 1.2.0 has no schema for the whole body: its client parses each entry.
     expect(accepts.map((entry) => PaymentRequirementsSchema.parse(entry))).toEqual([
       requirementsV1(terms, RESOURCE),
+      requirementsV1(second, RESOURCE),
     ]);
   });
 

@@ -17,6 +17,8 @@ export interface PaymentTerms {
 export interface OfferedTerms extends PaymentTerms {
   readonly feePayer: string;
   readonly maxTimeoutSeconds: number;
+  /** True if `amount` is the highest price that the upstream may set. Absent: it is the price. */
+  readonly isMax?: true;
 }
 
 /** Identifies the sender of a request beyond its transaction. All but `address` are hashes; null if not sent. */

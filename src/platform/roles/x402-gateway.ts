@@ -27,7 +27,7 @@ import { readRoutesFile } from '../../x402/routes/read-routes.ts';
 import type { Route } from '../../x402/routes/route.ts';
 import { maxPrice } from '../../x402/rules/exact-fees.ts';
 import { NETWORKS } from '../../x402/terms.ts';
-import { createUpstreamCall, type UpstreamCall } from '../../x402/upstream-call.ts';
+import { createPriceCall, createUpstreamCall, type UpstreamCall } from '../../x402/upstream-call.ts';
 import type { Config } from '../config.ts';
 import { plainTextWarning } from '../encryption.ts';
 import type { Logger } from '../logging.ts';
@@ -177,6 +177,7 @@ function gatewayDeps(
     upstream: replaceUpstream(
       createUpstreamCall({ variables, secret: x402UpstreamSecret ?? null, observe: purchases.observe }),
     ),
+    askPrice: createPriceCall({ variables }),
     upstreamVariables: variables,
     takePaymentToken: addressLimiter({ perSecond: paymentRate, burst: 2 * paymentRate }),
     clientNetwork: {
@@ -231,7 +232,11 @@ function openOffers(
     reason === null
       ? logger.info({ route }, 'the route is sold again')
       : logger.warn({ route }, `the route is not sold now: ${reason}`);
-  const offers = { offers: ledger.offers, validMs: QUOTE_VALIDITY_MS, onChange };
+  const onAssetChange = (route: string, asset: string, reason: string | null) =>
+    reason === null
+      ? logger.info({ route, asset }, 'the route is sold for the asset again')
+      : logger.warn({ route, asset }, `the route is not sold for the asset now: ${reason}`);
+  const offers = { offers: ledger.offers, validMs: QUOTE_VALIDITY_MS, onChange, onAssetChange };
   return new RouteOffers(
     { ...offers, chain, network, feePayers, tokenPolicy },
     routes.filter((route) => route.kind === 'priced'),

@@ -11,6 +11,15 @@ export interface BlockhashHint {
   readonly lastValidBlockHeight: bigint;
 }
 
+/** Terms with their quotes. */
+export interface QuotedTerms {
+  readonly terms: Terms;
+  /** For a transaction that its buyer sends. */
+  readonly quoteToken: string;
+  /** For version 2, if the upstream has set the price; otherwise null. */
+  readonly priceQuote: string | null;
+}
+
 export type IdentifierUse = 'off' | 'optional' | 'required';
 
 const MAX_ERROR_BYTES = 512;
@@ -24,24 +33,26 @@ const IDENTIFIER_SCHEMA = {
   },
   required: ['required'],
 };
-/** These limits keep PAYMENT-REQUIRED below 8 KB, with a memo of 256 bytes. Many clients and proxies refuse more. */
+/**
+ * These limits keep PAYMENT-REQUIRED below 8 KB, with the largest memo and number of prices that a routes file can have.
+ * Many clients and proxies refuse more. URL and description get the bytes that the rest leaves.
+ */
+const MAX_JSON_BYTES = 6_138;
 const MAX_URL_BYTES = 1_536;
 const MAX_DESCRIPTION_BYTES = 1_024;
-/** With the extension of sign-in, which needs room. */
-const MAX_DESCRIPTION_BYTES_WITH_SIGN_IN = 256;
 const MAX_MIME_TYPE_BYTES = 128;
 const ELLIPSIS = '…';
 
 /**
  * A 402 for clients of every dialect: version 2 in the header, version 1 in `accepts`, the interface's quote in
- * `payment`. Serialize the body with `exactJson`, because JSON.stringify rounds amounts above 2^53.
+ * `payment`. With several assets, `payment` is that of the first one, and `payments` has all. Serialize the body with
+ * `exactJson`, because JSON.stringify rounds amounts above 2^53.
  */
 export function paymentRequired(
-  terms: Terms,
+  offered: readonly [QuotedTerms, ...QuotedTerms[]],
   resource: Resource,
   error: string,
   details: {
-    readonly quoteToken: string;
     readonly hint: BlockhashHint | null;
     readonly identifier: IdentifierUse;
     /** The extension of sign-in by its name; empty if the route has none. */
@@ -49,28 +60,32 @@ export function paymentRequired(
     readonly fields?: object;
   },
 ): { readonly headers: Readonly<Record<string, string>>; readonly body: object } {
-  const { hint, identifier, quoteToken, signIn = {}, fields } = details;
+  const { hint, identifier, signIn = {}, fields } = details;
   const info = identifierInfo(identifier);
   const identifierExtension = info === null ? {} : { [IDENTIFIER]: { info, schema: IDENTIFIER_SCHEMA } };
   const extensions = { ...identifierExtension, ...signIn };
-  const maxDescriptionBytes =
-    Object.keys(signIn).length === 0 ? MAX_DESCRIPTION_BYTES : MAX_DESCRIPTION_BYTES_WITH_SIGN_IN;
   const version2 = {
     x402Version: 2,
     error: truncated(error, MAX_ERROR_BYTES),
-    resource: shortResource(resource, maxDescriptionBytes),
-    accepts: [requirementsV2(terms, hint)],
+    resource: { url: '', description: '', mimeType: '' },
+    accepts: offered.map(({ terms, priceQuote }) => requirementsV2(terms, hint, priceQuote)),
     ...(Object.keys(extensions).length === 0 ? {} : { extensions }),
   };
+  const bytesLeft = MAX_JSON_BYTES - Buffer.byteLength(JSON.stringify(version2));
+  const required = { ...version2, resource: shortResource(resource, bytesLeft) };
   const message = resource.description || `Pay for ${resource.url}`;
+  const [payment, ...otherPayments] = offered.map(({ terms, quoteToken }) =>
+    quoteOf(terms, message, quoteToken),
+  );
   const body = {
     x402Version: 1,
     error,
     ...fields,
-    accepts: [requirementsV1(terms, resource)],
-    payment: quoteOf(terms, message, quoteToken),
+    accepts: offered.map(({ terms }) => requirementsV1(terms, resource)),
+    payment,
+    ...(otherPayments.length === 0 ? {} : { payments: [payment, ...otherPayments] }),
   };
-  return { headers: { 'payment-required': writeHeaderJson(version2) }, body };
+  return { headers: { 'payment-required': writeHeaderJson(required) }, body };
 }
 
 export function requirementsV1(terms: Terms, { url, description, mimeType }: Resource): JsonObject {
@@ -79,14 +94,19 @@ export function requirementsV1(terms: Terms, { url, description, mimeType }: Res
   return { ...commonRequirements(terms), network: terms.network.v1, maxAmountRequired, ...resourceFields };
 }
 
-export function requirementsV2(terms: Terms, hint: BlockhashHint | null = null): JsonObject {
+export function requirementsV2(
+  terms: Terms,
+  hint: BlockhashHint | null = null,
+  quote: string | null = null,
+): JsonObject {
   const { extra, ...rest } = commonRequirements(terms);
   const hints = hint && {
     recentBlockhash: hint.blockhash,
     lastValidBlockHeight: hint.lastValidBlockHeight.toString(),
   };
   const amount = terms.amount.toString();
-  return { ...rest, network: terms.network.caip2, amount, extra: { ...extra, ...hints } };
+  const quotes = quote === null ? {} : { quote };
+  return { ...rest, network: terms.network.caip2, amount, extra: { ...extra, ...hints, ...quotes } };
 }
 
 function commonRequirements({ asset, payTo, maxTimeoutSeconds, feePayer, memo }: Terms) {
@@ -99,14 +119,16 @@ export function identifierInfo(identifier: IdentifierUse): JsonObject | null {
 }
 
 /**
- * Shortens the resource to fit a header. The URL stays absolute: if too long, it loses its query, and then its path.
+ * Shortens the resource to at most `maxBytes`, of which the description gets what the rest leaves. The URL stays absolute:
+ * if too long, it loses its query, and then its path.
  */
-function shortResource({ url, description, mimeType }: Resource, maxDescriptionBytes: number): Resource {
-  return {
-    url: shortUrl(url),
-    description: truncated(description, maxDescriptionBytes),
-    mimeType: truncated(mimeType, MAX_MIME_TYPE_BYTES),
-  };
+function shortResource(resource: Resource, maxBytes: number): Resource {
+  const mimeType = truncated(resource.mimeType, MAX_MIME_TYPE_BYTES);
+  const forUrl = maxBytes - jsonBytesOf(mimeType);
+  const url = shortUrl(resource.url, Math.min(MAX_URL_BYTES, forUrl));
+  const forDescription = forUrl - jsonBytesOf(url);
+  const description = truncated(resource.description, Math.min(MAX_DESCRIPTION_BYTES, forDescription));
+  return { url, description, mimeType };
 }
 
 /** Truncates the text with an ellipsis, so that it has at most `maxBytes` in JSON. */
@@ -122,10 +144,10 @@ function truncated(text: string, maxBytes: number): string {
   return prefix + ELLIPSIS;
 }
 
-function shortUrl(url: string): string {
-  if (jsonBytesOf(url) <= MAX_URL_BYTES) return url;
+function shortUrl(url: string, maxBytes: number): string {
+  if (jsonBytesOf(url) <= maxBytes) return url;
   const [path = ''] = url.split('?', 1);
-  return jsonBytesOf(path) <= MAX_URL_BYTES ? path : new URL('/', url).href;
+  return jsonBytesOf(path) <= maxBytes ? path : new URL('/', url).href;
 }
 
 /** Bytes of the text in JSON, without the quotes but with escapes. */

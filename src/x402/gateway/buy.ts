@@ -5,7 +5,7 @@ import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { presenceOf } from '../../solana/proof/presence.ts';
 import { openPayment } from '../direct/open-payment.ts';
 import { type Admission, admit, paymentRow, type Reached, signatureOf, simulate } from '../purchase.ts';
-import type { PricedRoute } from '../routes/route.ts';
+import { type PricedRoute, priceIn } from '../routes/route.ts';
 import { timed } from '../timed.ts';
 import { discardAnswer, forwardableRefusal, reasonOf, storableAnswer, verdictOf } from '../upstream.ts';
 import { isSameCaller } from './callers.ts';
@@ -80,11 +80,15 @@ async function settleNew(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
 function settlesDirectly(order: Order): boolean {
   const { route, landedSlot, payment, terms, dialect } = order;
   const isUnsigned = landedSlot === null && payment.signature === null;
-  return isUnsigned && !isAskedFirst(order, dialect) && !needsFinality(route, terms.amount);
+  return isUnsigned && !isAskedFirst(order, dialect) && !needsFinality(route, terms);
 }
 
-function needsFinality({ finalizedAbove }: PricedRoute, amount: bigint): boolean {
-  return finalizedAbove !== null && amount > finalizedAbove;
+function needsFinality(
+  route: PricedRoute,
+  { asset, amount }: { readonly asset: string; readonly amount: bigint | string },
+): boolean {
+  const finalizedAbove = priceIn(route, asset)?.finalizedAbove ?? null;
+  return finalizedAbove !== null && BigInt(amount) > finalizedAbove;
 }
 
 /**
@@ -257,7 +261,7 @@ async function settle(deps: SaleDeps, sale: Sale, opened: PaymentRow, holder: st
   const { ledger, runs, answerWithinMs, observe, warn } = deps;
   const { id } = opened;
   const { flow } = sale.route;
-  const isLarge = needsFinality(sale.route, BigInt(opened.terms.amount));
+  const isLarge = needsFinality(sale.route, opened.terms);
   if (opened.state === 'settling' || (isLarge && opened.state === 'owed')) {
     const commitment = isLarge ? 'finalized' : 'confirmed';
     const wait = () => runs.reach(id, commitment, answerWithinMs);

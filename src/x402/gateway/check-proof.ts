@@ -2,13 +2,12 @@ import { base64 } from '@scure/base';
 import { sentTransaction } from '../../solana/proof/adopted.ts';
 import { presenceOf } from '../../solana/proof/presence.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
-import { EXAMPLE_NETWORKS } from '../formats/example.ts';
 import { identifierOf, memoOf, readQuoteToken } from '../formats/quote-token.ts';
-import { acceptsTerms } from '../formats/read-payment.ts';
 import { receivedOf } from '../received.ts';
 import { checkExact } from '../rules/exact.ts';
 import { checkExample, checkSubmitted, readBroken } from '../rules/example.ts';
-import { type Checked, type ExactPayment, namesInVersion1, type Proof, type Terms } from '../terms.ts';
+import type { Checked, ExactPayment, Proof, Terms } from '../terms.ts';
+import { candidateTerms, isFor, type OpenOffer, refused } from './payment-terms.ts';
 import type { Order, OutcomeOf, Sale, SaleDeps, SaleOutcome } from './sale.ts';
 
 /** Why a landed transaction buys nothing: an expired quote, or a broken rule although tokens arrived. */
@@ -28,18 +27,21 @@ type Submitted = Extract<Proof, { readonly dialect: 'submitted' }>;
 /** Payments of quotes that expired within this time are stored as unmatched. Older quotes are refused. */
 const LATE_WINDOW_MS = 86_400_000;
 
-/** Checks a payment against the route's `valid` terms. Calls nodes only for a transaction that its buyer sent. */
+/**
+ * Checks a payment against the route's valid terms. Calls nodes only for a transaction that its buyer sent, and the
+ * upstream only for the price of a payment without a quote.
+ */
 export async function checkProof(
   deps: SaleDeps,
   sale: Sale,
-  valid: readonly Terms[],
+  offer: OpenOffer,
   proof: Proof,
 ): Promise<CheckedProof | SaleOutcome> {
-  if (proof.dialect === 'submitted') return checkSent(deps, sale, valid, proof);
+  if (proof.dialect === 'submitted') return checkSent(deps, sale, offer, proof);
   const { dialect, wire } = proof;
-  const matching = valid.filter((terms) => isFor(proof, terms));
-  if (matching.length === 0) return noMatchingTerms(proof);
-  const found = checkAny(matching, (terms) =>
+  const candidates = await candidateTerms(deps, sale, offer, proof);
+  if (!('terms' in candidates)) return candidates;
+  const found = checkAny(candidates.terms, (terms) =>
     dialect === 'example' ? checkExample(wire, terms, deps) : checkExact(wire, terms, deps),
   );
   if (found.kind === 'refused') return found;
@@ -49,27 +51,15 @@ export async function checkProof(
   return { kind: 'checked', order, flaw: null };
 }
 
-function isFor(proof: Proof, terms: Terms): boolean {
-  if (proof.dialect === 'v2') return acceptsTerms(proof.accepted, terms);
-  if (proof.dialect === 'v1') return namesInVersion1(terms.network).includes(proof.network);
-  return EXAMPLE_NETWORKS[terms.network.cluster].includes(proof.network);
-}
-
-function noMatchingTerms(proof: Exclude<Proof, Submitted>): OutcomeOf<'refused'> {
-  if (proof.dialect === 'v2') return refused('No matching payment requirements');
-  if (proof.dialect === 'v1') return refused('Unable to find matching payment requirements');
-  return refused('invalid_network', `this server does not accept payments on network ${proof.network}`);
-}
-
 /** Checks that a transaction which the buyer sent pays a quote of this server for this request. */
 async function checkSent(
   { chain, quoteSecrets, offers, warn }: SaleDeps,
   sale: Sale,
-  valid: readonly Terms[],
+  offer: OpenOffer,
   proof: Submitted,
 ): Promise<CheckedProof | SaleOutcome> {
   const { signature, quoteToken } = proof;
-  const quoted = await quotedTermsOf({ quoteSecrets, offers }, sale, valid, proof);
+  const quoted = await quotedTermsOf({ quoteSecrets, offers }, sale, offer, proof);
   if (!('terms' in quoted)) return quoted;
   const sent = await sentTransaction(chain.pool, signature).catch((error: unknown) => {
     warn(error, `no node can return the transaction ${signature}, which a buyer presented as a payment`);
@@ -103,7 +93,7 @@ async function checkSent(
 async function quotedTermsOf(
   { quoteSecrets, offers }: Pick<SaleDeps, 'quoteSecrets' | 'offers'>,
   sale: Sale,
-  valid: readonly Terms[],
+  { valid, closedAssets }: OpenOffer,
   proof: Submitted,
 ): Promise<{ readonly terms: Terms; readonly isLate: boolean } | SaleOutcome> {
   const now = Date.now();
@@ -112,11 +102,14 @@ async function quotedTermsOf(
     return refused('invalid_payment', 'the quoteToken was not issued by this server, or it has expired');
   if (quote.route !== sale.route.id || quote.request !== sale.requestHash)
     return refused('invalid_payment', 'the quoteToken was issued for another request');
+  // Not a refusal: the buyer has paid, and can send the payment again.
+  if (closedAssets.includes(quote.asset))
+    return { kind: 'unavailable', reason: `payments in the asset ${quote.asset} cannot be accepted now` };
   // The only memo of the transaction is the quote's, so terms with a memo of their own do not match.
   const isQuoted = ({ asset, payTo, memo }: Terms) =>
     asset === quote.asset && payTo === quote.payTo && memo === null;
   const termsIn = (all: readonly Terms[]) => all.find((terms) => isFor(proof, terms) && isQuoted(terms));
-  const current = termsIn(valid);
+  const current = termsIn([...valid.fixed, ...valid.capped]);
   const terms = current ?? termsIn(await offers.past(sale.route.id));
   if (terms === undefined)
     return refused('invalid_payment_requirements', 'the terms of the quote are no longer valid');
@@ -148,8 +141,4 @@ function checkAny(
     refusal ??= { kind: 'refused', reason, message, payer };
   }
   return refusal ?? refused('invalid_payment_requirements');
-}
-
-function refused(reason: string, message: string = reason): OutcomeOf<'refused'> {
-  return { kind: 'refused', reason, message, payer: null };
 }

@@ -6,11 +6,12 @@ import type { CheckedPayment, PurchaseDeps } from '../purchase.ts';
 import type { PricedRoute } from '../routes/route.ts';
 import type { Proof, Refused, Resource } from '../terms.ts';
 import type { UpstreamResponse } from '../upstream.ts';
-import type { UpstreamCall } from '../upstream-call.ts';
+import type { PriceCall, UpstreamCall } from '../upstream-call.ts';
 import type { RouteOffers } from './offers.ts';
 
 export interface SaleDeps extends PurchaseDeps {
   readonly upstream: UpstreamCall;
+  readonly askPrice: PriceCall;
   readonly offers: RouteOffers;
   readonly passes: Passes;
   /** The first secret signs new quote tokens; a token is valid under any of them. */

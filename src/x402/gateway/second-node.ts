@@ -4,7 +4,7 @@ import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { readStatuses } from '../../solana/proof/statuses.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
 import { answersIn } from '../../solana/rpc/quorum.ts';
-import type { PricedRoute } from '../routes/route.ts';
+import { type PricedRoute, priceIn } from '../routes/route.ts';
 import type { SaleDeps } from './sale.ts';
 
 /** About one slot: the second node is behind the first one by a few slots at most. */
@@ -13,9 +13,10 @@ const POLL_MS = 400;
 /** True if one node's report does not suffice to serve the payment. */
 export function needsSecondNode(
   pool: Pick<NodePool, 'quorum'>,
-  { confirmedByTwoAbove }: Pick<PricedRoute, 'confirmedByTwoAbove'>,
-  { terms: { amount, decimals } }: Pick<PaymentRow, 'terms'>,
+  route: Pick<PricedRoute, 'prices'>,
+  { terms: { asset, amount, decimals } }: Pick<PaymentRow, 'terms'>,
 ): boolean {
+  const confirmedByTwoAbove = priceIn(route, asset)?.confirmedByTwoAbove ?? null;
   return pool.quorum > 1 && BigInt(amount) > (confirmedByTwoAbove ?? 10n ** BigInt(decimals));
 }
 

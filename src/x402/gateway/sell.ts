@@ -2,8 +2,8 @@ import { paymentId } from '../../domain/payment.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { messageHashOf } from '../../solana/tx/message.ts';
 import { readSigned } from '../../solana/tx/signed-transaction.ts';
-import { paymentRequired } from '../formats/payment-required.ts';
-import { identifierOf, issueQuoteToken, readQuoteToken } from '../formats/quote-token.ts';
+import { paymentRequired, type QuotedTerms } from '../formats/payment-required.ts';
+import { identifierOf, issueQuoteToken, readQuoteToken, signPriceQuote } from '../formats/quote-token.ts';
 import { echoesExtensions, isPaymentIdentifier, readPayment } from '../formats/read-payment.ts';
 import type { IssuedPass } from '../passes/passes.ts';
 import type { Proof, Terms } from '../terms.ts';
@@ -11,8 +11,10 @@ import { timed } from '../timed.ts';
 import { answerOutcome, type GatewayAnswer, jsonAnswer, labelled, tooManyPayments } from './answers.ts';
 import { buy, buyNothing, serveKnownPayment } from './buy.ts';
 import { checkProof } from './check-proof.ts';
+import type { Offer } from './offers.ts';
 import { isUnbound, type Sale, type SaleDeps, type SaleOutcome } from './sale.ts';
 import { serveByPass } from './serve-by-pass.ts';
+import { askForPrice, type PricedTerms } from './upstream-price.ts';
 
 const RETRY_AFTER_SECONDS = '10';
 /** How long after the quote a buyer may present its payment. */
@@ -22,10 +24,12 @@ const QUOTE_VALID_MS = 30 * 60_000;
 export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
   const presented = readPayment(sale.headers);
   const offer = deps.offers.of(sale.route.id);
-  const askToPay = async (error: string, fields: object = {}) =>
-    offer.kind === 'open'
-      ? paymentRequiredAnswer(deps, sale, offer.current, error, fields)
-      : closedAnswer(offer.reason);
+  const askToPay = async (error: string, fields: object = {}) => {
+    const priced = await currentTerms(deps, sale, offer);
+    return priced.ok
+      ? paymentRequiredAnswer(deps, sale, priced.value, error, fields)
+      : closedAnswer(priced.reason);
+  };
   if (presented.kind === 'none')
     return (await serveByPass(deps, sale, askToPay)) ?? askToPay('X-PAYMENT header is required');
   const refuse = async (reason: string, error: string, fields?: object) =>
@@ -55,7 +59,7 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
   if (fault !== null) return labelled(jsonAnswer(400, { error: fault }), 'refused', 'payment_identifier');
   if (proof.dialect === 'v2' && !echoesExtensions(proof.extensions, sale.route.paymentIdentifier))
     return refuse('extension_echo_mismatch', 'extension_echo_mismatch');
-  const checked = await timed(deps.observe, 'checks', () => checkProof(deps, sale, offer.valid, proof));
+  const checked = await timed(deps.observe, 'checks', () => checkProof(deps, sale, offer, proof));
   if (checked.kind !== 'checked') return answer(checked);
   const { order, flaw } = checked;
   return answer(await (flaw === null ? buy(deps, order) : buyNothing(deps, order, flaw)));
@@ -124,26 +128,41 @@ function identifierFault({ route }: Sale, proof: Proof): string | null {
   return 'extensions["payment-identifier"].info.id must be 16 to 128 characters of A-Z a-z 0-9 - _';
 }
 
-async function paymentRequiredAnswer(
-  { quoteSecrets, chain, passes }: SaleDeps,
-  sale: Sale,
+async function currentTerms(deps: SaleDeps, sale: Sale, offer: Offer): Promise<PricedTerms> {
+  if (offer.kind === 'closed') return { ok: false, reason: offer.reason };
+  const { current } = offer;
+  return sale.route.upstreamPrice === null ? { ok: true, value: current } : askForPrice(deps, sale, current);
+}
+
+/** Quotes bind a payment to the request and to the terms of one asset. */
+function quote(
+  { quoteSecrets: [secret] }: SaleDeps,
+  { route, requestHash }: Sale,
   terms: Terms,
+): QuotedTerms {
+  const { asset, payTo, amount } = terms;
+  const { upstreamPrice } = route;
+  const validMs = upstreamPrice === null ? QUOTE_VALID_MS : upstreamPrice.validSeconds * 1000;
+  const expiresAt = Date.now() + validMs;
+  const sold = { route: route.id, request: requestHash };
+  const claims = { ...sold, amount: amount.toString(), asset, payTo, expiresAt };
+  const priceQuote = upstreamPrice === null ? null : signPriceQuote(secret, { ...sold, terms }, expiresAt);
+  return { terms, quoteToken: issueQuoteToken(secret, claims), priceQuote };
+}
+
+async function paymentRequiredAnswer(
+  deps: SaleDeps,
+  sale: Sale,
+  [first, ...others]: readonly [Terms, ...Terms[]],
   error: string,
   fields: object,
 ): Promise<GatewayAnswer> {
-  const { route, resource, requestHash } = sale;
-  const quoteToken = issueQuoteToken(quoteSecrets[0], {
-    route: route.id,
-    request: requestHash,
-    amount: terms.amount.toString(),
-    asset: terms.asset,
-    payTo: terms.payTo,
-    expiresAt: Date.now() + QUOTE_VALID_MS,
-  });
+  const { route, resource } = sale;
   // The hint is optional: without one, buyers fetch a blockhash themselves.
-  const hint = await chain.latestBlockhash().catch(() => null);
-  const signIn = passes.challengeOf(sale);
-  const details = { quoteToken, hint, identifier: route.paymentIdentifier, signIn, fields };
-  const { headers, body } = paymentRequired(terms, resource, error, details);
+  const hint = await deps.chain.latestBlockhash().catch(() => null);
+  const signIn = deps.passes.challengeOf(sale);
+  const details = { hint, identifier: route.paymentIdentifier, signIn, fields };
+  const offered = [quote(deps, sale, first), ...others.map((terms) => quote(deps, sale, terms))] as const;
+  const { headers, body } = paymentRequired(offered, resource, error, details);
   return labelled(jsonAnswer(402, body, headers), 'asked');
 }

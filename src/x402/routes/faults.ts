@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { at as valueAt } from '../formats/json.ts';
 import type { Network } from '../terms.ts';
 import { ambiguousPath, lenientShapeOf, shapeOf } from './patterns.ts';
 import type { Route } from './route.ts';
@@ -24,6 +25,7 @@ export const JWKS_PATH = '/.well-known/jwks.json';
 
 const PRICED_ONLY_KEYS = [
   'price',
+  'prices',
   'asset',
   'decimals',
   'payTo',
@@ -81,14 +83,19 @@ export function faultsOfKeys(
   } else {
     if (has('widerThanPriced'))
       faults.push('.widerThanPriced: must not be set, because the route is not free');
-    if (!has('price')) faults.push('.price: must be set, unless the route has "free": true');
-    if (!has('payTo') && !hasPayTo) faults.push('.payTo: must be set here or at the top of the file');
+    if (!has('price') && !has('prices'))
+      faults.push('.price: must be set, unless the route has "free": true');
+    if (has('price') && has('prices')) faults.push('.prices: must not be set together with price');
+    if (!has('payTo') && !hasPayTo && !everyPriceHasPayTo(entry))
+      faults.push('.payTo: must be set here or at the top of the file');
   }
   if (entry['stream'] === true && entry['flow'] === 'serve-first')
     faults.push('.stream: must not be set with the flow serve-first, which stores the response');
   if (has('method') && has('methods')) faults.push('.methods: must not be set together with method');
   if (has('upstream') === has('answer')) faults.push(': must have either upstream or answer');
   if (has('answer') && !has('upstream')) {
+    if (valueAt(entry['price'], 'from') !== undefined)
+      faults.push('.price.from: must not be set, because the answer is static');
     const extra = UPSTREAM_ONLY_KEYS.filter(
       (key) => has(key) && !(has('free') && PRICED_ONLY_KEYS.includes(key)),
     );
@@ -96,6 +103,11 @@ export function faultsOfKeys(
   }
   if (typeof entry['path'] === 'string') faults.push(...faultsOfPath(entry['path'], place));
   return faults;
+}
+
+function everyPriceHasPayTo({ price, prices }: Readonly<Record<string, unknown>>): boolean {
+  const list = prices ?? valueAt(price, 'max');
+  return Array.isArray(list) && list.every((one) => valueAt(one, 'payTo') !== undefined);
 }
 
 function faultsOfPath(

@@ -11,7 +11,7 @@ import {
   type IndexedRoute,
   type RoutesContext,
 } from './faults.ts';
-import { type Price, priceOf } from './prices.ts';
+import { type Prices, pricesOf } from './prices.ts';
 import { type Method, type Route, UPSTREAM_TIMEOUT_SECONDS } from './route.ts';
 import { RouteEntry, RoutesFile } from './schema.ts';
 
@@ -41,13 +41,13 @@ export function readRoutes(text: string, place: RoutesContext, name: string): re
       faults.push(...faultsOfKeys(raw, payTo !== undefined, place).map((fault) => at + fault));
     const entry = RouteEntry.safeParse(raw, { error: describeIssue });
     if (!entry.success) continue;
-    const { price, faults: priceFaults } = priceOf(entry.data, place.network);
+    const { value: prices, faults: priceFaults } = pricesOf(entry.data, place.network, String(payTo));
     faults.push(...[...priceFaults, ...faultsOfHeaders(entry.data, place)].map((fault) => at + fault));
     if (priceFaults.length === 0)
       indexedRoutes.push(
         ...methodsOf(entry.data).map((method) => ({
           index,
-          route: routeOf(entry.data, method, price, String(payTo)),
+          route: routeOf(entry.data, method, prices),
         })),
       );
   }
@@ -73,7 +73,7 @@ function methodsOf({ methods, method = 'GET' }: RouteEntry): readonly Method[] {
   return methods ?? [method];
 }
 
-function routeOf(entry: RouteEntry, method: Method, price: Price | null, payTo: string): Route {
+function routeOf(entry: RouteEntry, method: Method, prices: Prices | null): Route {
   const { path, upstream = null, upstreamHeaders = {}, answer, widerThanPriced = false } = entry;
   const common = {
     id: `${method} ${path}`,
@@ -83,7 +83,7 @@ function routeOf(entry: RouteEntry, method: Method, price: Price | null, payTo: 
     upstreamHeaders,
     answer: answer === undefined ? null : storedAnswer(answer),
   };
-  if (price === null) return { kind: 'free', ...common, widerThanPriced };
+  if (prices === null) return { kind: 'free', ...common, widerThanPriced };
   const { description, mimeType, flow, stream, retryUnsafe, paymentIdentifier, maxTimeoutSeconds } = entry;
   const { maxAnswerBytes = null, memo = null, timeoutSeconds = UPSTREAM_TIMEOUT_SECONDS } = entry;
   const { accessPass = null } = entry;
@@ -99,13 +99,12 @@ function routeOf(entry: RouteEntry, method: Method, price: Price | null, payTo: 
   return {
     kind: 'priced',
     ...common,
-    ...price,
+    ...prices,
     ...saleFields,
     timeoutSeconds,
     maxAnswerBytes,
     memo,
     accessPass,
-    payTo: entry.payTo ?? payTo,
   };
 }
 

@@ -29,21 +29,37 @@ export interface FreeRoute extends CommonRoute {
 /** Time that the upstream has for its response, unless the route says otherwise. */
 export const UPSTREAM_TIMEOUT_SECONDS = 30;
 
-export interface PricedRoute extends CommonRoute {
-  readonly kind: 'priced';
+/** The price of a route in one asset. */
+export interface RoutePrice {
   readonly asset: string;
-  /** Base units. */
+  /** Base units. If the upstream sets the price: the highest price that is offered. */
   readonly amount: bigint;
   /** Decimals with which the price was converted; the mint must have the same. Null for a price in base units. */
   readonly decimals: number | null;
   readonly payTo: string;
-  readonly description: string;
-  readonly mimeType: string;
-  readonly flow: 'settle-first' | 'serve-first';
   /** Above this price (base units) the gateway serves only after finalization. Null: `confirmed` is always enough. */
   readonly finalizedAbove: bigint | null;
   /** Above this price (base units) a quorum of nodes must report `confirmed`. Null: above one whole token. */
   readonly confirmedByTwoAbove: bigint | null;
+}
+
+/** The source of a price that the upstream sets for each request. */
+interface UpstreamPrice {
+  /** The seller's price URL. Null: a HEAD request to the upstream. */
+  readonly url: string | null;
+  /** How long a quoted price is valid. */
+  readonly validSeconds: number;
+}
+
+export interface PricedRoute extends CommonRoute {
+  readonly kind: 'priced';
+  /** In the order of the file, with one price for each asset. */
+  readonly prices: readonly [RoutePrice, ...RoutePrice[]];
+  /** Null: `prices` has the prices themselves. */
+  readonly upstreamPrice: UpstreamPrice | null;
+  readonly description: string;
+  readonly mimeType: string;
+  readonly flow: 'settle-first' | 'serve-first';
   /** Time that the upstream has for its response. */
   readonly timeoutSeconds: number;
   /** Larger responses (bytes) are streamed and not stored. Null: 1 MiB. */
@@ -61,3 +77,8 @@ export interface PricedRoute extends CommonRoute {
 }
 
 export type Route = FreeRoute | PricedRoute;
+
+/** The price in this asset; undefined if the routes file no longer has one. */
+export function priceIn({ prices }: Pick<PricedRoute, 'prices'>, asset: string): RoutePrice | undefined {
+  return prices.find((price) => price.asset === asset);
+}

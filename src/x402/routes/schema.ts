@@ -20,18 +20,73 @@ const decimal = z
   .string()
   .regex(/^(0|[1-9]\d{0,19})(\.\d{1,18})?$/, 'must be a decimal in quotes, such as "0.001"');
 
+const amountForms = [
+  decimal,
+  z.strictObject({ amount: units, asset: asset.optional() }),
+  z.strictObject({ decimal, asset: asset.optional() }),
+] as const;
+
 /** The output has either `decimal` or `amount` (base units). Its `asset` is set only if the entry sets it here. */
 const amount = z
-  .union(
-    [
-      decimal,
-      z.strictObject({ amount: units, asset: asset.optional() }),
-      z.strictObject({ decimal, asset: asset.optional() }),
-    ],
-    'must be a decimal in quotes such as "0.001", or base units such as {"amount": "1000"}',
-  )
-  .transform((price) => (typeof price === 'string' ? { decimal: price, asset: undefined } : price))
+  .union(amountForms, 'must be a decimal in quotes such as "0.001", or base units such as {"amount": "1000"}')
+  .transform(withoutShortForm)
   .describe('A decimal of the asset, such as "0.001", or base units, such as {"amount": "1000"}');
+
+const LIMIT_KEYS = {
+  finalizedAbove: amount
+    .optional()
+    .describe('Above this price the gateway waits until the payment is finalized, instead of confirmed'),
+  confirmedByTwoAbove: amount
+    .optional()
+    .describe(
+      'Above this price the gateway serves only after a second node also reports the payment as confirmed. Default: one whole token of the asset',
+    ),
+};
+const decimals = z
+  .int()
+  .min(0)
+  .max(18)
+  .optional()
+  .describe('Decimals of the mint. Required for a decimal price in an asset other than USDC');
+
+/** More entries would make the header PAYMENT-REQUIRED larger than clients and proxies accept. */
+const MAX_PRICES = 4;
+
+const priceKeys = { asset: asset.optional(), decimals, payTo: wallet.optional(), ...LIMIT_KEYS };
+const pricesInAssets = z
+  .array(
+    z.union(
+      [z.strictObject({ amount: units, ...priceKeys }), z.strictObject({ decimal, ...priceKeys })],
+      'must be a price such as {"amount": "1000", "asset": "<mint>"} or {"decimal": "0.001", "asset": "USDC"}',
+    ),
+  )
+  .min(1)
+  .max(MAX_PRICES)
+  .describe('One price for each asset. The buyer chooses the asset');
+
+const upstreamPrice = z
+  .strictObject({
+    from: z.literal('upstream'),
+    max: z
+      .union(
+        [...amountForms, pricesInAssets],
+        'must be a decimal in quotes such as "0.5", base units such as {"amount": "1000"}, or a list of these',
+      )
+      .transform(withoutShortForm)
+      .describe('The highest price that is offered: of one asset, or a list with one entry for each asset'),
+    url: z
+      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+      .refine((text) => isPriceUrl(text), 'must not have a user, password or fragment')
+      .optional()
+      .describe('URL that returns the price. Default: a HEAD request to the upstream'),
+    validSeconds: z
+      .int()
+      .min(60)
+      .max(1800)
+      .default(300)
+      .describe('How long a quoted price is valid. Default: 300'),
+  })
+  .describe('The upstream sets the price for each request');
 
 const SEGMENT = String.raw`(?:[A-Za-z0-9._~-]+|:[A-Za-z_][A-Za-z0-9_]*)`;
 const path = z
@@ -117,14 +172,16 @@ export const RouteEntry = z
       .describe(
         'Confirms that the upstream of this free route serves no sold resource under another path or method that the route matches',
       ),
-    price: amount.optional(),
+    price: z
+      .union(
+        [...amountForms, upstreamPrice],
+        'must be a decimal in quotes such as "0.001", base units such as {"amount": "1000"}, or {"from": "upstream", "max": "0.5"}',
+      )
+      .transform(withoutShortForm)
+      .optional(),
+    prices: pricesInAssets.optional(),
     asset: asset.optional(),
-    decimals: z
-      .int()
-      .min(0)
-      .max(18)
-      .optional()
-      .describe('Decimals of the mint. Required for a decimal price in an asset other than USDC'),
+    decimals,
     payTo: wallet.optional(),
     description: z.string().max(500).default(''),
     mimeType: z
@@ -141,14 +198,7 @@ export const RouteEntry = z
       .describe(
         'settle-first: the gateway settles the payment, and then calls the upstream. serve-first: the gateway calls the upstream first, and returns its response after the payment is settled',
       ),
-    finalizedAbove: amount
-      .optional()
-      .describe('Above this price the gateway waits until the payment is finalized, instead of confirmed'),
-    confirmedByTwoAbove: amount
-      .optional()
-      .describe(
-        'Above this price the gateway serves only after a second node also reports the payment as confirmed. Default: one whole token of the asset',
-      ),
+    ...LIMIT_KEYS,
     timeoutSeconds: z
       .int()
       .min(5)
@@ -188,7 +238,7 @@ export const RouteEntry = z
   })
   .meta({
     allOf: [
-      { oneOf: [{ required: ['free'] }, { required: ['price'] }] },
+      { oneOf: [{ required: ['free'] }, { required: ['price'] }, { required: ['prices'] }] },
       { oneOf: [{ required: ['upstream'] }, { required: ['answer'] }] },
       { not: { required: ['method', 'methods'] } },
     ],
@@ -205,6 +255,12 @@ export function routesJsonSchema(): object {
   return z.toJSONSchema(RoutesFile, { io: 'input' });
 }
 
+function withoutShortForm<Price extends object>(
+  price: string | Price,
+): Price | { readonly decimal: string; readonly asset: undefined } {
+  return typeof price === 'string' ? { decimal: price, asset: undefined } : price;
+}
+
 function parameterNames(routePath: string): readonly string[] {
   return routePath.split('/').filter((segment) => segment.startsWith(':'));
 }
@@ -213,4 +269,10 @@ function isBaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return true;
   const { username, password, search, hash } = new URL(text);
   return username === '' && password === '' && search === '' && hash === '';
+}
+
+function isPriceUrl(text: string): boolean {
+  if (!URL.canParse(text)) return true;
+  const { username, password, hash } = new URL(text);
+  return username === '' && password === '' && hash === '';
 }

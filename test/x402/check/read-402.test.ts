@@ -36,8 +36,9 @@ interface Parts {
 /** The gateway's own 402 for these terms, after `change`. */
 function answerOf(terms: Terms, change: (parts: Parts) => void = () => undefined): Answer {
   const resource = { url: URL_SOLD, description: 'A report', mimeType: 'application/json' };
-  const details = { quoteToken: 'a token', hint: null, identifier: 'optional' as const };
-  const { headers, body } = paymentRequired(terms, resource, 'X-PAYMENT header is required', details);
+  const details = { hint: null, identifier: 'optional' as const };
+  const offered = [{ terms, quoteToken: 'a token', priceQuote: null }] as const;
+  const { headers, body } = paymentRequired(offered, resource, 'X-PAYMENT header is required', details);
   const parts: Parts = {
     header: readHeaderJson(headers['payment-required'] ?? ''),
     body: JSON.parse(exactJson(body)),

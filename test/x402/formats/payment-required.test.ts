@@ -2,17 +2,26 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { U64_MAX } from '../../../src/domain/amount.ts';
 import { at, exactJson, readHeaderJson } from '../../../src/x402/formats/json.ts';
-import { paymentRequired, requirementsV2 } from '../../../src/x402/formats/payment-required.ts';
+import {
+  paymentRequired,
+  type QuotedTerms,
+  requirementsV2,
+} from '../../../src/x402/formats/payment-required.ts';
 import { signInChallenge } from '../../../src/x402/passes/sign-in.ts';
 import type { Resource, Terms } from '../../../src/x402/terms.ts';
 import { TERMS } from '../rules/buyer.ts';
 
 const RESOURCE = { url: 'http://shop/weather', description: 'The weather', mimeType: 'application/json' };
+const LONG_HINT = { blockhash: TERMS.payTo, lastValidBlockHeight: 1_000_000_000_000n };
+const QUOTE = `${'z'.repeat(8)}.${'a'.repeat(43)}`;
 const HINT = { blockhash: 'a hash', lastValidBlockHeight: 150n };
 
 describe('the 402 answer of the gateway', () => {
-  const more = { quoteToken: 'a token', hint: HINT, identifier: 'optional' } as const;
-  const { headers, body } = paymentRequired(TERMS, RESOURCE, 'X-PAYMENT header is required', more);
+  const more = { hint: HINT, identifier: 'optional' } as const;
+  const quoted = (terms: Terms = TERMS, quoteToken = 'a token'): [QuotedTerms] => [
+    { terms, quoteToken, priceQuote: null },
+  ];
+  const { headers, body } = paymentRequired(quoted(), RESOURCE, 'X-PAYMENT header is required', more);
 
   it('has the terms of three dialects', () => {
     const required = readHeaderJson(headers['payment-required'] ?? '');
@@ -37,17 +46,14 @@ describe('the 402 answer of the gateway', () => {
   });
 
   it('has the same terms each time, except for hint and token', () => {
-    const other = paymentRequired(TERMS, RESOURCE, 'X-PAYMENT header is required', {
-      ...more,
-      quoteToken: 'b',
-    });
+    const other = paymentRequired(quoted(TERMS, 'b'), RESOURCE, 'X-PAYMENT header is required', more);
     expect(other.headers).toEqual(headers);
     expect(other.body).toMatchObject({ accepts: (body as { accepts: unknown }).accepts });
   });
 
   describe('has a header of less than 8 KB', () => {
-    const required = (terms: Terms, resource: Resource, error = 'error') =>
-      paymentRequired(terms, resource, error, more).headers['payment-required'] ?? '';
+    const required = (terms: Terms, resource: Resource) =>
+      paymentRequired(quoted(terms), resource, 'error', more).headers['payment-required'] ?? '';
 
     it('for texts of any length', () => {
       const network = 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
@@ -57,21 +63,36 @@ describe('the 402 answer of the gateway', () => {
         fc.string().map((one) => one.repeat(100)),
         fc.constantFrom('\0', '\ud800', '"', '€', '😀').map((one) => one.repeat(4_000)),
       );
-      const memos = fc.constantFrom('\x01'.repeat(256), '€'.repeat(85), null);
+      // The longest memos that a routes file can have with this number of prices.
+      const offers = fc.constantFrom(
+        [1, '\x01'.repeat(256)],
+        [1, null],
+        [2, '€'.repeat(85)],
+        [4, 'a'.repeat(256)],
+      ) as fc.Arbitrary<[number, string | null]>;
       fc.assert(
-        fc.property(text, text, text, memos, (description, error, query, memo) => {
+        fc.property(text, text, text, offers, (description, error, query, [prices, memo]) => {
           const resource = {
             ...RESOURCE,
             url: `${RESOURCE.url}?${query}`,
             description,
             mimeType: description,
           };
+          const entry = { terms: { ...TERMS, amount: U64_MAX, memo }, quoteToken: '', priceQuote: QUOTE };
+          const entries: [QuotedTerms, ...QuotedTerms[]] = [
+            entry,
+            ...Array.from({ length: prices - 1 }, () => entry),
+          ];
           const signIn = { 'sign-in-with-x': signInChallenge('a secret', place, 0) };
           for (const extensions of [{}, { signIn }]) {
-            const asked = paymentRequired({ ...TERMS, memo }, resource, error, { ...more, ...extensions });
-            const header = asked.headers['payment-required'] ?? '';
+            const details = { ...more, hint: LONG_HINT, ...extensions };
+            const { headers: sent } = paymentRequired(entries, resource, error, details);
+            const header = sent['payment-required'] ?? '';
             expect(header.length).toBeLessThan(8_192);
-            expect(readHeaderJson(header)).toMatchObject({ x402Version: 2, accepts: [{ amount: '2500' }] });
+            expect(readHeaderJson(header)).toMatchObject({
+              x402Version: 2,
+              accepts: entries.map(() => ({ amount: U64_MAX.toString(), extra: { quote: QUOTE } })),
+            });
           }
         }),
       );
@@ -92,7 +113,7 @@ describe('the 402 answer of the gateway', () => {
       expect(readHeaderJson(required(TERMS, resource))).toMatchObject({
         resource: { description: expect.stringMatching(/^(😀){200,255}…$/u) },
       });
-      expect(paymentRequired(TERMS, resource, 'error', more).body).toMatchObject({
+      expect(paymentRequired(quoted(), resource, 'error', more).body).toMatchObject({
         accepts: [resource].map(({ url, description }) => ({ resource: url, description })),
       });
     });
@@ -102,7 +123,7 @@ describe('the 402 answer of the gateway', () => {
     const extensions = (identifier: 'off' | 'optional' | 'required') =>
       at(
         readHeaderJson(
-          paymentRequired(TERMS, RESOURCE, 'error', { ...more, identifier }).headers['payment-required'] ??
+          paymentRequired(quoted(), RESOURCE, 'error', { ...more, identifier }).headers['payment-required'] ??
             '',
         ),
         'extensions',
@@ -111,8 +132,32 @@ describe('the 402 answer of the gateway', () => {
     expect(extensions('required')).toMatchObject({ 'payment-identifier': { info: { required: true } } });
   });
 
+  it('has one entry for each asset in every dialect, in order, with a quote token for each', () => {
+    const other = { ...TERMS, asset: TERMS.payTo, amount: 7n };
+    const entries: [QuotedTerms, QuotedTerms] = [...quoted(), ...quoted(other, 'b')];
+    const answer = paymentRequired(entries, RESOURCE, 'error', more);
+    expect(readHeaderJson(answer.headers['payment-required'] ?? '')).toMatchObject({
+      accepts: [
+        { asset: TERMS.asset, amount: '2500' },
+        { asset: other.asset, amount: '7' },
+      ],
+    });
+    expect(answer.body).toMatchObject({
+      accepts: [
+        { asset: TERMS.asset, maxAmountRequired: '2500' },
+        { asset: other.asset, maxAmountRequired: '7' },
+      ],
+      payment: { mint: TERMS.asset, quoteToken: 'a token' },
+      payments: [
+        { mint: TERMS.asset, amount: 2500, quoteToken: 'a token' },
+        { mint: other.asset, amount: 7, quoteToken: 'b' },
+      ],
+    });
+    expect(body).not.toHaveProperty('payments');
+  });
+
   it('has no hint where no node returns one', () => {
-    const answer = paymentRequired(TERMS, RESOURCE, 'error', { ...more, hint: null });
+    const answer = paymentRequired(quoted(), RESOURCE, 'error', { ...more, hint: null });
     expect(readHeaderJson(answer.headers['payment-required'] ?? '')).toMatchObject({
       accepts: [requirementsV2(TERMS)],
     });
@@ -121,14 +166,14 @@ describe('the 402 answer of the gateway', () => {
 
   it('requires a memo in versions 1 and 2', () => {
     const terms = { ...TERMS, memo: 'invoice 7' };
-    const answer = paymentRequired(terms, RESOURCE, 'error', more);
+    const answer = paymentRequired(quoted(terms), RESOURCE, 'error', more);
     const asked = { accepts: [{ extra: { feePayer: TERMS.feePayer, memo: 'invoice 7' } }] };
     expect(readHeaderJson(answer.headers['payment-required'] ?? '')).toMatchObject(asked);
     expect(answer.body).toMatchObject(asked);
   });
 
   it('writes every digit of an amount above 2^53', () => {
-    const answer = paymentRequired({ ...TERMS, amount: U64_MAX }, RESOURCE, 'error', more);
+    const answer = paymentRequired(quoted({ ...TERMS, amount: U64_MAX }), RESOURCE, 'error', more);
     expect(exactJson(answer.body)).toContain('"amount":18446744073709551615,');
     expect(exactJson(answer.body)).toContain('"maxAmountRequired":"18446744073709551615"');
   });

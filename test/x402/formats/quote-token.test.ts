@@ -2,10 +2,12 @@ import { createHash, createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  isPriceQuote,
   issueQuoteToken,
   memoOf,
   quoteKeyOf,
   readQuoteToken,
+  signPriceQuote,
 } from '../../../src/x402/formats/quote-token.ts';
 import { TERMS } from '../rules/buyer.ts';
 
@@ -91,5 +93,30 @@ describe('a quote token', () => {
         expect(readQuoteToken([SECRET], issueQuoteToken(SECRET, whole), NOW)).toEqual(whole);
       }),
     );
+  });
+});
+
+describe('the quote of a price', () => {
+  const QUOTED = { route: 'GET /weather', request: 'ab', terms: TERMS };
+
+  it('is valid under any secret of the gateway until it expires, for exactly its price', () => {
+    const quote = signPriceQuote('a secret', QUOTED, NOW);
+    expect(isPriceQuote(['the next secret', 'a secret'], quote, QUOTED, NOW)).toBe(true);
+    expect(isPriceQuote(['a secret'], quote, QUOTED, NOW + 1)).toBe(false);
+    expect(isPriceQuote(['the next secret'], quote, QUOTED, NOW)).toBe(false);
+    for (const other of [
+      { ...QUOTED, route: 'POST /weather' },
+      { ...QUOTED, request: 'abc' },
+      { ...QUOTED, terms: { ...TERMS, amount: TERMS.amount - 1n } },
+      { ...QUOTED, terms: { ...TERMS, asset: TERMS.payTo } },
+      { ...QUOTED, terms: { ...TERMS, payTo: TERMS.asset } },
+    ])
+      expect(isPriceQuote(['a secret'], quote, other, NOW)).toBe(false);
+  });
+
+  it('has an expiry that cannot be changed', () => {
+    const [, tag] = signPriceQuote('a secret', QUOTED, NOW).split('.');
+    const later = `${(NOW + 1_000).toString(36)}.${tag}`;
+    expect(isPriceQuote(['a secret'], later, QUOTED, NOW)).toBe(false);
   });
 });

@@ -1,13 +1,12 @@
 import { Keypair } from '@solana/web3.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { FeePayers, inOrderOf } from '../../../src/x402/fee-payers.ts';
-import { RouteOffers } from '../../../src/x402/gateway/offers.ts';
-import type { PricedRoute } from '../../../src/x402/routes/route.ts';
+import { inOrderOf } from '../../../src/x402/fee-payers.ts';
 import { newPayment } from '../../ledger/new-payment.ts';
 import { useLedger } from '../../ledger/support.ts';
-import { NETWORK, SellingFixture } from '../facilitator/selling-fixture.ts';
+import { SellingFixture } from '../facilitator/selling-fixture.ts';
 import { facilitatorServer, post } from '../facilitator/support.ts';
+import { routeOffers } from './route-offers.ts';
 
 const use = useLedger();
 let selling: SellingFixture;
@@ -16,46 +15,18 @@ beforeAll(async () => {
 });
 afterAll(() => selling.close());
 
-const MAX_FEE = 15_000n;
 const address = () => Keypair.generate().publicKey.toBase58();
 
 function offersOf(addresses: readonly string[], budget = 10_000_000n) {
-  const route: PricedRoute = {
-    kind: 'priced',
-    id: `GET /${address()}`,
-    method: 'GET',
-    segments: ['report'],
-    upstream: null,
-    upstreamHeaders: {},
-    answer: null,
-    asset: selling.mint,
-    amount: 5n,
-    decimals: null,
-    payTo: selling.seller,
-    description: '',
-    mimeType: '',
-    flow: 'settle-first',
-    stream: false,
-    timeoutSeconds: 30,
-    finalizedAbove: null,
-    confirmedByTwoAbove: null,
-    maxAnswerBytes: null,
-    retryUnsafe: false,
-    paymentIdentifier: 'off',
-    accessPass: null,
-    maxTimeoutSeconds: 60,
-    memo: null,
-  };
-  const { chain } = selling.fixture;
-  const budgets = selling.budgets(budget, 10_000_000n);
-  const feePayers = new FeePayers({ chain, budgets, addresses, maxFeeLamports: MAX_FEE });
-  const deps = { offers: use.ledger.offers, chain, network: NETWORK, tokenPolicy: {}, validMs: 60_000 };
-  const changes: (string | null)[] = [];
-  const onChange = (_route: string, reason: string | null) => changes.push(reason);
-  const offers = new RouteOffers({ ...deps, feePayers, onChange }, [route]);
+  const { offers, route, changes } = routeOffers({
+    selling,
+    rows: use.ledger.offers,
+    feePayers: addresses,
+    budget,
+  });
   const feePayer = () => {
     const offer = offers.of(route.id);
-    return offer.kind === 'open' ? offer.current.feePayer : offer.reason;
+    return offer.kind === 'open' ? offer.current[0].feePayer : offer.reason;
   };
   return { route, offers, feePayer, changes };
 }

@@ -5,6 +5,8 @@ import { routesJsonSchema } from '../../../src/x402/routes/schema.ts';
 import { NETWORKS } from '../../../src/x402/terms.ts';
 import { DEVNET, faultsOf, free, MINT, priced, read, readOne, UPSTREAM, USDC, WALLET } from './file.ts';
 
+const NO_LIMITS = { finalizedAbove: null, confirmedByTwoAbove: null };
+
 describe('a routes file', () => {
   it('has a route for each method of an entry, with an id of method and pattern', () => {
     const routes = read([
@@ -32,15 +34,11 @@ describe('a routes file', () => {
       upstream: UPSTREAM,
       upstreamHeaders: {},
       answer: null,
-      asset: USDC,
-      amount: 1_000n,
-      decimals: 6,
-      payTo: WALLET,
+      prices: [{ asset: USDC, amount: 1_000n, decimals: 6, payTo: WALLET, ...NO_LIMITS }],
+      upstreamPrice: null,
       description: '',
       mimeType: 'application/json',
       flow: 'settle-first',
-      finalizedAbove: null,
-      confirmedByTwoAbove: null,
       timeoutSeconds: 30,
       maxAnswerBytes: null,
       stream: false,
@@ -53,13 +51,13 @@ describe('a routes file', () => {
   });
 
   it('prefers the wallet of the route to that of the file', () => {
-    expect(readOne(priced('/a', { payTo: MINT })).payTo).toBe(MINT);
+    expect(readOne(priced('/a', { payTo: MINT })).prices).toMatchObject([{ payTo: MINT }]);
   });
 
   it('resolves USDC to the mint of its network', () => {
     const text = JSON.stringify({ payTo: WALLET, routes: [priced('/a', { asset: 'USDC' })] });
     const [route] = readRoutes(text, { ...DEVNET, network: NETWORKS['mainnet-beta'] }, 'x');
-    expect(route).toMatchObject({ asset: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v' });
+    expect(route).toMatchObject({ prices: [{ asset: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v' }] });
   });
 
   it('is named where it is unreadable', () => {
@@ -94,17 +92,22 @@ describe('a price', () => {
     ],
     ['a decimal of the mint of USDC', { price: '2', asset: USDC }, USDC, 2_000_000n, 6],
   ])('may be %s', (_name, keys, asset, amount, decimals) => {
-    expect(readOne(priced('/a', keys))).toMatchObject({ asset, amount, decimals });
+    expect(readOne(priced('/a', keys)).prices).toMatchObject([{ asset, amount, decimals }]);
   });
 
   it('may also be a mint amount above which the payment must be finalized', () => {
     const keys = { price: { amount: '5' }, finalizedAbove: '0.000004' };
-    expect(readOne(priced('/a', keys))).toMatchObject({ amount: 5n, decimals: 6, finalizedAbove: 4n });
+    expect(readOne(priced('/a', keys))).toMatchObject({
+      prices: [{ amount: 5n, decimals: 6, finalizedAbove: 4n }],
+    });
     const byTwo = { price: { amount: '5' }, confirmedByTwoAbove: '0.000003' };
-    expect(readOne(priced('/a', byTwo))).toMatchObject({ amount: 5n, decimals: 6, confirmedByTwoAbove: 3n });
+    expect(readOne(priced('/a', byTwo))).toMatchObject({
+      prices: [{ amount: 5n, decimals: 6, confirmedByTwoAbove: 3n }],
+    });
   });
 
-  const FORM = 'must be a decimal in quotes such as "0.001", or base units such as {"amount": "1000"}';
+  const FORM =
+    'must be a decimal in quotes such as "0.001", base units such as {"amount": "1000"}, or {"from": "upstream", "max": "0.5"}';
   const TOO_MUCH = 'must be at most 18446744073709551615 base units';
   it.each([
     [{ price: 0.001 }, `price: ${FORM}`],

@@ -1,4 +1,5 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { challengeIn, signChallenge } from '../passes/sign-challenge.ts';
 import { Customer, settlementOf } from './customer.ts';
@@ -94,6 +95,17 @@ describe('an access pass', () => {
     const copied = await get('/weather', { ...headers, ...STRANGER, [PASS]: other.pass });
     expect(copied.error).toBe('duplicate_settlement');
     expect(shop.asked).toHaveLength(2);
+  });
+
+  it('does not withhold the answer if it cannot be stored, and is then issued to a repeated payment', async () => {
+    const { db } = shop.ledger;
+    await sql`alter table access_pass rename to access_pass_away`.execute(db);
+    const { headers, pass } = await purchase('/weather');
+    await sql`alter table access_pass_away rename to access_pass`.execute(db);
+    expect(pass).toBe('');
+    const again = await get('/weather', headers);
+    const late = again.headers.get(PASS) ?? '';
+    expect([again.text, (await get('/weather', { [PASS]: late })).text]).toEqual(['answer 1', 'answer 2']);
   });
 
   it('ends when its payment is removed from the chain, and when an operator revokes it', async () => {

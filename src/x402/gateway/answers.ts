@@ -34,16 +34,17 @@ export interface GatewayAnswer {
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array>;
   /** Closes the upstream connection of an unread streamed body. */
   readonly discard?: () => void;
-  readonly label?: AnswerLabel;
   /** Called when the last byte is sent. */
   readonly onSent?: () => void;
 }
+
+export type LabelledAnswer = GatewayAnswer & { readonly label: AnswerLabel };
 
 export function labelled(
   answer: GatewayAnswer,
   outcome: AnswerKind,
   reason: string | null = null,
-): GatewayAnswer {
+): LabelledAnswer {
   return { ...answer, label: { outcome, reason } };
 }
 

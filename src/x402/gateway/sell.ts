@@ -7,7 +7,7 @@ import { identifierOf, issueQuoteToken, readQuoteToken } from '../formats/quote-
 import { echoesExtensions, isPaymentIdentifier, readPayment } from '../formats/read-payment.ts';
 import type { Proof, Terms } from '../terms.ts';
 import { timed } from '../timed.ts';
-import { answerOutcome, type GatewayAnswer, jsonAnswer, labelled } from './answers.ts';
+import { answerOutcome, jsonAnswer, type LabelledAnswer, labelled } from './answers.ts';
 import { buy, buyNothing, serveKnownPayment } from './buy.ts';
 import { checkProof } from './check-proof.ts';
 import { isUnbound, type Sale, type SaleDeps, type SaleOutcome } from './sale.ts';
@@ -17,7 +17,7 @@ const RETRY_AFTER_SECONDS = '10';
 const QUOTE_VALID_MS = 30 * 60_000;
 
 /** Responds to a request for a priced route: without payment with the terms, otherwise with what the payment buys. */
-export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
+export async function sell(deps: SaleDeps, sale: Sale): Promise<LabelledAnswer> {
   const presented = readPayment(sale.headers);
   const offer = deps.offers.of(sale.route.id);
   const askToPay = async (error: string, fields: object = {}) =>
@@ -56,12 +56,12 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
 }
 
 /** The payment is not looked at: the buyer can send it again. */
-function tooManyPayments(seconds: number): GatewayAnswer {
+function tooManyPayments(seconds: number): LabelledAnswer {
   const error = `too many payments of one client address: send the same payment again in ${seconds} s`;
   return labelled(jsonAnswer(429, { error }, { 'retry-after': String(seconds) }), 'limited');
 }
 
-function closedAnswer(reason: string): GatewayAnswer {
+function closedAnswer(reason: string): LabelledAnswer {
   const error = `this resource cannot be sold now: ${reason}`;
   return labelled(jsonAnswer(503, { error }, { 'retry-after': RETRY_AFTER_SECONDS }), 'closed');
 }
@@ -116,7 +116,7 @@ async function paymentRequiredAnswer(
   terms: Terms,
   error: string,
   fields: object,
-): Promise<GatewayAnswer> {
+): Promise<LabelledAnswer> {
   const quoteToken = issueQuoteToken(quoteSecrets[0], {
     route: route.id,
     request: requestHash,

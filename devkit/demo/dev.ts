@@ -77,14 +77,8 @@ async function runStack(
   settings: NodeJS.ProcessEnv,
 ): Promise<void> {
   const httpPort = await httpPortOf(settings.SLUICE_HTTP_PORT || HTTP_PORT);
-  // Import on demand, so that other commands start without loading the stack.
   const [{ startStack }, { devFacts, writeDevFile }, { processesOf, supervise }, development] =
-    await Promise.all([
-      import('../localstack/stack.ts'),
-      import('../localstack/dev-file.ts'),
-      import('../localstack/supervision.ts'),
-      import('./development-pool.ts'),
-    ]);
+    await stackModules();
   const say = (line: string): void => output.progress(line);
   // Another Temporal server can use the default port of the Web UI.
   const uiPort = (await isFree(UI_PORT)) ? { uiPort: UI_PORT } : {};
@@ -117,6 +111,16 @@ async function runStack(
     removeDevFile();
     await stack.close();
   }
+}
+
+/** Imported on demand, so that other commands start without loading the stack. */
+function stackModules() {
+  return Promise.all([
+    import('../localstack/stack.ts'),
+    import('../localstack/dev-file.ts'),
+    import('../localstack/supervision.ts'),
+    import('./development-pool.ts'),
+  ]);
 }
 
 /** The options of the command have precedence over the settings. */

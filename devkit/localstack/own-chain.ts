@@ -10,8 +10,6 @@ import { lamportsOf, rpc } from './rpc.ts';
 /** A chain on which a stack sells. */
 export type SalesChain = Pick<LocalChain, 'info' | 'mintTo'>;
 
-type Say = (line: string) => void;
-
 const MAINNET_GENESIS = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';
 /** What a faucet of a public test network gives at once. */
 const AIRDROP_LAMPORTS = 1_000_000_000;
@@ -27,7 +25,7 @@ const POLL_MS = 200;
 export async function ownChain(
   rpcUrls: readonly string[],
   dir: string,
-  say: Say,
+  say: (line: string) => void,
 ): Promise<SalesChain | null> {
   const [url = ''] = rpcUrls;
   const key = (name: string) => keypairFile(join(dir, 'keys', `${name}.json`));
@@ -48,7 +46,7 @@ export async function ownChain(
 }
 
 /** Gives a fee payer SOL. If the node has no faucet, names the wallet and what it needs. */
-export async function fundFeePayer(url: string, address: string, say: Say): Promise<void> {
+export async function fundFeePayer(url: string, address: string, say: (line: string) => void): Promise<void> {
   if (await hasSol(url, address)) return;
   const sol = formatLamports(BigInt(ENOUGH_LAMPORTS));
   say(

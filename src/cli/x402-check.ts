@@ -20,7 +20,7 @@ export async function checkUrlOf(url: string, { rpc, method }: UrlOptions): Prom
   if (!URL.canParse(url)) throw new UsageError(`${url} is not a URL`);
   if (!METHOD.test(method)) throw new UsageError(`--method must be a method such as POST, not ${method}`);
   const rpcUrl = rpc ?? settings().rpcUrls?.[0] ?? null;
-  if (rpcUrl !== null && !isUrl(rpcUrl)) throw new UsageError(`--rpc must be a URL, not ${rpcUrl}`);
+  if (rpc !== undefined && !URL.canParse(rpc)) throw new UsageError(`--rpc must be a URL, not ${rpc}`);
   const { checkUrl } = await import('../x402/check/check-url.ts');
   return checkUrl(url, method, rpcUrl);
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { checkUrl } from '../../src/x402/check/check-url.ts';
 import { Shop } from '../x402/gateway/shop.ts';
 import { type Buy, legacyBuyer, signInBuyer, version1Buyer, version2Buyer } from './buyers.ts';
 import { buyAsExample, buyAsSubmitter } from './example-client.ts';
@@ -82,6 +83,12 @@ describe('the gateway sells to', () => {
   it('the server of the official packages, which sells through our facilitator', async () => {
     const server = await startPeerServer({ facilitatorUrl: `${shop.url}/facilitator`, payTo: shop.seller });
     try {
+      const checked = await checkUrl(server.url + PRICED.path, 'GET', shop.rpcUrl);
+      expect(checked).toMatchObject({
+        ok: true,
+        faults: [],
+        offers: [{ form: 'v2', amount: PRICED.amount }],
+      });
       const buy = await version2Buyer(await shop.buyer());
       const { response, settlement } = await buy(server.url + PRICED.path);
       expect([response.status, await response.json()]).toEqual([200, PRICED.body]);

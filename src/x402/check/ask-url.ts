@@ -1,12 +1,12 @@
 import { messageOf } from '../../domain/errors.ts';
 import { request } from '../../shims/undici.ts';
-import type { Answer } from './read-402.ts';
+import type { ReceivedAnswer } from './read-402.ts';
 
 const TIMEOUT_MS = 15_000;
 const MAX_BODY_BYTES = 1024 * 1024;
 
 /** Requests the URL without a payment, and follows no redirect. Returns a reason if there is no answer. */
-export async function askUrl(url: string, method: string): Promise<Answer | string> {
+export async function askUrl(url: string, method: string): Promise<ReceivedAnswer | string> {
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const { statusCode, headers, body } = await request(url, {

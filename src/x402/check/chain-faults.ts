@@ -5,14 +5,14 @@ import { type MintInfo, readMint } from '../../solana/tokens/mint.ts';
 import { readTokenAccount } from '../../solana/tokens/token-account.ts';
 import { SYSTEM_PROGRAM } from '../../solana/tx/programs.ts';
 import { recipientRefusal, walletRefusal } from '../rules/mint-policy.ts';
-import type { Fault, Offer } from './offer.ts';
+import type { FormOffer, TermsFault } from './offer.ts';
 
 /** Finalized accounts by address. */
-export type Accounts = ReadonlyMap<string, AccountInfo | null>;
-export type ReadAccounts = (addresses: readonly string[]) => Promise<Accounts>;
+export type AccountsByAddress = ReadonlyMap<string, AccountInfo | null>;
+export type ReadAccounts = (addresses: readonly string[]) => Promise<AccountsByAddress>;
 
 export interface OnChain {
-  readonly faults: readonly Fault[];
+  readonly faults: readonly TermsFault[];
   /** Decimals by mint. */
   readonly decimals: ReadonlyMap<string, number>;
 }
@@ -25,7 +25,7 @@ const FEE_LAMPORTS = 10_000n;
  * must keep.
  */
 export async function chainFaults(
-  offers: readonly Offer[],
+  offers: readonly FormOffer[],
   readAccounts: ReadAccounts,
   rent: bigint,
 ): Promise<OnChain> {
@@ -47,25 +47,25 @@ export async function chainFaults(
   };
 }
 
-function uniqueBy(offers: readonly Offer[], keyOf: (offer: Offer) => string): readonly Offer[] {
+function uniqueBy(offers: readonly FormOffer[], keyOf: (offer: FormOffer) => string): readonly FormOffer[] {
   return [...new Map(offers.toReversed().map((offer) => [keyOf(offer), offer])).values()].toReversed();
 }
 
 /** The mint, or why the account is none. */
-function mintOf(asset: string, accounts: Accounts): MintInfo | string {
+function mintOf(asset: string, accounts: AccountsByAddress): MintInfo | string {
   return rejectionOr(() => readMint(asset, accounts.get(asset) ?? null));
 }
 
-function recipientOf({ payTo, asset }: Offer, mint: MintInfo | string): string | null {
+function recipientOf({ payTo, asset }: FormOffer, mint: MintInfo | string): string | null {
   return typeof mint === 'string' ? null : deriveAta(payTo, asset, mint.program, true);
 }
 
 function saleFault(
-  offer: Offer,
+  offer: FormOffer,
   mint: MintInfo | string,
-  accounts: Accounts,
-  recipients: Accounts,
-): Fault | null {
+  accounts: AccountsByAddress,
+  recipients: AccountsByAddress,
+): TermsFault | null {
   const { place, payTo } = offer;
   if (typeof mint === 'string')
     return { place: `${place} asset`, expected: 'must be the mint of a token on this chain', found: mint };
@@ -81,7 +81,11 @@ function saleFault(
   return { place: `${place} payTo`, expected: 'must be able to receive exactly the price', found };
 }
 
-function feePayerFault({ place, feePayer }: Offer, accounts: Accounts, rent: bigint): Fault | null {
+function feePayerFault(
+  { place, feePayer }: FormOffer,
+  accounts: AccountsByAddress,
+  rent: bigint,
+): TermsFault | null {
   const account = accounts.get(feePayer ?? '') ?? null;
   const needed = rent + FEE_LAMPORTS;
   const isWallet = account === null || account.owner === SYSTEM_PROGRAM;

@@ -8,13 +8,13 @@ import { NETWORKS, type Network } from '../terms.ts';
 import { askUrl } from './ask-url.ts';
 import { chainFaults, type OnChain } from './chain-faults.ts';
 import { formFaults } from './compare-forms.ts';
-import type { Fault, Form, Offer } from './offer.ts';
+import type { Form, FormOffer, TermsFault } from './offer.ts';
 import { read402 } from './read-402.ts';
 
 const USDC_DECIMALS = 6;
 
 /** Terms of one form, for display. */
-export interface CheckedOffer extends Omit<Offer, 'network'> {
+export interface CheckedOffer extends Omit<FormOffer, 'network'> {
   readonly form: Form;
   /** CAIP-2. */
   readonly network: string;
@@ -28,7 +28,7 @@ export interface UrlReport {
   /** True if a client can pay: there are terms, and no fault. */
   readonly ok: boolean;
   readonly offers: readonly CheckedOffer[];
-  readonly faults: readonly Fault[];
+  readonly faults: readonly TermsFault[];
   readonly notes: readonly string[];
   /** Whether accounts were read from a node. */
   readonly isChainChecked: boolean;
@@ -54,7 +54,7 @@ export async function checkUrl(url: string, method: string, rpcUrl: string | nul
   };
 }
 
-interface ChainReading extends OnChain {
+interface AccountReading extends OnChain {
   readonly isRead: boolean;
   readonly notes: readonly string[];
 }
@@ -63,11 +63,11 @@ interface ChainReading extends OnChain {
  * Reads the accounts of the offers on the node's chain. A local node has any genesis hash, because official clients
  * accept only the names of public networks.
  */
-async function readChain(offers: readonly Offer[], rpcUrl: string): Promise<ChainReading> {
+async function readChain(offers: readonly FormOffer[], rpcUrl: string): Promise<AccountReading> {
   const node = new SolanaNode(rpcUrl);
   try {
     const genesis = await probeGenesis(node);
-    const isOn = ({ network }: Offer) =>
+    const isOn = ({ network }: FormOffer) =>
       isLoopback(rpcUrl) || network.caip2 === `solana:${genesis.slice(0, 32)}`;
     const here = offers.filter(isOn);
     const notes = offers
@@ -89,7 +89,7 @@ async function readChain(offers: readonly Offer[], rpcUrl: string): Promise<Chai
   }
 }
 
-function presented({ network, ...offer }: Offer, chain: ChainReading | null): CheckedOffer {
+function presented({ network, ...offer }: FormOffer, chain: AccountReading | null): CheckedOffer {
   const isUsdc = Object.values(NETWORKS).some(({ usdc }) => usdc === offer.asset);
   const decimals = chain?.decimals.get(offer.asset) ?? (isUsdc ? USDC_DECIMALS : null);
   return { ...offer, network: network.caip2, cluster: network.cluster, decimals };

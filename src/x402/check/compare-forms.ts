@@ -1,7 +1,7 @@
-import { type Fault, FORMS, type Offer } from './offer.ts';
+import { FORMS, type FormOffer, type TermsFault } from './offer.ts';
 
 /** Fields that every form of the same terms must agree on. A form without the field has null. */
-const FIELDS: readonly (readonly [string, (offer: Offer) => string | null])[] = [
+const FIELDS: readonly (readonly [string, (offer: FormOffer) => string | null])[] = [
   ['network', ({ network }) => network.caip2],
   ['amount', ({ amount }) => amount.toString()],
   ['feePayer', ({ feePayer }) => feePayer],
@@ -11,7 +11,7 @@ const FIELDS: readonly (readonly [string, (offer: Offer) => string | null])[] = 
  * Faults of forms that offer different terms: the client's version then decides what its buyer pays. The first form
  * with an offer is the one that the others must agree with.
  */
-export function formFaults(offers: readonly Offer[]): readonly Fault[] {
+export function formFaults(offers: readonly FormOffer[]): readonly TermsFault[] {
   const [first, ...others] = FORMS.map((form) => offers.filter((offer) => offer.form === form)).filter(
     (ofForm) => ofForm.length > 0,
   );
@@ -29,11 +29,11 @@ export function formFaults(offers: readonly Offer[]): readonly Fault[] {
   ]);
 }
 
-function isSameSale(one: Offer, other: Offer): boolean {
+function isSameSale(one: FormOffer, other: FormOffer): boolean {
   return one.asset === other.asset && one.payTo === other.payTo;
 }
 
-function disagreement(offer: Offer, others: readonly Offer[]): readonly Fault[] {
+function disagreement(offer: FormOffer, others: readonly FormOffer[]): readonly TermsFault[] {
   const same = others.filter((other) => isSameSale(offer, other));
   const [closest] = same;
   if (closest === undefined)
@@ -48,7 +48,7 @@ function disagreement(offer: Offer, others: readonly Offer[]): readonly Fault[] 
   return differences(offer, closest);
 }
 
-function differences(offer: Offer, other: Offer): readonly Fault[] {
+function differences(offer: FormOffer, other: FormOffer): readonly TermsFault[] {
   return FIELDS.flatMap(([field, read]) => {
     const [own, theirs] = [read(offer), read(other)];
     if (own === null || theirs === null || own === theirs) return [];

@@ -5,7 +5,7 @@ export const FORMS = ['v2', 'v1', 'interface'] as const;
 export type Form = (typeof FORMS)[number];
 
 /** Terms on Solana in one of the forms, as far as they can be read. */
-export interface Offer {
+export interface FormOffer {
   readonly form: Form;
   /** Where the terms are in the answer, such as `PAYMENT-REQUIRED accepts[0]`. */
   readonly place: string;
@@ -21,23 +21,23 @@ export interface Offer {
 }
 
 /** What prevents a payment. `found` is the text of the value; null if there is none. */
-export interface Fault {
+export interface TermsFault {
   readonly place: string;
   /** A sentence without its subject, such as `must be a base58 address`. */
   readonly expected: string;
   readonly found: string | null;
 }
 
-export interface Reading {
-  readonly offers: readonly Offer[];
-  readonly faults: readonly Fault[];
+export interface TermsReading {
+  readonly offers: readonly FormOffer[];
+  readonly faults: readonly TermsFault[];
   /** What does not prevent a payment. */
   readonly notes: readonly string[];
 }
 
-export const NOTHING: Reading = { offers: [], faults: [], notes: [] };
+export const NOTHING: TermsReading = { offers: [], faults: [], notes: [] };
 
-export function joined(...readings: readonly Reading[]): Reading {
+export function joined(...readings: readonly TermsReading[]): TermsReading {
   return {
     offers: readings.flatMap(({ offers }) => offers),
     faults: readings.flatMap(({ faults }) => faults),
@@ -45,11 +45,11 @@ export function joined(...readings: readonly Reading[]): Reading {
   };
 }
 
-export function fault(place: string, expected: string, found: unknown = null): Reading {
+export function fault(place: string, expected: string, found: unknown = null): TermsReading {
   return { ...NOTHING, faults: [{ place, expected, found: found === null ? null : textOf(found) }] };
 }
 
-export function note(text: string): Reading {
+export function note(text: string): TermsReading {
   return { ...NOTHING, notes: [text] };
 }
 

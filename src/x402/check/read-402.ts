@@ -4,12 +4,12 @@ import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../solana/tx/programs.ts';
 import { at, isObject, type JsonObject, readHeaderJson } from '../formats/json.ts';
 import { IDENTIFIER } from '../formats/payment-required.ts';
 import { NETWORKS } from '../terms.ts';
-import { fault, joined, NOTHING, note, type Reading } from './offer.ts';
+import { fault, joined, NOTHING, note, type TermsReading } from './offer.ts';
 import { parsed, readAccepts } from './read-accepts.ts';
 import { identifierExtension, interfaceQuote, resourceOfV2 } from './schemas.ts';
 
 /** The answer to a request without a payment. Header names are in lower case. */
-export interface Answer {
+export interface ReceivedAnswer {
   readonly url: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -22,7 +22,7 @@ const MAX_HEADER_BYTES = 8_192;
 const KNOWN_EXTENSIONS: readonly string[] = [IDENTIFIER, 'bazaar', 'sign-in-with-x', 'offer-receipt'];
 
 /** Reads the terms of a 402 in every form. Calls no node. */
-export function read402(answer: Answer): Reading {
+export function read402(answer: ReceivedAnswer): TermsReading {
   const { status, headers, body: text } = answer;
   if (status !== 402)
     return fault('status', 'must be 402 for a request without a payment', `${status} ${text}`.trim());
@@ -52,7 +52,7 @@ function jsonOf(text: string): JsonObject | null {
 }
 
 /** Clients of version 2 read the header; some read the body if there is no header. */
-function withoutHeader(body: JsonObject | null): Reading {
+function withoutHeader(body: JsonObject | null): TermsReading {
   if (at(body, 'x402Version') !== 2)
     return note(`there is no header ${HEADER}: clients of version 2 cannot pay`);
   return joined(
@@ -61,7 +61,7 @@ function withoutHeader(body: JsonObject | null): Reading {
   );
 }
 
-function readHeader(header: string, { url }: Answer, body: JsonObject | null): Reading {
+function readHeader(header: string, { url }: ReceivedAnswer, body: JsonObject | null): TermsReading {
   const terms = readHeaderJson(header);
   if (terms === null)
     return fault(`header ${HEADER}`, 'must be padded standard base64 of a JSON object in UTF-8', header);
@@ -81,29 +81,29 @@ function readHeader(header: string, { url }: Answer, body: JsonObject | null): R
   );
 }
 
-function readVersion2(terms: JsonObject, place: string): Reading {
+function readVersion2(terms: JsonObject, place: string): TermsReading {
   const version = at(terms, 'x402Version');
   if (version !== 2) return fault(`${place} x402Version`, 'must be 2', version ?? null);
   return readAccepts('v2', at(terms, 'accepts'), `${place} accepts`);
 }
 
-function readExtensions(extensions: unknown): Reading {
+function readExtensions(extensions: unknown): TermsReading {
   if (extensions === undefined) return NOTHING;
   const place = `${HEADER} extensions`;
   if (!isObject(extensions)) return fault(place, 'must be an object', extensions);
   return joined(
     ...Object.entries(extensions).map(([name, extension]) => {
-      const at = `${place}.${name}`;
-      if (!isObject(extension)) return fault(at, 'must be an object', extension);
-      if (name === IDENTIFIER) return parsed(identifierExtension, extension, at).reading;
+      const entry = `${place}.${name}`;
+      if (!isObject(extension)) return fault(entry, 'must be an object', extension);
+      if (name === IDENTIFIER) return parsed(identifierExtension, extension, entry).reading;
       return KNOWN_EXTENSIONS.includes(name)
         ? NOTHING
-        : note(`${at} is not a known extension: clients ignore it`);
+        : note(`${entry} is not a known extension: clients ignore it`);
     }),
   );
 }
 
-function readQuote(quote: unknown): Reading {
+function readQuote(quote: unknown): TermsReading {
   const place = 'body payment';
   const { data, reading } = parsed(interfaceQuote, quote, place);
   if (data === null) return reading;
@@ -123,7 +123,7 @@ function readQuote(quote: unknown): Reading {
 }
 
 /** Notes on what some clients lack. */
-function notesOn({ headers }: Answer, body: JsonObject | null): readonly Reading[] {
+function notesOn({ headers }: ReceivedAnswer, body: JsonObject | null): readonly TermsReading[] {
   const exposed = (headers['access-control-expose-headers'] ?? '').toLowerCase();
   const isExposed = exposed.includes('payment-required') || exposed.trim() === '*';
   return [

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { describeIssue } from '../../domain/validation-messages.ts';
 import { at, isObject, textAt } from '../formats/json.ts';
 import { NETWORKS, type Network } from '../terms.ts';
-import { type Form, fault, joined, NOTHING, note, type Reading } from './offer.ts';
+import { type Form, fault, joined, NOTHING, note, type TermsReading } from './offer.ts';
 import { requirementsOfV1, requirementsOfV2 } from './schemas.ts';
 
 const KNOWN: readonly Network[] = [NETWORKS['mainnet-beta'], NETWORKS.devnet];
@@ -12,7 +12,7 @@ export function parsed<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
   place: string,
-): { readonly data: z.output<Schema> | null; readonly reading: Reading } {
+): { readonly data: z.output<Schema> | null; readonly reading: TermsReading } {
   const result = schema.safeParse(value, { error: describeIssue });
   if (result.success) return { data: result.data, reading: NOTHING };
   const faults = result.error.issues.map(({ path, message }) => {
@@ -24,7 +24,7 @@ export function parsed<Schema extends z.ZodType>(
 }
 
 /** Reads `accepts` of version 1 or 2. Entries of other chains and schemes are noted and not checked. */
-export function readAccepts(form: 'v1' | 'v2', accepts: unknown, place: string): Reading {
+export function readAccepts(form: 'v1' | 'v2', accepts: unknown, place: string): TermsReading {
   if (!Array.isArray(accepts) || accepts.length === 0)
     return fault(place, 'must be a list with an entry', accepts ?? null);
   return joined(
@@ -32,7 +32,7 @@ export function readAccepts(form: 'v1' | 'v2', accepts: unknown, place: string):
   );
 }
 
-function readRequirements(form: 'v1' | 'v2', entry: unknown, place: string): Reading {
+function readRequirements(form: 'v1' | 'v2', entry: unknown, place: string): TermsReading {
   if (!isObject(entry)) return fault(place, 'must be an object', entry);
   const [scheme, name] = [textAt(entry, 'scheme'), textAt(entry, 'network')];
   if (scheme === null) return fault(`${place}.scheme`, 'must be a string, such as exact', entry['scheme']);

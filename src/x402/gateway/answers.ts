@@ -37,16 +37,17 @@ export interface GatewayAnswer {
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array>;
   /** Closes the upstream connection of an unread streamed body. */
   readonly discard?: () => void;
-  readonly label?: AnswerLabel;
   /** Called when the last byte is sent. */
   readonly onSent?: () => void;
 }
+
+export type LabelledAnswer = GatewayAnswer & { readonly label: AnswerLabel };
 
 export function labelled(
   answer: GatewayAnswer,
   outcome: AnswerKind,
   reason: string | null = null,
-): GatewayAnswer {
+): LabelledAnswer {
   return { ...answer, label: { outcome, reason } };
 }
 
@@ -263,7 +264,7 @@ function passHeaders(accessPass: IssuedPass | null): Record<string, string> {
 }
 
 /** The request is not looked at: the client can send it again. */
-export function tooManyPayments(seconds: number): GatewayAnswer {
+export function tooManyPayments(seconds: number): LabelledAnswer {
   const error = `too many requests of one client address: send the same request again in ${seconds} s`;
   return labelled(jsonAnswer(429, { error }, { 'retry-after': String(seconds) }), 'limited');
 }

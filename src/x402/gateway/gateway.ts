@@ -79,8 +79,8 @@ function isForJwks({ routes }: GatewayDeps, { method, target }: RawRequest): boo
 async function sellMeasured(deps: GatewayDeps, sale: Sale, begin: number): Promise<GatewayAnswer> {
   const { metrics, observe } = deps;
   try {
-    const answer = await sell(deps, sale);
-    const { outcome, reason } = answer.label ?? { outcome: 'failed', reason: null };
+    const { label, ...answer } = await sell(deps, sale);
+    const { outcome, reason } = label;
     metrics.count(sale.route.id, outcome, reason);
     return outcome === 'served'
       ? { ...answer, onSent: () => observe('answer', secondsSince(begin)) }

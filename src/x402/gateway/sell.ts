@@ -8,7 +8,7 @@ import { echoesExtensions, isPaymentIdentifier, readPayment } from '../formats/r
 import type { IssuedPass } from '../passes/passes.ts';
 import type { Proof, Terms } from '../terms.ts';
 import { timed } from '../timed.ts';
-import { answerOutcome, type GatewayAnswer, jsonAnswer, labelled, tooManyPayments } from './answers.ts';
+import { answerOutcome, jsonAnswer, type LabelledAnswer, labelled, tooManyPayments } from './answers.ts';
 import { buy, buyNothing, serveKnownPayment } from './buy.ts';
 import { checkProof } from './check-proof.ts';
 import type { Offer } from './offers.ts';
@@ -21,7 +21,7 @@ const RETRY_AFTER_SECONDS = '10';
 const QUOTE_VALID_MS = 30 * 60_000;
 
 /** Responds to a request for a priced route: without payment with the terms, otherwise with what the payment buys. */
-export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
+export async function sell(deps: SaleDeps, sale: Sale): Promise<LabelledAnswer> {
   const presented = readPayment(sale.headers);
   const offer = deps.offers.of(sale.route.id);
   const askToPay = async (error: string, fields: object = {}) => {
@@ -79,7 +79,7 @@ async function passOf(
   });
 }
 
-function closedAnswer(reason: string): GatewayAnswer {
+function closedAnswer(reason: string): LabelledAnswer {
   const error = `this resource cannot be sold now: ${reason}`;
   return labelled(jsonAnswer(503, { error }, { 'retry-after': RETRY_AFTER_SECONDS }), 'closed');
 }
@@ -156,7 +156,7 @@ async function paymentRequiredAnswer(
   [first, ...others]: readonly [Terms, ...Terms[]],
   error: string,
   fields: object,
-): Promise<GatewayAnswer> {
+): Promise<LabelledAnswer> {
   const { route, resource } = sale;
   // The hint is optional: without one, buyers fetch a blockhash themselves.
   const hint = await deps.chain.latestBlockhash().catch(() => null);

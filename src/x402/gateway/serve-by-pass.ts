@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AccessPass } from '../../ledger/x402/access-passes.ts';
 import { forwardableRefusal, reasonOf, retryAfterOf, type UpstreamAnswer } from '../upstream.ts';
-import { answerByPass, type GatewayAnswer, jsonAnswer, labelled, tooManyPayments } from './answers.ts';
+import { answerByPass, jsonAnswer, type LabelledAnswer, labelled, tooManyPayments } from './answers.ts';
 import { upstreamOptionsOf } from './deliver.ts';
 import type { Sale, SaleDeps } from './sale.ts';
 
@@ -12,8 +12,8 @@ import type { Sale, SaleDeps } from './sale.ts';
 export async function serveByPass(
   deps: SaleDeps,
   sale: Sale,
-  askToPay: (error: string, fields: object) => Promise<GatewayAnswer>,
-): Promise<GatewayAnswer | null> {
+  askToPay: (error: string, fields: object) => Promise<LabelledAnswer>,
+): Promise<LabelledAnswer | null> {
   if (!deps.passes.isClaimed(sale)) return null;
   const seconds = deps.takePaymentToken(sale.caller.address);
   if (seconds > 0) return tooManyPayments(seconds);

@@ -457,7 +457,7 @@ export interface NewWebhook {
   /** https URL of a public host. Plain http and private hosts are accepted only with SLUICE_WEBHOOK_ALLOW_PRIVATE */
   readonly url: string;
   /** Event types to send: single types, groups such as `withdrawal.*`, or `*` for all */
-  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "alert.*" | "*")[];
+  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "payment.owed" | "payment.served" | "payment.settled" | "payment.refundable" | "payment.unmatched" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "payment.*" | "alert.*" | "*")[];
 }
 
 export interface OpenReconciliation {
@@ -512,6 +512,8 @@ export interface Payment {
   readonly network: string;
   /** Address of the mint of the token */
   readonly asset: string;
+  /** Number of decimals of the token */
+  readonly decimals: number;
   /** Price in base units */
   readonly amount: string;
   /** Base units that the landed transaction transferred; null until it has landed */
@@ -524,6 +526,8 @@ export interface Payment {
   readonly answerStatus: number | null;
   /** Time at which a node reported the transaction as confirmed; null until then */
   readonly paidAt: string | null;
+  /** Time at which the transaction was final; null until then */
+  readonly settledAt: string | null;
   /** Time at which the response was stored, or the success was delivered; if the response is not stored, the end of its last delivery; null until then */
   readonly servedAt: string | null;
   /** Time at which Sluice first received the payment */
@@ -960,7 +964,7 @@ export interface Webhook {
   /** URL that receives the events */
   readonly url: string;
   /** Event types to send: single types, groups such as `withdrawal.*`, or `*` for all */
-  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "alert.*" | "*")[];
+  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "payment.owed" | "payment.served" | "payment.settled" | "payment.refundable" | "payment.unmatched" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "payment.*" | "alert.*" | "*")[];
   /** Why the endpoint is disabled; null if it is enabled */
   readonly disabledBecause: string | null;
   /** Time until which deliveries are also signed with the previous secret; null if there is no previous secret */
@@ -973,7 +977,7 @@ export interface WebhookDelivery {
   /** Id of the event, sent as `webhook-id` with each try */
   readonly event: string;
   /** Event type */
-  readonly type: "deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed";
+  readonly type: "deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "payment.owed" | "payment.served" | "payment.settled" | "payment.refundable" | "payment.unmatched" | "alert.raised" | "alert.closed";
   /** Subject of the event; events of one subject are delivered in order */
   readonly entity: string;
   /** State of the delivery; a `dead` delivery is tried again only after a replay */
@@ -1001,7 +1005,7 @@ export interface WebhookWithBacklog {
   /** URL that receives the events */
   readonly url: string;
   /** Event types to send: single types, groups such as `withdrawal.*`, or `*` for all */
-  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "alert.*" | "*")[];
+  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "payment.owed" | "payment.served" | "payment.settled" | "payment.refundable" | "payment.unmatched" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "payment.*" | "alert.*" | "*")[];
   /** Why the endpoint is disabled; null if it is enabled */
   readonly disabledBecause: string | null;
   /** Time until which deliveries are also signed with the previous secret; null if there is no previous secret */
@@ -1022,7 +1026,7 @@ export interface WebhookWithSecret {
   /** URL that receives the events */
   readonly url: string;
   /** Event types to send: single types, groups such as `withdrawal.*`, or `*` for all */
-  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "alert.*" | "*")[];
+  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "payment.owed" | "payment.served" | "payment.settled" | "payment.refundable" | "payment.unmatched" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "payment.*" | "alert.*" | "*")[];
   /** Why the endpoint is disabled; null if it is enabled */
   readonly disabledBecause: string | null;
   /** Time until which deliveries are also signed with the previous secret; null if there is no previous secret */

@@ -30,6 +30,7 @@ const PaymentBody = z
     payer: text('Address of the wallet of the buyer'),
     network: text('Network as a CAIP-2 id'),
     asset: text('Address of the mint of the token'),
+    decimals: z.int().describe('Number of decimals of the token'),
     amount: units.describe('Price in base units'),
     received: units
       .nullable()
@@ -45,6 +46,7 @@ const PaymentBody = z
     paidAt: time
       .nullable()
       .describe('Time at which a node reported the transaction as confirmed; null until then'),
+    settledAt: time.nullable().describe('Time at which the transaction was final; null until then'),
     servedAt: time
       .nullable()
       .describe(
@@ -90,6 +92,14 @@ export function paymentRoutes(app: FastifyInstance, { ledger }: { readonly ledge
 
 /** `signatures`: signature of the newest attempt by payment id. Without an attempt, the row itself has the signature. */
 function present(row: PaymentRow, signatures: ReadonlyMap<string, string | null>) {
-  const { network, asset, amount, payTo } = row.terms;
-  return { ...row, network, asset, amount, payTo, signature: signatures.get(row.id) ?? row.signature };
+  const { network, asset, decimals, amount, payTo } = row.terms;
+  return {
+    ...row,
+    network,
+    asset,
+    decimals,
+    amount,
+    payTo,
+    signature: signatures.get(row.id) ?? row.signature,
+  };
 }

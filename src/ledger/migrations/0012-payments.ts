@@ -47,9 +47,12 @@ export const payments = migrationOf([
   )`,
   sql`create index payment_owed on payment (payer, request_hash, position) where state = 'owed'`,
   sql`create index payment_by_signature on payment (signature) where signature is not null`,
-  sql`create index payment_by_state on payment (state, (-position))`,
+  sql`create index payment_by_state on payment (state, created_at, position)`,
+  sql`create index payment_by_time on payment (created_at, position)`,
+  sql`create index payment_by_asset on payment ((terms ->> 'asset'), created_at, position)`,
+  sql`create index payment_by_seller on payment (seller, created_at, position)`,
   sql`create index payment_by_fee_payer on payment (fee_payer, created_at)`,
-  sql`create index payment_by_payer on payment (payer, created_at)`,
+  sql`create index payment_by_payer on payment (payer, created_at, position)`,
   sql`create index payment_open_by_source on payment (source_account) where state = 'settling'`,
   sql`create index payment_failed on payment (payer, failed_at) where failed_at is not null`,
   sql`create index payment_paid on payment (payer, paid_at) where paid_at is not null`,
@@ -57,7 +60,7 @@ export const payments = migrationOf([
     where facilitator_key is not null`,
   sql`create index payment_with_data on payment (created_at)
     where wire is not null and state in ('served', 'refundable', 'unmatched', 'void')`,
-  sql`create index payment_by_route on payment (route, created_at)`,
+  sql`create index payment_by_route on payment (route, created_at, position)`,
   sql`create unique index payment_identifier_once on payment (payer, route, (caller ->> 'identifier'))
     where caller ->> 'identifier' is not null and (state <> 'void' or replaced_by is not null)`,
   sql`create table offer (
@@ -80,7 +83,8 @@ export const payments = migrationOf([
         for key share
       ), event as (
         insert into webhook_event (id, type, entity, body)
-        select 'evt_' || md5(event_type || '/' || changed.id)::uuid, event_type, 'payment/' || changed.id,
+        select 'evt_' || left(encode(sha256(convert_to(event_type || '/' || changed.id, 'UTF8')), 'hex'), 32)::uuid,
+          event_type, 'payment/' || changed.id,
           json_build_object('type', event_type, 'timestamp', iso_time(now()), 'data', json_build_object(
             'id', changed.id, 'state', changed.state, 'reason', changed.reason,
             'signature', coalesce((select signature from attempt where settlement_id = changed.id

@@ -117,6 +117,18 @@ describe('a payment of a buyer has an event', () => {
     expect(statesOf(await eventsFor(endpoint, id))).toEqual(['payment.owed owed', 'payment.settled owed']);
   });
 
+  it('when its upstream serves it before it is confirmed: served, then settled', async () => {
+    const endpoint = await subscribe('payment.*');
+    const id = await signed();
+    await use.ledger.obligations.markServed(id, 200, ANSWER);
+    await confirm(id);
+    await land(id);
+    expect(statesOf(await eventsFor(endpoint, id))).toEqual([
+      'payment.served served',
+      'payment.settled served',
+    ]);
+  });
+
   it('when it is refundable: the upstream refused, or no caller of the facilitator fetched the success', async () => {
     const endpoint = await subscribe('payment.refundable');
     const [refused, unfetched] = [

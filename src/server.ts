@@ -102,6 +102,7 @@ function startChecks(
   const checks = {
     'free deposit addresses': () => pool.updateAlert(),
     'late webhooks': () => ledger.deliveries.updateLateAlerts(),
+    'owed payments': () => ledger.obligations.updateOwedAlerts(),
     'silence of the scan': () => updateSilenceAlert(ledger),
   };
   for (const [name, check] of Object.entries(checks))

@@ -69,6 +69,24 @@ export async function readLists(ledger: Ledger, of: Sample, say: (label: string)
     say(state ?? 'all');
     await payments.list({ ...PAGE, state });
   }
+  const [day, month] = [24, 720].map((hours) => new Date(Date.now() - hours * HOUR_MS));
+  for (const [label, filter] of Object.entries({
+    'next page': { cursor: String(of.rows / 2) },
+    'next page of a state': { cursor: String(of.rows / 2), state: 'void' },
+    route: { route: 'GET /r1' },
+    payer: { payer: of.payer },
+    'rare asset': { asset: RARE },
+    'common asset': { asset: TOKEN },
+    facilitator: { seller: 'facilitator' },
+    gateway: { seller: 'gateway' },
+    'before a month ago': { to: month },
+    'a day a month ago': { from: month, to: new Date(Number(month) + 24 * HOUR_MS), state: 'served' },
+    'owed of a route': { route: 'GET /r1', state: 'owed' },
+    'refundable of a rare asset': { asset: RARE, state: 'refundable', from: day },
+  } as const)) {
+    say(label);
+    await payments.list({ ...PAGE, ...filter });
+  }
   for (const [label, filter] of Object.entries({
     all: {},
     address: { address: of.address },
@@ -152,6 +170,8 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await paymentCosts.failuresOf('GET /r1', since, { payments: 1_000, buyers: 20 });
   await payments.listOverdue(60_000, 100);
   await payments.listOwed(of.payer, '0'.repeat(64), 50);
+  for (const by of [[], ['route', 'day']] as const)
+    await payments.revenue({ by, from: since, to: new Date() });
   await paymentCosts.spentSince(since, 'feePayer', FEE_PAYER);
   await paymentCosts.spentSince(since, 'payer', of.payer);
   await paymentCosts.spentSince(since, 'facilitatorKey', 'shop');

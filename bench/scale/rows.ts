@@ -4,7 +4,7 @@ import type pg from 'pg';
 export const HOT = 'H'.repeat(43);
 export const FEE_PAYER = 'F'.repeat(43);
 export const TOKEN = 'T'.repeat(43);
-/** One withdrawal in a thousand pays it, and one deposit in a thousand brings it. */
+/** One withdrawal in a thousand pays it, one deposit in a thousand brings it, and one payment in a thousand is of it. */
 export const RARE = 'R'.repeat(43);
 /** Ten thousandths of all withdrawals go to it. */
 export const BUSY_DESTINATION = 'B'.repeat(43);
@@ -80,13 +80,13 @@ export function fillStatements(n: number): readonly string[] {
     `insert into reserved (wallet, asset, part, amount, open)
       select wallet, asset, reserved_part(settlement_id) as part, sum(amount), count(*) from reservation where state = 'open' group by wallet, asset, part`,
     `insert into payment (id, state, reason, seller, dialect, payer, source_account, fee_payer, fee_lamports, compute_unit_limit, compute_unit_price_micro_lamports, terms, wire,
-        signature, accepted_slot, received, route, request_hash, caller, paid_at, served_at, failed_at, created_at)
+        signature, accepted_slot, received, route, request_hash, caller, paid_at, settled_at, served_at, failed_at, created_at)
       select 'x402/' || ${hash(`'p' || i`)}, case when i > ${open} then (array['settling', 'owed', 'refundable', 'unmatched'])[1 + i % 4]
           when i % 1000 = 3 then 'refundable' when i % 100 = 5 then 'void' else 'served' end,
-        null, 'gateway', 'v2', ${address(`'payer' || i % ${tenth}`)}, ${address(`'source' || i % ${tenth}`)}, '${FEE_PAYER}', 5000, 450, 10000,
-        '{"asset": "${TOKEN}", "amount": "1000", "payTo": "a seller", "network": "a network", "decimals": 6}', repeat(md5('p' || i), 2),
+        null, case when i % 1000 = 9 then 'facilitator' else 'gateway' end, 'v2', ${address(`'payer' || i % ${tenth}`)}, ${address(`'source' || i % ${tenth}`)}, '${FEE_PAYER}', 5000, 450, 10000,
+        jsonb_build_object('asset', case when i % 1000 = 7 then '${RARE}' else '${TOKEN}' end, 'amount', '1000', 'payTo', 'a seller', 'network', 'a network', 'decimals', 6), repeat(md5('p' || i), 2),
         ${signature(`'p' || i`)}, ${slot}, 1000, 'GET /r' || i % 20, ${hash(`'r' || i`)}, '{"identifier": null}',
-        ${at(n)}, ${at(n)}, case when i % 100 = 5 and i % 1000 <> 3 then ${at(n)} end, ${at(n)} from ${series}`,
+        ${at(n)}, case when i <= ${open} then ${at(n)} end, ${at(n)}, case when i % 100 = 5 and i % 1000 <> 3 then ${at(n)} end, ${at(n)} from ${series}`,
     `insert into access_pass (payment_id, payer, route, path, issued_at, expires_at)
       select id, payer, route, '/r1', served_at, served_at + interval '300 seconds' from payment`,
     `insert into watched_wallet (address, kind, version, watched_after) select ${address(`'d' || i`)}, 'deposit', i / 1000 + 1, 1 from ${series}`,

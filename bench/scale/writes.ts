@@ -82,6 +82,7 @@ export async function writePayments(ledger: Ledger): Promise<void> {
   await payments.replace({ ...unmatched, id: `x402/${hex()}` }, id, lease);
   await obligations.claim(id, null, { holder: 'me', ms: 1_000 });
   await obligations.endUnfetched();
+  await obligations.updateOwedAlerts();
   await obligations.markServed(id, 200, null);
   await ledger.accessPasses.issue(id, '/reports', 300);
   await ledger.accessPasses.revoke(id, NOTE);

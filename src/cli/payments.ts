@@ -1,33 +1,51 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import type { Payment } from '../client/client.ts';
+import type { Payment, Revenue } from '../client/client.ts';
+import { formatUnits } from '../domain/amount.ts';
 import { PAYMENT_STATES } from '../domain/payment.ts';
-import { apiCommand, type Columns, call, list, REASON_OPTION, show, withPageOptions } from './command.ts';
+import { apiCommand, type Columns, call, list, REASON_OPTION, table, withPageOptions } from './command.ts';
 import { EXIT } from './exit.ts';
+import { renderPayment } from './render-payment.ts';
 
 const COLUMNS: Columns<Payment> = {
   created: ({ createdAt }) => createdAt,
   state: ({ state, reason }) => (reason === null ? state : `${state} (${reason})`),
-  'base units': ({ amount }) => amount,
+  amount: ({ amount, decimals }) => formatUnits(BigInt(amount), decimals),
   asset: ({ asset }) => asset,
   route: ({ route }) => route,
   payer: ({ payer }) => payer,
   signature: ({ signature }) => signature ?? '',
 };
 
+type RevenueRow = Revenue['revenue'][number];
+
+const SUMS: Columns<RevenueRow> = {
+  asset: ({ asset }) => asset,
+  finalized: ({ finalized }) => finalized.amount,
+  'finalized payments': ({ finalized }) => String(finalized.payments),
+  confirmed: ({ confirmed }) => confirmed.amount,
+  'confirmed payments': ({ confirmed }) => String(confirmed.payments),
+};
+
 export function registerPayments(program: Command): void {
   const payments = program
     .command('payments')
-    .description('List and show x402 payments, and revoke their access passes');
+    .description('List, show and sum up x402 payments, and revoke their access passes');
   withPageOptions(
-    apiCommand(payments, 'list', 'List x402 payments, newest first').addOption(
-      new Option('--state <state>', 'Only payments in this state').choices(PAYMENT_STATES),
-    ),
-  ).action(({ state, ...options }) =>
-    list(options, 'payments', COLUMNS, (sluice, page) => sluice.payments.page({ state }, page)),
-  );
-  apiCommand(payments, 'get', 'Show an x402 payment')
+    apiCommand(payments, 'list', 'List x402 payments, newest first')
+      .addOption(new Option('--state <state>', 'Only payments in this state').choices(PAYMENT_STATES))
+      .option(...ROUTE_OPTION)
+      .option(...PAYER_OPTION)
+      .option(...MINT_OPTION)
+      .addOption(sellerOption())
+      .option(...FROM_OPTION)
+      .option(...TO_OPTION),
+  ).action(({ state, route, payer, asset, seller, from, to, ...options }) => {
+    const filter = { state, route, payer, asset, seller, from, to };
+    return list(options, 'payments', COLUMNS, (sluice, page) => sluice.payments.page(filter, page));
+  });
+  apiCommand(payments, 'get', 'Show an x402 payment, its settlement, its attempts and its alerts')
     .argument('<id>', 'Payment ID, message hash or signature')
-    .action((id, options) => show(options, 'payments', COLUMNS, (sluice) => sluice.payments.get(id)));
+    .action((id, options) => call(options, (sluice) => sluice.payments.get(id), renderPayment));
   apiCommand(payments, 'revoke', 'Revoke the access pass of an x402 payment for good')
     .argument('<id>', 'Payment ID, message hash or signature')
     .requiredOption(...REASON_OPTION)
@@ -40,4 +58,46 @@ export function registerPayments(program: Command): void {
         ({ revoked }) => (revoked ? EXIT.ok : EXIT.refused),
       ),
     );
+  apiCommand(payments, 'revenue', 'Sum up the payments that are served or owed; default: of the last 30 days')
+    .addOption(
+      new Option('--by <keys>', 'Separate sums for each route, for each UTC day, or both').choices([
+        'route',
+        'day',
+        'route,day',
+        'day,route',
+      ] as const),
+    )
+    .option(...ROUTE_OPTION)
+    .option(...PAYER_OPTION)
+    .option(...MINT_OPTION)
+    .addOption(sellerOption())
+    .option(...FROM_OPTION)
+    .option(...TO_OPTION)
+    .action(({ by, route, payer, asset, seller, from, to, ...options }) => {
+      const query = { by, route, payer, asset, seller, from, to };
+      return call(options, (sluice) => sluice.payments.revenue(query), renderRevenue);
+    });
+}
+
+const ROUTE_OPTION = ['--route <id>', "Only payments of this route, such as 'GET /reports/:id'"] as const;
+const PAYER_OPTION = ['--payer <wallet>', 'Only payments of this wallet'] as const;
+const MINT_OPTION = ['--asset <mint>', 'Only payments in this token'] as const;
+const FROM_OPTION = ['--from <time>', 'Only payments from this UTC date or ISO 8601 time on'] as const;
+const TO_OPTION = ['--to <time>', 'Only payments before this UTC date or ISO 8601 time'] as const;
+
+function sellerOption() {
+  return new Option('--seller <seller>', 'Only payments that this part of Sluice received').choices([
+    'gateway',
+    'facilitator',
+  ] as const);
+}
+
+function renderRevenue({ from, to, revenue }: Revenue): string {
+  const has = (key: 'day' | 'route') => revenue.some((row) => row[key] !== null);
+  const columns: Columns<RevenueRow> = {
+    ...(has('day') ? { day: ({ day }: RevenueRow) => day ?? '' } : {}),
+    ...(has('route') ? { route: ({ route }: RevenueRow) => route ?? '' } : {}),
+    ...SUMS,
+  };
+  return `${from} to ${to}\n${table('payments', columns, revenue)}`;
 }

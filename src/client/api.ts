@@ -32,8 +32,8 @@ export interface Alert {
   /** Position of the alert, for `POST /v1/resume` and `POST /v1/alerts/seen` */
   readonly position: string;
   /** Kind of alert */
-  readonly kind: "unknown_spend" | "maybe_paid" | "dead_attempt_landed" | "evidence_missing" | "payment_keeps_failing" | "confirmed_taken_back" | "attempt_lost" | "database_restored" | "fee_payer_unread" | "listing_unproved" | "fee_payer_low" | "payment_short" | "workflow_failed" | "hot_account_frozen" | "mint_paused" | "default_frozen" | "account_frozen" | "confidential_only" | "asset_changed" | "mint_changed" | "cannot_prepare" | "fee_above_bound" | "tokens_seized" | "scan_gap" | "scan_stopped" | "scan_silent" | "scan_behind" | "deposit_unconfirmed" | "deposit_mismatch" | "deposit_unowned" | "deposit_missed" | "audit_incomplete" | "addresses_low" | "addresses_withheld" | "balance_difference" | "reconciliation_behind" | "confidential_pending" | "deposit_account_frozen" | "nested_tokens" | "webhook_behind" | "webhook_dead_letter" | "webhook_unsent" | "webhook_disabled" | "too_few_nodes" | "nodes_of_one_provider" | "node_history_off" | "node_ledger_gap" | "node_version_behind" | "node_other_cluster" | "node_twice" | "node_lagging" | "node_false_answer" | "node_silent";
-  /** Subject of the alert: a settlement (a withdrawal by its own id), signature, wallet, node or webhook, or `sluice` for the whole service */
+  readonly kind: "unknown_spend" | "maybe_paid" | "dead_attempt_landed" | "evidence_missing" | "payment_keeps_failing" | "confirmed_taken_back" | "attempt_lost" | "database_restored" | "fee_payer_unread" | "listing_unproved" | "fee_payer_low" | "payment_short" | "route_closed" | "payment_owed" | "workflow_failed" | "hot_account_frozen" | "mint_paused" | "default_frozen" | "account_frozen" | "confidential_only" | "asset_changed" | "mint_changed" | "cannot_prepare" | "fee_above_bound" | "tokens_seized" | "scan_gap" | "scan_stopped" | "scan_silent" | "scan_behind" | "deposit_unconfirmed" | "deposit_mismatch" | "deposit_unowned" | "deposit_missed" | "audit_incomplete" | "addresses_low" | "addresses_withheld" | "balance_difference" | "reconciliation_behind" | "confidential_pending" | "deposit_account_frozen" | "nested_tokens" | "webhook_behind" | "webhook_dead_letter" | "webhook_unsent" | "webhook_disabled" | "too_few_nodes" | "nodes_of_one_provider" | "node_history_off" | "node_ledger_gap" | "node_version_behind" | "node_other_cluster" | "node_twice" | "node_lagging" | "node_false_answer" | "node_silent";
+  /** Subject of the alert: a settlement (a withdrawal by its own id), signature, wallet, node, webhook or route, or `sluice` for the whole service */
   readonly subject: string;
   /** Explanation of the alert, for display */
   readonly message: string;
@@ -457,7 +457,7 @@ export interface NewWebhook {
   /** https URL of a public host. Plain http and private hosts are accepted only with SLUICE_WEBHOOK_ALLOW_PRIVATE */
   readonly url: string;
   /** Event types to send: single types, groups such as `withdrawal.*`, or `*` for all */
-  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "alert.*" | "*")[];
+  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "payment.owed" | "payment.served" | "payment.settled" | "payment.refundable" | "payment.unmatched" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "payment.*" | "alert.*" | "*")[];
 }
 
 export interface OpenReconciliation {
@@ -512,6 +512,8 @@ export interface Payment {
   readonly network: string;
   /** Address of the mint of the token */
   readonly asset: string;
+  /** Number of decimals of the token */
+  readonly decimals: number;
   /** Price in base units */
   readonly amount: string;
   /** Base units that the landed transaction transferred; null until it has landed */
@@ -524,10 +526,83 @@ export interface Payment {
   readonly answerStatus: number | null;
   /** Time at which a node reported the transaction as confirmed; null until then */
   readonly paidAt: string | null;
+  /** Time at which the transaction was final; null until then */
+  readonly settledAt: string | null;
   /** Time at which the response was stored, or the success was delivered; if the response is not stored, the end of its last delivery; null until then */
   readonly servedAt: string | null;
   /** Time at which Sluice first received the payment */
   readonly createdAt: string;
+}
+
+export interface PaymentDetails {
+  /** Id of the payment and of its Temporal workflow: `x402/<network>/<SHA-256 of the message>` */
+  readonly id: string;
+  /** State of the sale: whether the payment has settled and the resource was served */
+  readonly state: "settling" | "owed" | "served" | "refundable" | "unmatched" | "void";
+  /** Why the payment is `refundable` or `unmatched`, or which owed payment was served in place of this one; otherwise null */
+  readonly reason: string | null;
+  /** Transaction signature in base58; null until the transaction is signed */
+  readonly signature: string | null;
+  /** Part of Sluice that received the payment */
+  readonly seller: "gateway" | "facilitator";
+  /** Protocol of the payment: `v2` or `v1` of x402; `example` and `submitted` are the two forms of the exchange interface, in which Sluice or the buyer submits the transaction */
+  readonly dialect: "v2" | "v1" | "example" | "submitted";
+  /** Address of the wallet of the buyer */
+  readonly payer: string;
+  /** Network as a CAIP-2 id */
+  readonly network: string;
+  /** Address of the mint of the token */
+  readonly asset: string;
+  /** Number of decimals of the token */
+  readonly decimals: number;
+  /** Price in base units */
+  readonly amount: string;
+  /** Base units that the landed transaction transferred; null until it has landed */
+  readonly received: string | null;
+  /** Address of the wallet of the seller */
+  readonly payTo: string;
+  /** Id of the route, such as `GET /reports/:id`; `facilitator/<key>/<payTo>/<mint>` for a payment that the facilitator settled */
+  readonly route: string;
+  /** HTTP status of the upstream response; null until there is a response */
+  readonly answerStatus: number | null;
+  /** Time at which a node reported the transaction as confirmed; null until then */
+  readonly paidAt: string | null;
+  /** Time at which the transaction was final; null until then */
+  readonly settledAt: string | null;
+  /** Time at which the response was stored, or the success was delivered; if the response is not stored, the end of its last delivery; null until then */
+  readonly servedAt: string | null;
+  /** Time at which Sluice first received the payment */
+  readonly createdAt: string;
+  /** Id of the owed payment that was served in place of settling this one; else null */
+  readonly replacedBy: string | null;
+  /** Time at which the upstream was first called; null until then */
+  readonly askedAt: string | null;
+  /** Time at which the failure of the transaction on chain was final; null if it did not fail */
+  readonly failedAt: string | null;
+  /** Settlement of the payment; null if Sluice did not settle it */
+  readonly settlement: {
+    /** Current status of the settlement */
+    readonly status: SettlementStatus;
+    /** Reason for the current status; null if the status needs no reason */
+    readonly reason: StatusReason | null;
+    /** Time at which the settlement last changed */
+    readonly updatedAt: string;
+    /** Id of the Temporal workflow of the payment */
+    readonly workflowId: string;
+  } | null;
+  /** Attempts, oldest first */
+  readonly attempts: readonly Attempt[];
+  /** Open alerts about this payment, newest first */
+  readonly alerts: readonly ({
+    /** Position of the alert, for `POST /v1/resume` and `POST /v1/alerts/seen` */
+    readonly position: string;
+    /** Explanation of the alert, for display */
+    readonly message: string;
+    /** Time at which the alert was raised */
+    readonly raisedAt: string;
+    /** Kind of alert */
+    readonly kind: "maybe_paid" | "dead_attempt_landed" | "evidence_missing" | "payment_keeps_failing" | "confirmed_taken_back" | "attempt_lost" | "workflow_failed" | "payment_short" | "default_frozen" | "account_frozen" | "confidential_only";
+  })[];
 }
 
 export interface PaymentPage {
@@ -562,6 +637,42 @@ export interface Reconciliation {
   readonly unread: number;
   /** Up to 100 of the wallets whose last comparison failed; the wallet that has failed for the longest time comes first */
   readonly longestUnread: readonly UnreadWallet[];
+}
+
+export interface Revenue {
+  /** Beginning of the period */
+  readonly from: string;
+  /** End of the period */
+  readonly to: string;
+  /** Sums for each asset, ordered by day, route and asset */
+  readonly revenue: readonly ({
+    /** Id of the route; null if `by` does not have `route` */
+    readonly route: string | null;
+    /** Day in UTC, such as `2026-11-01`; null if `by` does not have `day` */
+    readonly day: string | null;
+    /** Address of the mint of the token */
+    readonly asset: string;
+    /** Number of decimals of the token */
+    readonly decimals: number;
+    /** Payments whose transaction is finalized */
+    readonly finalized: {
+      /** Number of payments */
+      readonly payments: number;
+      /** Sum in base units */
+      readonly units: string;
+      /** Sum in the token, with the decimals of its mint */
+      readonly amount: string;
+    };
+    /** Payments whose transaction is confirmed, which a fork can still remove */
+    readonly confirmed: {
+      /** Number of payments */
+      readonly payments: number;
+      /** Sum in base units */
+      readonly units: string;
+      /** Sum in the token, with the decimals of its mint */
+      readonly amount: string;
+    };
+  })[];
 }
 
 export interface RevokedAccessPass {
@@ -965,7 +1076,7 @@ export interface Webhook {
   /** URL that receives the events */
   readonly url: string;
   /** Event types to send: single types, groups such as `withdrawal.*`, or `*` for all */
-  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "alert.*" | "*")[];
+  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "payment.owed" | "payment.served" | "payment.settled" | "payment.refundable" | "payment.unmatched" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "payment.*" | "alert.*" | "*")[];
   /** Why the endpoint is disabled; null if it is enabled */
   readonly disabledBecause: string | null;
   /** Time until which deliveries are also signed with the previous secret; null if there is no previous secret */
@@ -978,7 +1089,7 @@ export interface WebhookDelivery {
   /** Id of the event, sent as `webhook-id` with each try */
   readonly event: string;
   /** Event type */
-  readonly type: "deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed";
+  readonly type: "deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "payment.owed" | "payment.served" | "payment.settled" | "payment.refundable" | "payment.unmatched" | "alert.raised" | "alert.closed";
   /** Subject of the event; events of one subject are delivered in order */
   readonly entity: string;
   /** State of the delivery; a `dead` delivery is tried again only after a replay */
@@ -1006,7 +1117,7 @@ export interface WebhookWithBacklog {
   /** URL that receives the events */
   readonly url: string;
   /** Event types to send: single types, groups such as `withdrawal.*`, or `*` for all */
-  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "alert.*" | "*")[];
+  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "payment.owed" | "payment.served" | "payment.settled" | "payment.refundable" | "payment.unmatched" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "payment.*" | "alert.*" | "*")[];
   /** Why the endpoint is disabled; null if it is enabled */
   readonly disabledBecause: string | null;
   /** Time until which deliveries are also signed with the previous secret; null if there is no previous secret */
@@ -1027,7 +1138,7 @@ export interface WebhookWithSecret {
   /** URL that receives the events */
   readonly url: string;
   /** Event types to send: single types, groups such as `withdrawal.*`, or `*` for all */
-  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "alert.*" | "*")[];
+  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "payment.owed" | "payment.served" | "payment.settled" | "payment.refundable" | "payment.unmatched" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "payment.*" | "alert.*" | "*")[];
   /** Why the endpoint is disabled; null if it is enabled */
   readonly disabledBecause: string | null;
   /** Time until which deliveries are also signed with the previous secret; null if there is no previous secret */
@@ -1173,10 +1284,38 @@ export interface Queries {
   };
   readonly listPayments: {
     readonly state?: "settling" | "owed" | "served" | "refundable" | "unmatched" | "void" | undefined;
+    /** Id of the route, such as `GET /reports/:id` */
+    readonly route?: string | undefined;
+    /** Address of the wallet of the buyer */
+    readonly payer?: string | undefined;
+    /** Address of the mint of the token */
+    readonly asset?: string | undefined;
+    /** Part of Sluice that received the payment */
+    readonly seller?: "gateway" | "facilitator" | undefined;
+    /** Only payments that Sluice first received at this time or later; a date begins in UTC */
+    readonly from?: string | undefined;
+    /** Only payments that Sluice first received before this time; a date begins in UTC */
+    readonly to?: string | undefined;
     /** `nextCursor` of the previous page */
     readonly cursor?: string | undefined;
     /** Maximum number of items in the page @default 50 */
     readonly limit?: number | undefined;
+  };
+  readonly getRevenue: {
+    /** Separate sums for each route, for each UTC day, or both. Default: neither */
+    readonly by?: "route" | "day" | "route,day" | "day,route" | undefined;
+    /** Id of the route, such as `GET /reports/:id` */
+    readonly route?: string | undefined;
+    /** Address of the wallet of the buyer */
+    readonly payer?: string | undefined;
+    /** Address of the mint of the token */
+    readonly asset?: string | undefined;
+    /** Part of Sluice that received the payment */
+    readonly seller?: "gateway" | "facilitator" | undefined;
+    /** Only payments that Sluice first received at this time or later; a date begins in UTC */
+    readonly from?: string | undefined;
+    /** Only payments that Sluice first received before this time; a date begins in UTC */
+    readonly to?: string | undefined;
   };
   readonly explainSettlement: {
     /** Id of the settlement, percent-encoded */

@@ -43,6 +43,7 @@ export type { CallOptions, PollOptions } from './waiting.ts';
 export type {
   AlertEventData,
   DepositEventData,
+  PaymentEventData,
   WebhookEvent,
   WithdrawalEventData,
 } from './webhook-events.ts';

@@ -1,5 +1,5 @@
 import type { WebhookEventType } from '../domain/webhook.ts';
-import type { Alert, Deposit, WithdrawalSummary } from './api.ts';
+import type { Alert, Deposit, Payment, WithdrawalSummary } from './api.ts';
 
 /** A deposit at the time of the event. */
 export interface DepositEventData extends Deposit {
@@ -17,6 +17,9 @@ export interface WithdrawalEventData
   readonly signature: string | null;
 }
 
+/** An x402 payment at the time of the event. */
+export type PaymentEventData = Payment;
+
 /** An alert at the time of the event. */
 export type AlertEventData = Omit<Alert, 'position'>;
 
@@ -33,4 +36,5 @@ type OfFamily<Family extends string> = Extract<WebhookEventType, `${Family}.${st
 export type WebhookEvent =
   | EventEnvelope<OfFamily<'deposit'>, DepositEventData>
   | EventEnvelope<OfFamily<'withdrawal'>, WithdrawalEventData>
+  | EventEnvelope<OfFamily<'payment'>, PaymentEventData>
   | EventEnvelope<OfFamily<'alert'>, AlertEventData>;

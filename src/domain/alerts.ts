@@ -1,6 +1,6 @@
 /**
- * Every kind of alert. Kinds are public: never rename or reuse one. The subject is the id of a settlement, deposit or
- * webhook, a signature, a wallet, a node's name, or `sluice` for the whole system.
+ * Every kind of alert. Kinds are public: never rename or reuse one. The subject is the id of a settlement, deposit,
+ * webhook or route, a signature, a wallet, a node's name, or `sluice` for the whole system.
  */
 export const ALERT_KINDS = [
   /** The hot wallet signed a transaction without an attempt: a restore, or a leaked key. Subject: the signature. */
@@ -30,6 +30,10 @@ export const ALERT_KINDS = [
   'fee_payer_low',
   /** An x402 payment was served, but the finalized amount is below the price. Subject: the settlement. */
   'payment_short',
+  /** A gateway cannot sell a route and answers 503. Subject: the route. */
+  'route_closed',
+  /** Paid requests of a route have not been served for more than a minute. Subject: the route. */
+  'payment_owed',
   /** A workflow failed, and Sluice started it again. Subject: the settlement. */
   'workflow_failed',
   /** The issuer froze the hot wallet's token account: withdrawals of the token wait. Subject: the mint. */

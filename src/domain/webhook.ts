@@ -14,14 +14,29 @@ export const WEBHOOK_EVENTS = [
   'withdrawal.cancelled',
   'withdrawal.failed',
   'withdrawal.held',
+  'payment.owed',
+  'payment.served',
+  'payment.settled',
+  'payment.refundable',
+  'payment.unmatched',
   'alert.raised',
   'alert.closed',
 ] as const;
 
-/** `deposit.` or `withdrawal.` and the new state, or `alert.raised` or `alert.closed`. Public: never rename. */
+/**
+ * `deposit.`, `withdrawal.` or `payment.` and the new state, `payment.settled`, or `alert.raised` or `alert.closed`.
+ * Public: never rename.
+ */
 export type WebhookEventType = (typeof WEBHOOK_EVENTS)[number];
 
-export const WEBHOOK_TOPICS = [...WEBHOOK_EVENTS, 'deposit.*', 'withdrawal.*', 'alert.*', '*'] as const;
+export const WEBHOOK_TOPICS = [
+  ...WEBHOOK_EVENTS,
+  'deposit.*',
+  'withdrawal.*',
+  'payment.*',
+  'alert.*',
+  '*',
+] as const;
 
 /** A subscription: one event (`deposit.final`), one family (`deposit.*`), or all events (`*`). */
 export type WebhookTopic = (typeof WEBHOOK_TOPICS)[number];
@@ -47,7 +62,7 @@ export function waitAfter(tries: number, { firstRetryMs, longestRetryMs }: Patie
 /** The events of one entity for one endpoint, in the order in which they happened. */
 export interface DeliveryLine {
   readonly endpoint: string;
-  /** `withdrawal/<id>`, `deposit/<id>` or `alert/<number>`. */
+  /** `withdrawal/<id>`, `deposit/<id>`, `payment/<id>` or `alert/<number>`. */
   readonly entity: string;
 }
 
@@ -110,7 +125,6 @@ export function topicsOf(type: WebhookEventType): readonly WebhookTopic[] {
   return [type, `${familyOf(type)}.*`, '*'];
 }
 
-function familyOf(type: WebhookEventType): 'deposit' | 'withdrawal' | 'alert' {
-  if (type.startsWith('deposit.')) return 'deposit';
-  return type.startsWith('alert.') ? 'alert' : 'withdrawal';
+function familyOf(type: WebhookEventType): 'deposit' | 'withdrawal' | 'payment' | 'alert' {
+  return type.slice(0, type.indexOf('.')) as ReturnType<typeof familyOf>;
 }

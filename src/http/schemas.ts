@@ -12,6 +12,20 @@ export const time = z
 export const text = (description: string) => z.string().describe(description);
 export const textOrNull = (description: string) => z.string().nullable().describe(description);
 
+const HOURS = '([01][0-9]|2[0-3])';
+const SIXTIETH = '[0-5][0-9]';
+const DATE = '[12][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])';
+const ZONE = `(Z|[+-]${HOURS}:${SIXTIETH})`;
+
+/** A time in a request. A date alone is its beginning in UTC. */
+export const timeParam = z
+  .string()
+  .regex(
+    new RegExp(`^${DATE}(T${HOURS}:${SIXTIETH}:${SIXTIETH}([.][0-9]{1,9})?${ZONE})?$`),
+    'must be a date such as 2026-11-01, or a time such as 2026-11-01T12:00:00Z',
+  )
+  .transform((at) => new Date(at));
+
 /** A number in a response, sent as a decimal string. */
 export const decimal = (format: z.ZodString) =>
   z.union([z.bigint(), z.string()]).transform(String).pipe(format);

@@ -255,6 +255,7 @@ export interface Tables {
     leaseUntil: Date | null;
     askedAt: Date | null;
     paidAt: Date | null;
+    settledAt: Date | null;
     failedAt: Date | null;
     servedAt: Date | null;
     answerRepeats: Generated<number>;

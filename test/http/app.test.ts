@@ -168,6 +168,7 @@ test('the OpenAPI document needs no key, has every route, and resolves every ref
     '/v1/hot-wallets',
     '/v1/pause',
     '/v1/payments',
+    '/v1/payments/revenue',
     '/v1/payments/{id}',
     '/v1/payments/{id}/revoke',
     '/v1/reconciliation',

@@ -8,6 +8,8 @@ import type { WebhookEventType } from '../../src/domain/webhook.ts';
 import { startWebhookDelivery } from '../../src/platform/temporal/starts.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
 import { EXPLORER } from '../http/service.ts';
+import { newPayment } from '../ledger/new-payment.ts';
+import { attempt, PLENTY } from '../ledger/support.ts';
 import { PATIENCE, useDeliveryFixture } from './delivery-fixture.ts';
 import { answering } from './receiver.ts';
 
@@ -60,6 +62,22 @@ describe('a webhook event is delivered', () => {
         expect(event).toEqual({ ...(payload as object), id: headers['webhook-id'] });
       }
     expect(await fixture.statesOf('deposit/signed')).toEqual(['delivered']);
+  });
+
+  it('of a sale, with the payment that the database wrote into it', async () => {
+    const { payments, attempts, settlements, webhooks } = fixture.service.ledger;
+    await webhooks.put(`http://127.0.0.1:${fixture.receiver.port}/`, ['payment.*']);
+    const { id, payer } = newPayment();
+    await payments.open(newPayment({ id, payer }));
+    await attempts.prepare(attempt(id), PLENTY);
+    await attempts.storeSignature(id, 1, `sig-${id}`);
+    await settlements.note(id, 'confirmed', null);
+    await fixture.deliver(`payment/${id}`);
+    const [{ headers, body } = { headers: {}, body: '' }] = fixture.receiver.received;
+    const event = await verifyWebhook({ headers, body }, fixture.secret);
+    const data = { id, payer, state: 'owed', amount: '1000', decimals: 6, signature: `sig-${id}` };
+    expect(event).toMatchObject({ type: 'payment.owed', timestamp: expect.stringMatching(/^20.*Z$/), data });
+    expect(await fixture.statesOf(`payment/${id}`)).toEqual(['delivered']);
   });
 
   it('again where the receiver only redirects', async () => {

@@ -20,7 +20,7 @@ export const AlertBody = z
     position: u64.describe('Position of the alert, for `POST /v1/resume` and `POST /v1/alerts/seen`'),
     kind: z.enum(ALERT_KINDS).describe('Kind of alert'),
     subject: text(
-      'Subject of the alert: a settlement (a withdrawal by its own id), signature, wallet, node or webhook, or `sluice` for the whole service',
+      'Subject of the alert: a settlement (a withdrawal by its own id), signature, wallet, node, webhook or route, or `sluice` for the whole service',
     ),
     message: text('Explanation of the alert, for display'),
     runbook: text('Path of the runbook page in the repository'),

@@ -13,7 +13,7 @@ import { AttemptBody, ExplainedBody, presentAttempt } from './attempts.ts';
 import { attemptExplainer, type ExplainAttempt } from './explained-attempt.ts';
 import { presentSettlement, SettlementIdQuery, settlementFields } from './settlements.ts';
 
-const AlertOfSettlement = AlertBody.pick({ position: true, message: true, raisedAt: true }).extend({
+export const AlertOfSettlement = AlertBody.pick({ position: true, message: true, raisedAt: true }).extend({
   kind: z.enum(SETTLEMENT_ALERTS).describe('Kind of alert'),
 });
 

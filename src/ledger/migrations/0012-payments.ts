@@ -36,6 +36,7 @@ export const payments = migrationOf([
     lease_until timestamptz,
     asked_at timestamptz, -- when the upstream was first called
     paid_at timestamptz,
+    settled_at timestamptz, -- when its transaction was final
     failed_at timestamptz, -- when the failure on chain of its transaction was final
     served_at timestamptz, -- of an answer that is not stored: when its last delivery ended
     answer_repeats integer not null default 0, -- further calls of the upstream for an answer that is not stored
@@ -46,9 +47,12 @@ export const payments = migrationOf([
   )`,
   sql`create index payment_owed on payment (payer, request_hash, position) where state = 'owed'`,
   sql`create index payment_by_signature on payment (signature) where signature is not null`,
-  sql`create index payment_by_state on payment (state, (-position))`,
+  sql`create index payment_by_state on payment (state, created_at, position)`,
+  sql`create index payment_by_time on payment (created_at, position)`,
+  sql`create index payment_by_asset on payment ((terms ->> 'asset'), created_at, position)`,
+  sql`create index payment_by_seller on payment (seller, created_at, position)`,
   sql`create index payment_by_fee_payer on payment (fee_payer, created_at)`,
-  sql`create index payment_by_payer on payment (payer, created_at)`,
+  sql`create index payment_by_payer on payment (payer, created_at, position)`,
   sql`create index payment_open_by_source on payment (source_account) where state = 'settling'`,
   sql`create index payment_failed on payment (payer, failed_at) where failed_at is not null`,
   sql`create index payment_paid on payment (payer, paid_at) where paid_at is not null`,
@@ -56,7 +60,7 @@ export const payments = migrationOf([
     where facilitator_key is not null`,
   sql`create index payment_with_data on payment (created_at)
     where wire is not null and state in ('served', 'refundable', 'unmatched', 'void')`,
-  sql`create index payment_by_route on payment (route, created_at)`,
+  sql`create index payment_by_route on payment (route, created_at, position)`,
   sql`create unique index payment_identifier_once on payment (payer, route, (caller ->> 'identifier'))
     where caller ->> 'identifier' is not null and (state <> 'void' or replaced_by is not null)`,
   sql`create table offer (
@@ -81,4 +85,54 @@ export const payments = migrationOf([
     reason text not null,
     revoked_at timestamptz not null default now()
   )`,
+  sql`create function iso_time(at timestamptz) returns text language sql stable
+    return to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+  // Triggers write the webhook events of payments, so that no statement on `payment` can omit one. The fields of `data`
+  // are those of the API. The id of an event depends only on type and payment: where a fork removes a transaction that
+  // lands again, each event is written once.
+  sql`create function write_payment_event(event_type text, changed payment) returns void language plpgsql as $$
+    begin
+      with subscriber as materialized (
+        select id from webhook_endpoint
+        where disabled_at is null and events && array[event_type, 'payment.*', '*']
+        for key share
+      ), event as (
+        insert into webhook_event (id, type, entity, body)
+        select 'evt_' || left(encode(sha256(convert_to(event_type || '/' || changed.id, 'UTF8')), 'hex'), 32)::uuid,
+          event_type, 'payment/' || changed.id,
+          json_build_object('type', event_type, 'timestamp', iso_time(now()), 'data', json_build_object(
+            'id', changed.id, 'state', changed.state, 'reason', changed.reason,
+            'signature', coalesce((select signature from attempt where settlement_id = changed.id
+              order by n desc limit 1), changed.signature),
+            'seller', changed.seller, 'dialect', changed.dialect, 'payer', changed.payer,
+            'network', changed.terms -> 'network', 'asset', changed.terms -> 'asset',
+            'decimals', changed.terms -> 'decimals', 'amount', changed.terms -> 'amount',
+            'received', changed.received::text, 'payTo', changed.terms -> 'payTo', 'route', changed.route,
+            'answerStatus', changed.answer_status, 'paidAt', iso_time(changed.paid_at),
+            'settledAt', iso_time(changed.settled_at), 'servedAt', iso_time(changed.served_at),
+            'createdAt', iso_time(changed.created_at)))::text
+        where exists (select from subscriber)
+        on conflict (id) do nothing
+        returning sequence
+      )
+      insert into webhook_delivery (endpoint, sequence, entity)
+      select subscriber.id, event.sequence, 'payment/' || changed.id from event cross join subscriber;
+    end $$`,
+  sql`create function publish_payment() returns trigger language plpgsql as $$
+    begin
+      if new.state in ('owed', 'served', 'refundable', 'unmatched') and new.state is distinct from old.state then
+        perform write_payment_event('payment.' || new.state, new);
+      end if;
+      if new.settled_at is not null and (old.settled_at is null or old.state = 'settling')
+        and new.state in ('owed', 'served', 'refundable')
+        and coalesce(new.received >= (new.terms ->> 'amount')::numeric, true) then
+        perform write_payment_event('payment.settled', new);
+      end if;
+      return null;
+    end $$`,
+  sql`create trigger payment_inserted after insert on payment for each row when (new.state = 'unmatched')
+    execute function publish_payment()`,
+  sql`create trigger payment_updated after update of state, settled_at on payment for each row
+    when (new.state is distinct from old.state or new.settled_at is distinct from old.settled_at)
+    execute function publish_payment()`,
 ]);

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { PAYMENT_EVENTS, type PaymentEvent } from '../../domain/payment.ts';
 import type { TextCipher } from '../../domain/webhook.ts';
 import { type Database, exists, Repository } from '../database.ts';
+import { updateOwedAlerts } from './owed-alerts.ts';
 import { enterPayment } from './payment-events.ts';
 
 /** A header's value; or the name of the environment variable that has it, so that a secret is not stored. */
@@ -155,6 +156,11 @@ export class Obligations extends Repository {
       .where(isUnfetched(sql`claim is not null`))
       .executeTakeFirst();
     return numUpdatedRows;
+  }
+
+  /** See {@link updateOwedAlerts}. */
+  updateOwedAlerts(): Promise<void> {
+    return updateOwedAlerts(this.db);
   }
 
   /** Stores the answer of an upstream that was called before settlement; the buyer receives it after the payment. */

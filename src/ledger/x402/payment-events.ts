@@ -28,14 +28,15 @@ export const paymentEvents: KindEvents = {
       });
   },
   ended: async (trx, { id }, _attempt, { state, amountReceived }) => {
-    if (state !== 'landed' || amountReceived === undefined) return;
+    if (state !== 'landed') return;
     const stored = await trx
       .updateTable('payment')
-      .set({ received: amountReceived })
+      .set({ received: amountReceived, settledAt: sql<Date>`now()` })
       .where('id', '=', id)
       .returningAll()
       .executeTakeFirst();
-    if (stored === undefined || amountReceived >= BigInt(stored.terms.amount)) return;
+    if (stored === undefined || amountReceived === undefined) return;
+    if (amountReceived >= BigInt(stored.terms.amount)) return;
     const reason = `only ${amountReceived} of ${stored.terms.amount} base units of ${stored.terms.asset} were received`;
     await enterPayment(trx, id, 'short', { reason, ...OBLIGATION_ENDED });
     if (stored.state === 'served') await raiseAlert(trx, shortAlarm(stored, amountReceived));

@@ -4,9 +4,10 @@ import { UNFINISHED } from '../../domain/settlement.ts';
 import type { TextCipher } from '../../domain/webhook.ts';
 import { isUniqueViolation } from '../connection.ts';
 import { type Database, Repository, type Tables } from '../database.ts';
-import { mapPage, negationOf, type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
+import type { Page } from '../page.ts';
 import type { NewAttempt } from '../settlements/attempts.ts';
 import type { Lease } from './obligations.ts';
+import { listPayments, type PaymentFilter } from './payment-list.ts';
 import {
   insertReplaced,
   insertUnmatched,
@@ -18,6 +19,7 @@ import {
   type UnmatchedPayment,
 } from './payment-opening.ts';
 import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-row.ts';
+import { type RevenueRequest, type RevenueRow, readRevenue } from './revenue.ts';
 
 export type { BoughtRequest, StoredAnswer } from './obligations.ts';
 export type { NewPayment, ReplacedPayment, SignedOpening, UnmatchedPayment } from './payment-opening.ts';
@@ -135,26 +137,21 @@ export class Payments extends Repository {
       .where('state', '=', 'owed')
       .where('seller', '=', 'gateway')
       .where('paidAt', '<', sql<Date>`now() - ${olderMs} * interval '1 millisecond'`)
-      .orderBy(negationOf('position'), 'desc')
+      .orderBy('createdAt')
+      .orderBy('position')
       .limit(limit)
       .execute();
     return rows.map(toPaymentRow);
   }
 
-  /** Lists payments, newest first; of all states if `state` is not set. */
-  async list(
-    page: PageRequest & { readonly state?: PaymentRow['state'] | undefined },
-  ): Promise<Page<PaymentRow>> {
-    const { state } = page;
-    const before = positionBefore(page);
-    const newest =
-      state === undefined
-        ? this.#all().where('position', '<', before).orderBy('position', 'desc')
-        : this.#all()
-            .where('state', '=', state)
-            .where(negationOf('position'), '>', -before)
-            .orderBy(negationOf('position'));
-    return mapPage(await readPage(newest, page), toPaymentRow);
+  /** Lists payments, newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
+  list(filter: PaymentFilter): Promise<Page<PaymentRow>> {
+    return listPayments(this.db, filter);
+  }
+
+  /** See {@link readRevenue}. */
+  revenue(request: RevenueRequest): Promise<readonly RevenueRow[]> {
+    return readRevenue(this.db, request);
   }
 
   /**

@@ -14,6 +14,7 @@ import { feePayerWatch } from '../../x402/fee-payer-watch.ts';
 import { FeePayers } from '../../x402/fee-payers.ts';
 import { quoteKeyOf } from '../../x402/formats/quote-token.ts';
 import { gatewayApp } from '../../x402/gateway/app.ts';
+import { CLOSED_ROUTES_INTERVAL_MS, closedRouteWatch } from '../../x402/gateway/closed-route-alerts.ts';
 import { type GatewayDeps, gateway, paymentStateRoute } from '../../x402/gateway/gateway.ts';
 import { gatewayHealthRoute } from '../../x402/gateway/health.ts';
 import { GatewayMetrics } from '../../x402/gateway/metrics.ts';
@@ -51,7 +52,7 @@ export interface GatewayParts {
 const MAX_SIGNERS = 2;
 const OFFERS_INTERVAL_MS = 30_000;
 /** Short, because at the start wallets and nodes can become ready a moment after the gateway. */
-const CLOSED_ROUTES_INTERVAL_MS = 1_000;
+const REOPENING_INTERVAL_MS = 1_000;
 const FEE_PAYERS_INTERVAL_MS = 60_000;
 const UNFETCHED_INTERVAL_MS = 60_000;
 const QUOTE_VALIDITY_MS = 3_600_000;
@@ -87,7 +88,11 @@ export async function serveGateway(
     .refresh()
     .catch((err: unknown) => logger.warn({ err }, 'the terms of routes cannot be read now'));
   runPeriodically('the terms of routes', OFFERS_INTERVAL_MS, () => offers.refresh());
-  runPeriodically('fee payers and closed routes', CLOSED_ROUTES_INTERVAL_MS, () => offers.refreshClosed());
+  runPeriodically('fee payers and closed routes', REOPENING_INTERVAL_MS, () => offers.refreshClosed());
+  const reportClosed = closedRouteWatch({ ledger, offers });
+  closers.runPeriodically('alerts of closed routes', CLOSED_ROUTES_INTERVAL_MS, reportClosed, (err) =>
+    logger.warn({ err }, 'the alerts of closed routes cannot be updated now'),
+  );
   const app = await gatewayApp(
     gateway({ ...gatewayDeps(config, routes, offers, purchases, parts), metrics }),
     async (server) => {

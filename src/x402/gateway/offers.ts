@@ -34,6 +34,13 @@ export type Offer =
   /** `reason` is public; `details` also names nodes or errors, and is for the log. */
   | { readonly kind: 'closed'; readonly reason: string; readonly details: string };
 
+/** A route that this process does not sell. `reason` also names nodes or errors. */
+export interface ClosedRoute {
+  readonly route: string;
+  readonly reason: string;
+  readonly since: Date;
+}
+
 export interface OffersDeps {
   readonly offers: OfferRows;
   readonly chain: Pick<Chain, 'accounts'>;
@@ -76,6 +83,14 @@ export class RouteOffers {
   /** The offers of all priced routes. */
   all(): readonly Offer[] {
     return this.#routes.map(({ id }) => this.of(id));
+  }
+
+  closed(): readonly ClosedRoute[] {
+    return this.#routes.flatMap(({ id: route }) => {
+      const offer = this.#offers.get(route);
+      const since = new Date(performance.timeOrigin + (this.#closedAt.get(route) ?? 0));
+      return offer?.kind === 'closed' ? [{ route, reason: offer.details, since }] : [];
+    });
   }
 
   /** Terms that were offered within the last 25 hours. Late payments of these are recorded but buy nothing. */

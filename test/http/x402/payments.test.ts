@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { Payment, PaymentPage } from '../../../src/client/client.ts';
+import type { Payment, PaymentDetails, PaymentPage, Revenue } from '../../../src/client/client.ts';
 import { newPayment } from '../../ledger/new-payment.ts';
 import { attempt, PLENTY } from '../../ledger/support.ts';
 import { authorization, openService, type Service } from '../service.ts';
@@ -16,6 +16,7 @@ beforeAll(async () => {
     await attempts.prepare(attempt(payment.id), PLENTY);
   }
   await attempts.storeSignature(settled.id, 1, 'of an attempt');
+  await service.ledger.settlements.note(settled.id, 'confirmed', null);
   const { request: _request, answer: _answer, lease: _lease, ...row } = seen;
   await payments.storeUnmatched({ ...row, reason: 'it was on the chain before' });
 });
@@ -32,6 +33,53 @@ it('the payment list has the signature of each payment, newest first, even of a 
     [unsigned.id, null],
     [settled.id, 'of an attempt'],
   ]);
+});
+
+it('a list has the payments that pass the filter, and a wrong filter is refused', async () => {
+  const idsOf = async (query: string) => (await ask<PaymentPage>(`?${query}`)).payments.map(({ id }) => id);
+  const today = new Date().toISOString();
+  expect(await idsOf(`payer=${settled.payer}&state=owed&seller=facilitator`)).toEqual([]);
+  expect(await idsOf(`payer=${settled.payer}&state=owed&route=GET%20/reports&from=2026-01-01`)).toEqual([
+    settled.id,
+  ]);
+  expect(await idsOf(`from=${today}`)).toEqual([]);
+  for (const query of ['seller=me', 'from=yesterday', 'to=2026-13-01', 'from=2026-01-01T00:00:00', 'route='])
+    expect(await ask(`?${query}`)).toMatchObject({ status: 400, code: 'InvalidRequest' });
+});
+
+it('a single payment has its settlement, its attempts and its open alerts', async () => {
+  await service.ledger.alerts.raise({ kind: 'payment_short', subject: settled.id, message: 'too little' });
+  expect(await ask<PaymentDetails>(`/${encodeURIComponent(settled.id)}`)).toMatchObject({
+    id: settled.id,
+    state: 'owed',
+    decimals: 6,
+    settlement: { status: 'confirmed', workflowId: settled.id, reason: null },
+    attempts: [{ n: 1, state: 'signed', signature: 'of an attempt' }],
+    alerts: [{ kind: 'payment_short', message: 'too little' }],
+  });
+  expect(await ask<PaymentDetails>(`/${encodeURIComponent(seen.id)}`)).toMatchObject({
+    settlement: null,
+    attempts: [],
+    alerts: [],
+  });
+});
+
+it('the revenue has sums in the token, of the last 30 days in UTC by default, and of at most 366 days', async () => {
+  const row = { asset: 'a mint', decimals: 6, finalized: { payments: 0, units: '0', amount: '0' } };
+  const confirmed = { payments: 1, units: '1000', amount: '0.001' };
+  const all = await ask<Revenue>('/revenue');
+  expect(all.revenue).toEqual([{ ...row, route: null, day: null, confirmed }]);
+  const { from, to } = all;
+  expect([from.slice(10), (Date.parse(to) - Date.parse(from)) / 86_400_000]).toEqual([
+    'T00:00:00.000Z',
+    expect.closeTo(29.5, -1),
+  ]);
+  const by = await ask<Revenue>(`/revenue?by=route,day&payer=${settled.payer}`);
+  const day = (await service.ledger.payments.get(settled.id)).createdAt.toISOString().slice(0, 10);
+  expect(by.revenue).toEqual([{ ...row, route: 'GET /reports', day, confirmed }]);
+  expect((await ask<Revenue>(`/revenue?by=day&payer=none`)).revenue).toEqual([]);
+  for (const query of ['from=2024-01-01&to=2026-01-01', 'from=2026-02-01&to=2026-01-01', 'by=asset'])
+    expect(await ask(`/revenue?${query}`)).toMatchObject({ status: 400, code: 'InvalidRequest' });
 });
 
 it('a single payment has its signature', async () => {

@@ -1,7 +1,9 @@
 import { Keypair } from '@solana/web3.js';
 import fc from 'fast-check';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { inOrderOf } from '../../../src/x402/fee-payers.ts';
+import { closedRouteWatch } from '../../../src/x402/gateway/closed-route-alerts.ts';
 import { newPayment } from '../../ledger/new-payment.ts';
 import { useLedger } from '../../ledger/support.ts';
 import { SellingFixture } from '../facilitator/selling-fixture.ts';
@@ -30,6 +32,43 @@ function offersOf(addresses: readonly string[], budget = 10_000_000n) {
   };
   return { route, offers, feePayer, changes };
 }
+
+it('a route that a gateway cannot sell has an alert from its second check on, which closes once no gateway raises it', async () => {
+  const [key, { alerts, db }] = [address(), use.ledger];
+  const { route, offers } = offersOf([key]);
+  const [here, elsewhere] = [0, 1].map(() => closedRouteWatch({ ledger: use.ledger, offers }));
+  const alert = async () => {
+    const { rows } = await alerts.list({ open: true, limit: 50 });
+    return rows.find(({ kind, subject }) => kind === 'route_closed' && subject === route.id);
+  };
+  const age = () =>
+    db
+      .updateTable('alert')
+      .set({ lastSeenAt: sql<Date>`now() - interval '91 seconds'` })
+      .where('subject', '=', route.id)
+      .execute();
+  await offers.refresh();
+  await here?.();
+  expect(await alert()).toBeUndefined();
+  await here?.();
+  expect(await alert()).toMatchObject({
+    message: expect.stringMatching(/answers 503 since .*Z: each fee payer lacks SOL/),
+    details: { reason: expect.stringContaining(key), since: expect.any(String) },
+  });
+  await age();
+  await here?.();
+  expect(await alert()).toMatchObject({ count: 2 });
+  await selling.fixture.localnet.controls.airdrop(key, 10_000_000n);
+  await vi.waitFor(async () => {
+    await offers.refreshClosed();
+    expect(offers.closed()).toEqual([]);
+  }, 10_000);
+  await elsewhere?.();
+  expect(await alert()).toBeDefined();
+  await age();
+  await elsewhere?.();
+  expect(await alert()).toBeUndefined();
+});
 
 describe('the fee payer of a route', () => {
   it('is the next key with SOL, and the first one again once it is funded; without any the route is closed', async () => {

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { API_KEY, openService, type Service } from '../http/service.ts';
+import { newPayment } from '../ledger/new-payment.ts';
+import { attempt, PLENTY } from '../ledger/support.ts';
+import { callSluice } from '../support/call-sluice.ts';
+import { jsonOf } from '../support/cli.ts';
+
+let service: Service;
+let apiUrl: string;
+const payment = newPayment();
+
+beforeAll(async () => {
+  service = await openService();
+  apiUrl = await service.app.listen({ host: '127.0.0.1', port: 0 });
+  const { payments, attempts, settlements, obligations } = service.ledger;
+  for (const each of [payment, newPayment({ route: 'POST /other' })]) {
+    await payments.open(each);
+    await attempts.prepare(attempt(each.id), PLENTY);
+    await attempts.storeSignature(each.id, 1, `sig-${each.payer}`);
+    await settlements.note(each.id, 'confirmed', null);
+  }
+  await obligations.markServed(payment.id, 200, null);
+  const landed = { state: 'landed', slot: 7n, proof: null, amountReceived: 1_000n } as const;
+  await attempts.settle(payment.id, 1, landed);
+});
+afterAll(() => service?.close());
+
+function sluice(...args: readonly string[]) {
+  return callSluice(['payments', ...args], { env: { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY } });
+}
+
+it('sluice payments list shows the payments that pass the filter, in units of the token', async () => {
+  const { stdout } = await sluice('list', '--route', 'GET /reports', '--from', '2026-01-01');
+  expect(stdout).toMatch(/created +state +amount +asset .*\n.*Z +served +0\.001 +a mint +GET \/reports/);
+  expect(stdout).not.toContain('POST /other');
+  expect(await sluice('list', '--seller', 'facilitator')).toMatchObject({ stdout: 'no payments found\n' });
+  expect((await sluice('list', '--from', 'yesterday')).code).not.toBe(0);
+});
+
+it('sluice payments get shows what happened to a payment, found by its signature', async () => {
+  const { stdout } = await sluice('get', `sig-${payment.payer}`);
+  for (const part of [
+    `${payment.id}  served`,
+    'pays       0.001 (1000 base units) of a mint to a seller',
+    `payer      ${payment.payer}`,
+    'route      GET /reports of the gateway, form v2',
+    /confirmed {2}20.*Z\n {2}finalized {2}20.*Z\n {2}served {5}20.*Z, with status 200/,
+    'status     finalized',
+    `attempt 1  landed  sig-${payment.payer}`,
+  ])
+    expect(stdout).toEqual(
+      typeof part === 'string' ? expect.stringContaining(part) : expect.stringMatching(part),
+    );
+});
+
+it('sluice payments revenue sums up by route and day, finalized and confirmed apart', async () => {
+  const { stdout } = await sluice('revenue', '--by', 'route,day');
+  expect(stdout).toMatch(
+    /day +route +asset +finalized +finalized payments +confirmed +confirmed payments\n20.* +GET \/reports +a mint +0\.001 +1 +0 +0\n20.* +POST \/other +a mint +0 +0 +0\.001 +1/,
+  );
+  expect(jsonOf(await sluice('revenue', '-o', 'json'))).toMatchObject({
+    revenue: [
+      {
+        route: null,
+        day: null,
+        finalized: { payments: 1, units: '1000', amount: '0.001' },
+        confirmed: { payments: 1, units: '1000', amount: '0.001' },
+      },
+    ],
+  });
+});

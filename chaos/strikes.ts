@@ -87,7 +87,9 @@ function liarsOf({ rpcUrls, orders }: Field) {
 }
 
 async function kill(supervisor: Supervisor, victim: ManagedProcess | null | undefined): Promise<Heal> {
-  return victim == null ? () => 0 : supervisor.strike(victim, (one) => one.kill('SIGKILL'));
+  return victim === null || victim === undefined
+    ? () => 0
+    : supervisor.strike(victim, (one) => one.kill('SIGKILL'));
 }
 
 /** Ends several faults as one. */

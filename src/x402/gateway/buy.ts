@@ -103,7 +103,7 @@ async function simulateUnsent(deps: SaleDeps, order: Order): Promise<Admission> 
 
 /**
  * Records a transaction that was on chain before it was presented, unless it failed. If no other gateway has recorded
- * it, it may be copied from the chain: nothing binds it to this request. The record ends the payment, so one node's
+ * it, it may be copied from the chain: nothing binds it to this request. The stored state is final, so one node's
  * report does not suffice.
  */
 async function recordLanded(deps: SaleDeps, order: Order): Promise<SaleOutcome> {

@@ -199,7 +199,7 @@ describe('the socket of the x402 worker', () => {
 
 describe('the gateway', () => {
   it('declines an answer of the socket that it cannot read, and never throws', async () => {
-    let answer: Answer = { status: 200, body: '', isCut: false };
+    let answer: SocketAnswer = { status: 200, body: '', isCut: false };
     const server = createServer((_request, response) => {
       response.writeHead(answer.status, { 'content-type': 'application/json' });
       if (answer.isCut) response.write(answer.body, () => response.destroy());
@@ -233,7 +233,7 @@ describe('the gateway', () => {
   });
 });
 
-interface Answer {
+interface SocketAnswer {
   readonly status: number;
   readonly body: string;
   /** The connection ends before the answer does. */
@@ -241,7 +241,7 @@ interface Answer {
 }
 
 /** True for an outcome that the schema of the protocol accepts. */
-function isOutcome({ status, body, isCut }: Answer): boolean {
+function isOutcome({ status, body, isCut }: SocketAnswer): boolean {
   if (status !== 200 || isCut) return false;
   try {
     readOutcome(JSON.parse(body));

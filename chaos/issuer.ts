@@ -23,7 +23,9 @@ interface IssuerStop {
 
 const LOOK_EVERY_MS = 100;
 /** On a busy machine a payment that was asked for at the start is signed so much later, at most. */
-const SIGNED_WITHIN_MS = 10_000;
+const SIGNED_WITHIN_MS = 30_000;
+/** Its transaction is sent again, and then fails, so much later than the end of the fault, at most. */
+const FAILED_WITHIN_MS = 15_000;
 /** Errors of the token programs: the account is frozen, the mint is paused. */
 const STOPPED = /"Custom":(17|67)\b/;
 const DROP: Fault = { kind: 'drop-send' };
@@ -47,6 +49,8 @@ export async function stopTokens(issued: Issued): Promise<Heal> {
     await onSends('localnet_clearFaults');
   }
   return async () => {
+    const end = performance.now() + FAILED_WITHIN_MS;
+    while (performance.now() < end && (await failed(url, stops)) === before) await sleep(LOOK_EVERY_MS);
     await Promise.all(stops.map((stop) => setUntil(stop, false, 'finalized')));
     return (await failed(url, stops)) - before;
   };

@@ -6,6 +6,8 @@ export type FaultLane =
   | 'worker'
   | 'signer'
   | 'api'
+  | 'x402'
+  | 'sales'
   | 'temporal'
   | 'database'
   | 'clock'
@@ -109,13 +111,29 @@ const SCAN_FAULTS = {
   },
 } as const satisfies Record<string, FaultKind>;
 
-export const FAULT_KINDS = { ...STACK_FAULTS, ...SCAN_FAULTS };
+/** Additional faults that sales must survive. */
+const SALES_FAULTS = {
+  kill_x402: { lane: 'x402', seconds: [1, 6], what: 'SIGKILL of the x402 worker' },
+  kill_sales: { lane: 'sales', seconds: [1, 6], what: 'SIGKILL of gateway and x402 worker at once' },
+} as const satisfies Record<string, FaultKind>;
+
+export const FAULT_KINDS = { ...STACK_FAULTS, ...SCAN_FAULTS, ...SALES_FAULTS };
 
 export type FaultName = keyof typeof FAULT_KINDS;
 
-/** All kinds of faults; those of the scan only in a run with deposits. */
-export function faultNames(withDeposits: boolean): readonly FaultName[] {
-  return Object.keys(withDeposits ? FAULT_KINDS : STACK_FAULTS) as readonly FaultName[];
+/** All kinds of faults; those of the scan only in a run with deposits, those of sales only in a run with payments. */
+export function faultNames({ deposits, payments }: FaultScope): readonly FaultName[] {
+  return Object.keys({
+    ...STACK_FAULTS,
+    ...(deposits ? SCAN_FAULTS : {}),
+    ...(payments ? SALES_FAULTS : {}),
+  }) as readonly FaultName[];
+}
+
+/** What a run has beside withdrawals. */
+export interface FaultScope {
+  readonly deposits: boolean;
+  readonly payments: boolean;
 }
 
 /** Faults that only a send meets. They continue for a while if there was no send yet. */

@@ -5,7 +5,10 @@ import type { ChaosReport } from './run.ts';
 
 /** The readable report: the injected faults, then the results; the last line is whether the run passed. */
 export function renderReport(report: ChaosReport): string {
-  const names = faultNames(report.deposits !== undefined);
+  const names = faultNames({
+    deposits: report.deposits !== undefined,
+    payments: report.payments !== undefined,
+  });
   const width = Math.max(...names.map((name) => name.length));
   const faults = names.map(
     (name) =>
@@ -33,8 +36,8 @@ function depositsLine({ made, credited, duplicates, missed }: DepositAudit): str
   return `${made} deposits on chain, ${credited} credited, ${duplicates} duplicates, ${missed} missed`;
 }
 
-function paymentsLine({ made, served, unpaidAnswers, lost }: PaymentAudit): string {
-  return `${made} payments on chain, ${served} served, ${unpaidAnswers} answers without a payment, ${lost} lost`;
+function paymentsLine({ made, served, refundable, unpaidAnswers, lost, servedTwice }: PaymentAudit): string {
+  return `${made} payments on chain, ${served} served, ${refundable} refundable, ${unpaidAnswers} answers without a payment, ${lost} lost, ${servedTwice} served twice`;
 }
 
 function count(times = 0): string {

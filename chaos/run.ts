@@ -20,7 +20,7 @@ import { openMarket } from './market.ts';
 import { apartFrom, makeNonces } from './nonces.ts';
 import { readOutcomes } from './outcomes.ts';
 import type { PaymentAudit } from './payments/audit.ts';
-import { PaymentRun } from './payments/run.ts';
+import { PaymentRun, SALES_SETTINGS } from './payments/run.ts';
 import { chaosEnvironment } from './processes.ts';
 import { drawSchedule, type Injection } from './schedule.ts';
 import { type Field, strike } from './strikes.ts';
@@ -80,6 +80,7 @@ export async function runChaos(plan: ChaosPlan, say: (line: string) => void): Pr
     env: {
       ...process.env,
       ...chaosEnvironment(clockFile),
+      ...(selling === null ? {} : SALES_SETTINGS),
       ...(plan.nonces > 0 ? { SLUICE_LIFETIME: 'nonce' } : {}),
       ...(plan.deposits > 0 ? { SLUICE_ANNOUNCE_CONFIRMED: 'true' } : {}),
     },
@@ -221,7 +222,7 @@ async function inject(
   startMs: number,
   say: (line: string) => void,
 ): Promise<{ readonly faults: FaultCounts; readonly met: FaultCounts }> {
-  const names = faultNames(field.exchange !== null);
+  const names = faultNames({ deposits: field.exchange !== null, payments: field.x402 !== null });
   const none = () => Object.fromEntries(names.map((name) => [name, 0])) as Record<FaultName, number>;
   const [faults, met] = [none(), none()];
   const failed = new AbortController();

@@ -25,6 +25,8 @@ export interface SchedulePlan {
   readonly nodes: number;
   /** How many; the faults of the scan are drawn only where there are some. */
   readonly deposits: number;
+  /** How many; the faults of sales are drawn only where there are some. */
+  readonly payments: number;
 }
 
 const MEAN_GAP_MS = 8_000;
@@ -35,7 +37,7 @@ const DRAWS = 1_000_000;
 /** The faults of a run: the same plan gives the same schedule, and every kind occurs. Nothing is injected after `minutes`. */
 export function drawSchedule(plan: SchedulePlan): readonly Injection[] {
   const endMs = plan.minutes * 60_000;
-  const names = faultNames(plan.deposits > 0);
+  const names = faultNames({ deposits: plan.deposits > 0, payments: plan.payments > 0 });
   const rounds = Math.max(1, Math.round(endMs / MEAN_GAP_MS / names.length));
   const gapMs = (endMs * LAST_SHARE) / (rounds * names.length);
   const drawn = sample(plan.seed, roundsOf(names, rounds));
@@ -136,6 +138,7 @@ function lanesOf(lane: FaultLane, node: number, nodes: number): readonly string[
   if (lane === 'blocks') return ['blocks', 'lie', 'chain'];
   if (lane === 'scanner') return ['worker', 'temporal'];
   if (lane === 'rescan') return ['temporal', 'api'];
+  if (lane === 'sales') return ['api', 'x402'];
   if (lane === 'database-of-workers') return ['database', 'api', 'worker'];
   return [lane];
 }

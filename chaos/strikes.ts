@@ -23,7 +23,7 @@ export interface Field {
   readonly signer: ManagedProcess;
   readonly api: ManagedProcess;
   /** Settles payments and signs as fee payer; null where nothing is sold. */
-  readonly x402?: ManagedProcess | null;
+  readonly x402: ManagedProcess | null;
   readonly temporal: ManagedProcess;
   readonly postgres: ManagedProcess;
   readonly databaseUrl: string;
@@ -47,9 +47,11 @@ export function strike(field: Field, injection: Injection): Promise<Heal> {
 }
 
 const STRIKES: Readonly<Record<Exclude<FaultName, OneNodeFault>, Strike>> = {
-  kill_worker: ({ supervisor, workers, x402 }, { draw }) =>
-    killAll(supervisor, [workers[draw % workers.length], x402]),
-  kill_signer: ({ supervisor, signer, x402 }) => killAll(supervisor, [signer, x402]),
+  kill_worker: ({ supervisor, workers }, { draw }) => kill(supervisor, workers[draw % workers.length]),
+  kill_signer: ({ supervisor, signer }) => kill(supervisor, signer),
+  kill_x402: ({ supervisor, x402 }) => kill(supervisor, x402),
+  kill_sales: async ({ supervisor, api, x402 }) =>
+    together(await Promise.all([api, x402].map((victim) => kill(supervisor, victim)))),
   kill_api: ({ supervisor, api }) => kill(supervisor, api),
   temporal_restart: ({ supervisor, temporal }) => supervisor.strike(temporal, (server) => server.stop()),
   database_restart: ({ supervisor, postgres }, { draw }) =>
@@ -84,16 +86,14 @@ function liarsOf({ rpcUrls, orders }: Field) {
   return { rpcUrls, terms: orders.map(({ terms }) => terms) };
 }
 
-async function kill(supervisor: Supervisor, process: ManagedProcess | undefined): Promise<Heal> {
-  return process === undefined ? () => 0 : supervisor.strike(process, (one) => one.kill('SIGKILL'));
+async function kill(supervisor: Supervisor, victim: ManagedProcess | null | undefined): Promise<Heal> {
+  return victim === null || victim === undefined
+    ? () => 0
+    : supervisor.strike(victim, (one) => one.kill('SIGKILL'));
 }
 
-/** Where something is sold, the x402 worker is one more victim. */
-async function killAll(
-  supervisor: Supervisor,
-  victims: readonly (ManagedProcess | null | undefined)[],
-): Promise<Heal> {
-  const heals = await Promise.all(victims.map((victim) => kill(supervisor, victim ?? undefined)));
+/** Ends several faults as one. */
+function together(heals: readonly Heal[]): Heal {
   return async () => {
     const met = await Promise.all(heals.map(async (heal) => heal()));
     return met.reduce((sum, one) => sum + one, 0);
@@ -212,13 +212,9 @@ async function strikeNode(field: Field, kind: NodeFaultName, { node, draw }: Inj
 }
 
 async function everyNode(field: Field, injection: Injection, kind: NodeFaultName): Promise<Heal> {
-  const heals = await Promise.all(
-    field.rpcUrls.map((_, node) => strikeNode(field, kind, { ...injection, node })),
+  return together(
+    await Promise.all(field.rpcUrls.map((_, node) => strikeNode(field, kind, { ...injection, node }))),
   );
-  return async () => {
-    const met = await Promise.all(heals.map(async (heal) => heal()));
-    return met.reduce((sum, one) => sum + one, 0);
-  };
 }
 
 /** One node at a time, but every one: a scan reads blocks from the node that answers best, which only it knows. */

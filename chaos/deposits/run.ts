@@ -5,13 +5,14 @@ import { rpc } from '../../devkit/localstack/rpc.ts';
 import type { Stack } from '../../devkit/localstack/stack.ts';
 import { type DepositEvent, SluiceClient } from '../../src/client/client.ts';
 import { connectTemporal } from '../../src/platform/temporal/client.ts';
+import { healthy } from '../healthy.ts';
 import { isUnavailable } from '../unavailable.ts';
 import type { DepositAudit } from './audit.ts';
 import { auditDeposits } from './audit.ts';
 import { type Made, readEvidence } from './evidence.ts';
 import { Exchange } from './exchange.ts';
 import { type Coins, coinsOf } from './instructions.ts';
-import { healthy, Payers } from './payer.ts';
+import { Payers } from './payer.ts';
 import { type PlannedDeposit, TOKEN_MINIMUM } from './plan.ts';
 
 const TOKEN_ACCOUNT_BYTES = 165;

@@ -15,16 +15,23 @@ export interface PaymentEvidence {
   readonly requests: readonly ItemRequest[];
 }
 
-/** The sales of a run, compared with the blocks. */
+/** The sales of a run, compared with the blocks and with the requests at the upstream. */
 export interface PaymentAudit {
   /** Payments that landed. */
   readonly made: number;
   /** Of those, payments whose buyer has the item, or whose row is `served`. */
   readonly served: number;
-  /** Answers with the item to a buyer whose payments did not land. */
+  /** Of those, payments that are not served and whose row is `refundable`. */
+  readonly refundable: number;
+  /** Answers with the item for which no payment of their subject landed. */
   readonly unpaidAnswers: number;
   /** Landed payments that are neither served nor recorded as owed, refundable or unmatched. */
   readonly lost: number;
+  /**
+   * Payments for which the upstream answered two requests, or one that must not be repeated more than once; and
+   * payments for which the facilitator returned two successes to callers without an Idempotency-Key.
+   */
+  readonly servedTwice: number;
 }
 
 export interface PaymentVerdict {
@@ -45,27 +52,29 @@ const MONEY_MOVED: ReadonlySet<string> = new Set(['served', ...ACCOUNTED_FOR]);
 
 /** Judges the sales of a run from the payments in its blocks. */
 export function auditPayments(evidence: PaymentEvidence): PaymentVerdict {
-  const { bought, requests } = evidence;
+  const { bought, record } = evidence;
   const sold = soldOf(evidence);
   const landed = new Set(evidence.landed.flatMap(({ signatures }) => signatures));
-  const unpaid = bought.filter(
-    ({ end, signatures }) => end.kind === 'answered' && !signatures.some((one) => landed.has(one)),
-  );
+  const unpaid = bought.filter((one) => one.end.kind === 'answered' && !isPaid(one, sold));
   const lost = sold.filter((one) => !isServed(one) && !ACCOUNTED_FOR.has(one.row?.state ?? ''));
+  const twice = servedTwice(evidence);
   return {
     payments: {
       made: sold.length,
       served: sold.filter(isServed).length,
+      refundable: sold.filter((one) => !isServed(one) && one.row?.state === 'refundable').length,
       unpaidAnswers: unpaid.length,
       lost: lost.length,
+      servedTwice: twice.length,
     },
     findings: [
       ...unpaid.map((one) => `${nameOf(one)} has the item, and no payment of it landed: ${one.last}`),
       ...sold.flatMap(soldFindings),
-      ...bought.flatMap(buyerFindings),
+      ...bought.flatMap((one) => buyerFindings(one, sold)),
       ...paidTwice(sold),
-      ...rowsWithoutMoney(evidence.record, landed),
-      ...deliveryFindings(requests),
+      ...rowsWithoutMoney(record, landed),
+      ...deliveryFindings(evidence, landed),
+      ...twice,
     ],
   };
 }
@@ -80,6 +89,17 @@ function soldOf({ landed, bought, record }: PaymentEvidence): readonly Sold[] {
   });
 }
 
+/**
+ * True if the payment that the answer names has landed and is for the same subject. It can be an earlier one of the same
+ * wallet, which was owed and is served in place of the buyer's own.
+ */
+function isPaid({ end, purchase }: Bought, sold: readonly Sold[]): boolean {
+  const paidBy = end.kind === 'answered' ? end.paidBy : null;
+  return sold.some(
+    ({ signature, buyer }) => signature === paidBy && buyer?.purchase.subject === purchase.subject,
+  );
+}
+
 function isServed({ buyer, row }: Sold): boolean {
   return buyer?.end.kind === 'answered' || row?.state === 'served';
 }
@@ -89,12 +109,17 @@ function soldFindings(sold: Sold): readonly string[] {
   const name = `payment ${signature} of ${buyer === undefined ? 'no buyer' : nameOf(buyer)}`;
   const state = `${row?.state ?? 'not recorded'}${row?.reason ? `: ${row.reason}` : ''}`;
   if (buyer === undefined) return [`${name} landed; its row is ${state}`];
-  if (row?.state === 'served') return [];
+  if (row?.state === 'served' || isRefundable(sold)) return [];
   return [`${name} landed; its row is ${state}; the buyer's last answer: ${buyer.last}`];
 }
 
-/** Every buyer that follows the protocol must have its item at the end. */
-function buyerFindings(bought: Bought): readonly string[] {
+/** True for a payment whose request the upstream may have received, and which the route forbids to repeat. */
+function isRefundable({ buyer, row }: Sold): boolean {
+  return row?.state === 'refundable' && buyer?.purchase.flow === 'post-once';
+}
+
+/** Every buyer that follows the protocol must have its item at the end, or a payment that can be refunded. */
+function buyerFindings(bought: Bought, sold: readonly Sold[]): readonly string[] {
   const { end, last, signatures } = bought;
   switch (end.kind) {
     case 'answered':
@@ -102,6 +127,8 @@ function buyerFindings(bought: Bought): readonly string[] {
     case 'none':
       return [`${nameOf(bought)} has no decision after ${signatures.length} payments: ${last}`];
     case 'refused':
+      if (sold.some((one) => one.buyer === bought && isRefundable(one))) return [];
+      return [`${nameOf(bought)} did not get its item: ${end.reason}`];
     case 'wrong':
       return [`${nameOf(bought)} did not get its item: ${end.reason}`];
   }
@@ -130,28 +157,41 @@ function rowsWithoutMoney(record: readonly Payment[], landed: ReadonlySet<string
     );
 }
 
-/** Each item is delivered for one payment, named the same in both headers. */
-function deliveryFindings(requests: readonly ItemRequest[]): readonly string[] {
-  const unnamed = requests.filter(
-    ({ paymentId, idempotencyKey }) => paymentId === null || paymentId !== idempotencyKey,
-  );
-  const delivered = grouped(
-    requests.filter(({ status }) => status === 200),
-    ({ item }) => item,
-  );
-  const twice = [...delivered].flatMap(([item, all]) => {
-    const payments = new Set(all.map(({ paymentId }) => paymentId));
-    return payments.size < 2 ? [] : [`item ${item} was delivered for ${[...payments].join(' and for ')}`];
+/** Each request at the upstream names one payment, equally in both headers. Except in the flow `serve-first`, that payment has landed. */
+function deliveryFindings(
+  { requests, bought, record }: PaymentEvidence,
+  landed: ReadonlySet<string>,
+): readonly string[] {
+  const flows = new Map(bought.map(({ purchase }) => [purchase.subject, purchase.flow]));
+  const paid = new Set(record.filter(({ signature }) => landed.has(signature ?? '')).map(({ id }) => id));
+  return requests.flatMap(({ subject, paymentId, idempotencyKey, status }) => {
+    const name = `the upstream got a request for item ${subject} with payment ${paymentId}`;
+    if (paymentId === null || paymentId !== idempotencyKey)
+      return [`${name}, Idempotency-Key ${idempotencyKey}`];
+    if (status === 400) return [`${name}, and not the method and body of its buyer`];
+    return paid.has(paymentId) || flows.get(subject) === 'serve-first' ? [] : [`${name}, which did not land`];
   });
+}
+
+/** One line for each payment that was served more than once. */
+function servedTwice({ requests, bought }: PaymentEvidence): readonly string[] {
+  const once = new Set(
+    bought.flatMap(({ purchase: { flow, subject } }) => (flow === 'post-once' ? [subject] : [])),
+  );
+  const ofUpstream = [...grouped(requests, ({ paymentId }) => paymentId)].flatMap(([paymentId, all]) => {
+    const subjects = [...new Set(all.map(({ subject }) => subject))];
+    const isRepeated = all.length > 1 && subjects.some((subject) => once.has(subject));
+    return subjects.length > 1 || isRepeated
+      ? [`payment ${paymentId} was served ${all.length} times, for the items ${subjects.join(' and ')}`]
+      : [];
+  });
+  const ofFacilitator = bought.filter(({ purchase, successes }) => !purchase.identified && successes > 1);
   return [
-    ...unnamed.map(
-      ({ item, paymentId, idempotencyKey }) =>
-        `the upstream was asked for item ${item} with payment ${paymentId}, Idempotency-Key ${idempotencyKey}`,
-    ),
-    ...twice,
+    ...ofUpstream,
+    ...ofFacilitator.map((one) => `${nameOf(one)} got ${one.successes} successes of the facilitator`),
   ];
 }
 
-function nameOf({ purchase }: Bought): string {
-  return `buyer ${purchase.item} (${purchase.form})`;
+function nameOf({ purchase: { item, flow, form } }: Bought): string {
+  return `buyer ${item} (${flow}, ${form})`;
 }

@@ -1,19 +1,31 @@
 import fc from 'fast-check';
 import type { PaymentForm } from '../../devkit/localstack/buyer.ts';
 
-/** One purchase: each buyer wants an item of its own. */
+/**
+ * How an item is sold. `shared`: one wallet buys one target several times at once. `post-once`: the route forbids a
+ * repetition of its POST. `facilitator`: another seller settles the payment, by `/facilitator/settle`.
+ */
+export const FLOWS = ['get', 'shared', 'post', 'post-once', 'stream', 'serve-first', 'facilitator'] as const;
+export type Flow = (typeof FLOWS)[number];
+
+/** One purchase of one buyer. All buyers have the same wallet. */
 export interface PlannedPurchase {
   readonly item: number;
+  /** The content that is bought. An item of its own, except in the flow `shared`. */
+  readonly subject: string;
+  readonly flow: Flow;
   /** When the buyer comes, in milliseconds after the start. */
   readonly atMs: number;
   readonly form: PaymentForm;
+  /** The payment has a payment identifier (version 2), or the facilitator's caller sends an Idempotency-Key. */
+  readonly identified: boolean;
   /** The buyer cuts the first request so long after sending it; null: the buyer waits for the answer. */
   readonly hangUpMs: number | null;
-  /** The buyer shows an Authorization header of its own with each request. */
+  /** The buyer sends an Authorization header of its own with each request. */
   readonly authorized: boolean;
-  /** So many requests for the item get 503 from the upstream first. */
+  /** So many requests for the subject get 503 from the upstream first. */
   readonly refusals: number;
-  /** The upstream waits so long before each answer for the item. */
+  /** The upstream waits so long before each answer for the subject. */
   readonly slowMs: number;
 }
 
@@ -24,17 +36,43 @@ export interface PurchasePlan {
 }
 
 const DEMAND_SHARE = 0.95;
-const FORMS = ['v2', 'v2', 'v1', 'example'] as const;
+const FORMS = ['v2', 'v2', 'v1', 'example', 'submitted'] as const;
+/** So many buyers buy one target at once. */
+const SHARED_BY = 6;
 
 /** The purchases of a run, evenly over it: the same plan gives the same purchases. */
 export function drawPurchases({ seed, payments, minutes }: PurchasePlan): readonly PlannedPurchase[] {
   const stepMs = (minutes * 60_000 * DEMAND_SHARE) / payments;
   const drawn = fc.sample(choices, { seed, numRuns: payments, unbiased: true });
-  return drawn.map((one, item) => ({ ...one, item, atMs: Math.round(item * stepMs) }));
+  const purchases: PlannedPurchase[] = [];
+  const sharing: PlannedPurchase[] = [];
+  for (const [item, one] of drawn.entries()) {
+    const own = { ...permitted(one), item, subject: String(item), atMs: Math.round(item * stepMs) };
+    const first = sharing[sharing.length - (sharing.length % SHARED_BY)];
+    const isJoining = one.flow === 'shared' && first !== undefined;
+    const purchase = isJoining ? { ...own, subject: first.subject, atMs: first.atMs } : own;
+    if (one.flow === 'shared') sharing.push(purchase);
+    purchases.push(purchase);
+  }
+  return purchases;
 }
 
-const choices = fc.record({
+type Choices = Omit<PlannedPurchase, 'item' | 'subject' | 'atMs'>;
+
+/**
+ * The facilitator takes versions 1 and 2 only. Its caller without an Idempotency-Key must wait: the success of a caller
+ * that hangs up is lost, because the key alone identifies the caller.
+ */
+function permitted(drawn: Choices): Choices {
+  if (drawn.flow !== 'facilitator') return drawn;
+  const form = drawn.form === 'v1' ? 'v1' : 'v2';
+  return { ...drawn, form, hangUpMs: drawn.identified ? drawn.hangUpMs : null };
+}
+
+const choices: fc.Arbitrary<Choices> = fc.record({
+  flow: fc.constantFrom<Flow>(...FLOWS),
   form: fc.constantFrom<PaymentForm>(...FORMS),
+  identified: fc.boolean(),
   hangUpMs: oneIn(5, fc.integer({ min: 5, max: 800 }), null),
   authorized: fc.boolean(),
   refusals: oneIn(6, fc.integer({ min: 1, max: 3 }), 0),

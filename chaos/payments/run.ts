@@ -1,19 +1,41 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { FORMS } from '../../devkit/localstack/buyer.ts';
 import { finalizedBlocks, incomingTransfersIn } from '../../devkit/localstack/chain-truth.ts';
 import type { SalesOptions } from '../../devkit/localstack/sales.ts';
 import type { Stack } from '../../devkit/localstack/stack.ts';
 import type { Payment } from '../../src/client/client.ts';
 import { SluiceClient } from '../../src/client/client.ts';
-import { healthy } from '../deposits/payer.ts';
+import { healthy } from '../healthy.ts';
 import { retryWhileUnavailable } from '../unavailable.ts';
 import { auditPayments, type LandedTransfer, type PaymentVerdict } from './audit.ts';
 import { type Bought, buyItem } from './buyer.ts';
-import { drawPurchases, type PlannedPurchase, type PurchasePlan } from './plan.ts';
-import { Upstream } from './upstream.ts';
+import { drawPurchases, FLOWS, type Flow, type PlannedPurchase, type PurchasePlan } from './plan.ts';
+import { methodOf, Upstream } from './upstream.ts';
 
-const PRICE_UNITS = 1_000n;
+/** Above one whole token: no node serves such a payment by its report alone, as the schedule has lying nodes. */
+const PRICE_UNITS = 1_000_001n;
 const LOOK_MS = 500;
+
+type GatewayFlow = Exclude<Flow, 'facilitator'>;
+
+/** What is special in the route of a flow. */
+const ROUTES: Readonly<Record<GatewayFlow, object>> = {
+  get: {},
+  shared: {},
+  post: { retryUnsafe: true },
+  'post-once': {},
+  stream: { stream: true },
+  'serve-first': { flow: 'serve-first' },
+};
+const GATEWAY_FLOWS = Object.keys(ROUTES) as readonly GatewayFlow[];
+
+/** All buyers and sellers connect from one address. */
+export const SALES_SETTINGS: NodeJS.ProcessEnv = {
+  SLUICE_X402_PAYMENTS_PER_SECOND: '10000',
+  SLUICE_X402_FACILITATOR_OPEN: 'true',
+  SLUICE_X402_FACILITATOR_REQUESTS_PER_SECOND: '10000',
+};
 
 /** The sales of a run: an upstream, and buyers of one item each. */
 export class PaymentRun {
@@ -33,12 +55,18 @@ export class PaymentRun {
   }
 
   get sales(): SalesOptions {
-    const price = { amount: PRICE_UNITS.toString() };
+    const upstream = this.#upstream.url;
     return {
-      routesOf: ({ seller, asset }) => ({
-        payTo: seller,
-        routes: [{ path: '/item', price: { ...price, asset }, upstream: this.#upstream.url }],
-      }),
+      routesOf: ({ seller, asset }) => {
+        const sold = { price: { amount: PRICE_UNITS.toString(), asset }, upstream };
+        const routes = GATEWAY_FLOWS.map((flow) => ({
+          ...sold,
+          path: `/${flow}`,
+          method: methodOf(flow),
+          ...ROUTES[flow],
+        }));
+        return { payTo: seller, routes };
+      },
     };
   }
 
@@ -56,11 +84,16 @@ export class PaymentRun {
     while (!end.aborted && (await hasOpen(stack))) await sleep(LOOK_MS);
   }
 
-  /** A readable summary of the buyers' results. */
+  /** A readable summary of the buyers' results, with the answered purchases of each flow and form. */
   get summary(): string {
     const sum = (of: (one: Bought) => number) => this.#bought.reduce((all, one) => all + of(one), 0);
-    const [signed, shown] = [sum(({ signatures }) => signatures.length), sum((one) => one.shown)];
-    return `${this.#bought.length} buyers signed ${signed} payments and showed them ${shown} times; the upstream had ${this.#upstream.requests.length} requests`;
+    const [signed, presented] = [sum(({ signatures }) => signatures.length), sum((one) => one.presented)];
+    const answered = this.#bought.filter(({ end }) => end.kind === 'answered');
+    const counts = FLOWS.map((flow) => {
+      const forms = answered.filter(({ purchase }) => purchase.flow === flow).map((one) => one.purchase.form);
+      return `${flow} ${FORMS.map((form) => `${forms.filter((one) => one === form).length} ${form}`).join(' ')}`;
+    });
+    return `${this.#bought.length} buyers signed ${signed} payments and presented them ${presented} times; the upstream had ${this.#upstream.requests.length} requests; answered: ${counts.join(', ')}`;
   }
 
   /** Compares the blocks with the database, once nothing can land any more. */

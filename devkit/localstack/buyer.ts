@@ -67,9 +67,14 @@ const POLL_MS = 100;
 
 /** Requests the payment terms of a URL. Throws if the answer is not a 402 with x402 terms. */
 export async function fetchTerms(url: string, signal?: AbortSignal): Promise<SellerTerms> {
-  const response = await fetch(url, signal === undefined ? {} : { signal });
-  if (response.status !== 402) throw new Error(`${url} answered ${response.status}; expected 402`);
-  const header = response.headers.get('payment-required');
+  return readTerms(await fetch(url, signal === undefined ? {} : { signal }));
+}
+
+/** The payment terms in a 402 answer. Throws if the answer is not a 402 with x402 terms. */
+export async function readTerms(response: Response): Promise<SellerTerms> {
+  const { url, status, headers } = response;
+  if (status !== 402) throw new Error(`${url} answered ${status}; expected 402`);
+  const header = headers.get('payment-required');
   if (header === null) throw new Error(`the 402 answer of ${url} has no header PAYMENT-REQUIRED`);
   const { accepts, payment } = (await response.json()) as { accepts: PaymentRequirements[]; payment: Quote };
   return { v2: fromHeader(header) as SellerTerms['v2'], v1: accepts, quote: payment };

@@ -52,7 +52,7 @@ it.each([
     const orders = demand(
       11,
       withdrawals,
-      wantedBy(drawSchedule({ seed: 11, minutes, nodes: 3, deposits: 0 })),
+      wantedBy(drawSchedule({ seed: 11, minutes, nodes: 3, deposits: 0, payments: 0 })),
       minutes,
     );
     for (const asset of ['mint', 'fee-mint', 'pausable'])

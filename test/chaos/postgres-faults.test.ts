@@ -28,6 +28,7 @@ function fieldOf({ process, url }: { readonly process: ManagedProcess; readonly 
     workers: [],
     signer: process,
     api: process,
+    x402: null,
     temporal: process,
     postgres: process,
     databaseUrl: url,

@@ -8,6 +8,7 @@ const plans = fc.record({
   minutes: fc.integer({ min: 1, max: 20 }),
   nodes: fc.integer({ min: 2, max: 5 }),
   deposits: fc.constantFrom(0, 500),
+  payments: fc.constantFrom(0, 300),
 });
 
 describe('the schedule of a chaos run', () => {
@@ -22,7 +23,7 @@ describe('the schedule of a chaos run', () => {
   });
 
   it('is independent of scan faults when there are no deposits', () => {
-    const schedule = drawSchedule({ seed: 7, minutes: 6, nodes: 3, deposits: 0 });
+    const schedule = drawSchedule({ seed: 7, minutes: 6, nodes: 3, deposits: 0, payments: 0 });
     expect(schedule).toHaveLength(56);
     expect(schedule.slice(0, 2)).toEqual([
       { kind: 'node_false_price', node: 0, draw: 251_493, atMs: 2_130, untilMs: 11_902 },
@@ -35,7 +36,9 @@ describe('the schedule of a chaos run', () => {
     fc.assert(
       fc.property(plans, (plan) => {
         const schedule = drawSchedule(plan);
-        expect(new Set(schedule.map(({ kind }) => kind))).toEqual(new Set(faultNames(plan.deposits > 0)));
+        expect(new Set(schedule.map(({ kind }) => kind))).toEqual(
+          new Set(faultNames({ deposits: plan.deposits > 0, payments: plan.payments > 0 })),
+        );
         for (const { atMs, untilMs, node } of schedule) {
           expect(atMs).toBeGreaterThanOrEqual(0);
           expect(untilMs).toBeGreaterThan(atMs);

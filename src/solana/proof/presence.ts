@@ -3,11 +3,11 @@ import { agree, answersIn } from '../rpc/quorum.ts';
 import { readStatuses } from './statuses.ts';
 
 /**
- * Status of a transaction at the nodes of a pool. `seen`: at least one node has it; `failure` is its error if a quorum
- * reports that it failed in a finalized block. `unknown`: no node answers.
+ * Status of a transaction at the nodes of a pool. `seen`: at least one node has it; `isAgreed` if a quorum has it;
+ * `failure` is its error if a quorum reports that it failed in a finalized block. `unknown`: no node answers.
  */
 export type Presence =
-  | { readonly kind: 'seen'; readonly failure: string | null }
+  | { readonly kind: 'seen'; readonly isAgreed: boolean; readonly failure: string | null }
   | { readonly kind: 'absent' | 'unknown' };
 
 /** Asks all nodes for the status of a transaction. Without `searchHistory`, nodes search only recent statuses. */
@@ -26,5 +26,6 @@ export async function presenceOf(
   const failures = seen.flatMap(({ node, answer: { commitment, error } }) =>
     commitment === 'finalized' && error !== null ? [{ node, answer: error }] : [],
   );
-  return { kind: 'seen', failure: agree(failures, pool.quorum)?.answer ?? null };
+  const isAgreed = seen.length >= pool.quorum;
+  return { kind: 'seen', isAgreed, failure: agree(failures, pool.quorum)?.answer ?? null };
 }

@@ -20,6 +20,7 @@ import {
 } from '../purchase.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import type { TrustedProxies } from '../routes/client-address.ts';
+import { isConfirmedByQuorum, needsSecondNode } from '../second-node.ts';
 import type { Refused } from '../terms.ts';
 import { Examiner, type RefusedPayment, UNAVAILABLE } from './examine.ts';
 import type { FacilitatorRequest } from './request.ts';
@@ -220,9 +221,15 @@ export class Facilitator {
     if (refusal === null && payment.state === 'settling') return null;
     const signature = await signatureOf(ledger, payment);
     if (refusal !== null) return { ...refusal, kind: 'failed', signature };
-    if (signature === null || isGone()) return null;
+    if (signature === null || isGone() || !(await this.#isPaid(payment, signature))) return null;
     const isClaimed = await ledger.obligations.claim(payment.id, key, { holder, ms: DELIVERY_LEASE_MS });
     return isClaimed ? { kind: 'success', payment, signature, holder } : null;
+  }
+
+  /** Whether enough nodes report the payment as confirmed. The gateway's default for its routes holds here, too. */
+  async #isPaid(payment: PaymentRow, signature: string): Promise<boolean> {
+    if (!needsSecondNode(this.#deps.chain.pool, null, payment)) return true;
+    return isConfirmedByQuorum(this.#deps, payment.id, signature, 0);
   }
 
   /** Why a recorded payment never yields a success; null if it can. The `key` that claimed a success gets it again. */

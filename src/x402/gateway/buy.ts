@@ -9,7 +9,7 @@ import { type PricedRoute, priceIn } from '../routes/route.ts';
 import { timed } from '../timed.ts';
 import { discardAnswer, forwardableRefusal, reasonOf, storableAnswer, verdictOf } from '../upstream.ts';
 import { isSameCaller } from './callers.ts';
-import { type Flaw, failedOutcome } from './check-proof.ts';
+import { type Flaw, failureIn } from './check-proof.ts';
 import { claimOwed } from './claim-owed.ts';
 import { deliver, POLL_MS, settlingOutcome, upstreamOptionsOf, voidOutcome } from './deliver.ts';
 import {
@@ -108,13 +108,19 @@ async function simulateUnsent(deps: SaleDeps, order: Order): Promise<Admission> 
 
 /**
  * Records a transaction that was on chain before it was presented, unless it failed. If no other gateway has recorded
- * it, it may be copied from the chain: nothing binds it to this request.
+ * it, it may be copied from the chain: nothing binds it to this request. The stored state is final, so one node's
+ * report does not suffice.
  */
 async function recordLanded(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
   const { signature } = order.payment;
-  const failed = signature === null ? null : await failedOutcome(deps.chain.pool, signature);
-  const reason = 'the transaction was on chain before it was presented to this server';
-  return failed ?? recordUnmatched(deps, order, reason);
+  if (signature !== null) {
+    const presence = await presenceOf(deps.chain.pool, signature, true);
+    const failed = failureIn(presence, signature);
+    if (failed !== null) return failed;
+    if (presence.kind !== 'seen' || !presence.isAgreed)
+      return { kind: 'untried', reason: 'no second node reports yet that the transaction is on chain' };
+  }
+  return recordUnmatched(deps, order, 'the transaction was on chain before it was presented to this server');
 }
 
 /** Records a transaction that its buyer sent and that, because of `flaw`, buys nothing. */

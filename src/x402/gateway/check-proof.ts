@@ -1,6 +1,6 @@
 import { base64 } from '@scure/base';
 import { sentTransaction } from '../../solana/proof/adopted.ts';
-import { presenceOf } from '../../solana/proof/presence.ts';
+import { type Presence, presenceOf } from '../../solana/proof/presence.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
 import { identifierOf, memoOf, readQuoteToken } from '../formats/quote-token.ts';
 import { receivedOf } from '../received.ts';
@@ -122,7 +122,11 @@ async function quotedTermsOf(
  * Null for any other: a fork can still replace a failure.
  */
 export async function failedOutcome(pool: NodePool, signature: string): Promise<OutcomeOf<'void'> | null> {
-  const presence = await presenceOf(pool, signature, true);
+  return failureIn(await presenceOf(pool, signature, true), signature);
+}
+
+/** {@link failedOutcome} of a presence that is known already. */
+export function failureIn(presence: Presence, signature: string): OutcomeOf<'void'> | null {
   if (presence.kind !== 'seen' || presence.failure === null) return null;
   const reason = 'invalid_exact_svm_transaction_failed';
   return { kind: 'void', status: 'failed', reason, message: presence.failure, signature, payer: null };

@@ -4,6 +4,8 @@ import { serveOwed } from '../obligation.ts';
 import { signatureOf, voidReason } from '../purchase.ts';
 import { receivedOf } from '../received.ts';
 import type { PricedRoute } from '../routes/route.ts';
+import { priceIn } from '../routes/route.ts';
+import { isConfirmedByQuorum, needsSecondNode } from '../second-node.ts';
 import {
   discardAnswer,
   forwardableRefusal,
@@ -14,7 +16,6 @@ import {
   verdictOf,
 } from '../upstream.ts';
 import type { Sale, SaleDeps, SaleOutcome } from './sale.ts';
-import { isConfirmedByQuorum, needsSecondNode } from './second-node.ts';
 
 export const POLL_MS = 100;
 /** Larger responses are streamed and not stored. */
@@ -69,8 +70,9 @@ async function serveOnce(
   signature: string,
   holder: string,
 ): Promise<SaleOutcome> {
-  const byQuorum = needsSecondNode(deps.chain.pool, sale.route, payment);
-  if (byQuorum && !(await isConfirmedByQuorum(deps, payment.id, signature)))
+  const limit = priceIn(sale.route, payment.terms.asset)?.confirmedByTwoAbove ?? null;
+  const byQuorum = needsSecondNode(deps.chain.pool, limit, payment);
+  if (byQuorum && !(await isConfirmedByQuorum(deps, payment.id, signature, deps.answerWithinMs)))
     return { kind: 'settling', signature, payer: payment.payer };
   const tooLittle = isComposedByBuyer(payment) ? await shortfall(deps, payment, signature, byQuorum) : null;
   if (tooLittle !== null) return tooLittle;

@@ -1,12 +1,12 @@
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
+import { createServer, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NewPayment } from '../../../src/ledger/x402/payments.ts';
 import { DirectClient } from '../../../src/x402/direct/client.ts';
-import { readSettleRequest, writeSettleRequest } from '../../../src/x402/direct/protocol.ts';
+import { readOutcome, readSettleRequest, writeSettleRequest } from '../../../src/x402/direct/protocol.ts';
 import { serveDirect } from '../../../src/x402/direct/server.ts';
 import type { DirectSettlements } from '../../../src/x402/direct/settle.ts';
 import { newPayment } from '../../ledger/new-payment.ts';
@@ -169,13 +169,127 @@ describe('the socket of the x402 worker', () => {
 
   it('refuses a body that it cannot read', async () => {
     await serve();
-    const status = await new Promise((resolve, reject) => {
-      const call = request({ socketPath: path, path: '/settle', method: 'POST' }, (response) =>
-        resolve(response.resume().statusCode),
-      );
-      call.once('error', reject);
-      call.setHeader('content-type', 'application/json').end('{"payment":{}}');
+    expect(await post('{"payment":{}}')).toBe(400);
+  });
+
+  it('settles no request that its schema refuses, whatever the body is', async () => {
+    const settled: NewPayment[] = [];
+    await serve(async (payment) => {
+      settled.push(payment);
+      return SETTLED;
     });
-    expect(status).toBe(400);
+    const sound = JSON.parse(writeSettleRequest({ payment: newPayment(), withinMs: 1 })) as object;
+    const places = placesIn(sound);
+    const changed = fc
+      .array(fc.tuple(fc.constantFrom(...places), odd), { minLength: 1, maxLength: 3 })
+      .map((changes) => changes.reduce((body, [place, value]) => put(body, place, value), sound))
+      .map((body) => JSON.stringify(body));
+    const bodies = fc.oneof(changed, fc.json(), fc.string({ unit: 'binary', maxLength: 500 }));
+    await fc.assert(
+      fc.asyncProperty(bodies, async (body) => {
+        settled.length = 0;
+        const status = await post(body);
+        expect(settled).toEqual(status === 200 ? [readSettleRequest(JSON.parse(body)).payment] : []);
+      }),
+      { numRuns: 300 },
+    );
+    expect(await post(JSON.stringify(sound))).toBe(200);
   });
 });
+
+describe('the gateway', () => {
+  it('declines an answer of the socket that it cannot read, and never throws', async () => {
+    let answer: SocketAnswer = { status: 200, body: '', isCut: false };
+    const server = createServer((_request, response) => {
+      response.writeHead(answer.status, { 'content-type': 'application/json' });
+      if (answer.isCut) response.write(answer.body, () => response.destroy());
+      else response.end(answer.body);
+    });
+    await new Promise<void>((resolve) => server.listen(path, resolve));
+    closers.push(() => new Promise((resolve) => server.close(resolve)));
+    const caller = client();
+    const outcome = fc.record({
+      kind: fc.constantFrom('settled', 'stopped', 'declined'),
+      status: odd,
+      signature: odd,
+    });
+    const answers = fc.record({
+      status: fc.constantFrom(200, 200, 400, 500),
+      body: fc.oneof(
+        outcome.map((one) => JSON.stringify(one)),
+        fc.json(),
+        fc.string(),
+      ),
+      isCut: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(answers, async (next) => {
+        answer = next;
+        const { kind } = await caller.settle(newPayment());
+        expect(kind).toBe(isOutcome(next) ? JSON.parse(next.body).kind : 'declined');
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+interface SocketAnswer {
+  readonly status: number;
+  readonly body: string;
+  /** The connection ends before the answer does. */
+  readonly isCut: boolean;
+}
+
+/** True for an outcome that the schema of the protocol accepts. */
+function isOutcome({ status, body, isCut }: SocketAnswer): boolean {
+  if (status !== 200 || isCut) return false;
+  try {
+    readOutcome(JSON.parse(body));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function post(body: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const call = request({ socketPath: path, path: '/settle', method: 'POST' }, (response) =>
+      resolve(response.resume().statusCode ?? 0),
+    );
+    call.once('error', reject);
+    call.setHeader('content-type', 'application/json').end(body);
+  });
+}
+
+const odd = fc.oneof(
+  fc.constantFrom(
+    null,
+    '',
+    0,
+    -1,
+    2 ** 64,
+    true,
+    [],
+    {},
+    '18446744073709551616',
+    '-1',
+    '\ud800',
+    'confirmed',
+  ),
+  fc.string({ unit: 'binary', maxLength: 60 }),
+  fc.jsonValue({ maxDepth: 3 }),
+);
+
+/** The paths of all fields of a JSON object. */
+function placesIn(body: object, before: readonly string[] = []): readonly (readonly string[])[] {
+  return Object.entries(body).flatMap(([key, value]) => {
+    const place = [...before, key];
+    return [place, ...(typeof value === 'object' && value !== null ? placesIn(value, place) : [])];
+  });
+}
+
+function put(body: object, [head = '', ...rest]: readonly string[], value: unknown): object {
+  const inner = Object.getOwnPropertyDescriptor(body, head)?.value as unknown;
+  const deeper = typeof inner === 'object' && inner !== null ? inner : {};
+  return { ...body, [head]: rest.length === 0 ? value : put(deeper, rest, value) };
+}

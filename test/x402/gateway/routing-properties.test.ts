@@ -34,8 +34,12 @@ interface Raw {
 /** The status; 0 where the server closes the connection. */
 function raw({ method = 'GET', path, headers = {}, body = '' }: Raw): Promise<number> {
   const { port } = new URL(shop.url);
+  // Node.js sends the body of a DELETE without a length, so the server would read it as the next request of the connection.
+  const length =
+    body === '' || 'transfer-encoding' in headers ? {} : { 'content-length': Buffer.byteLength(body) };
+  const sized = { ...length, ...headers };
   return new Promise((resolve) => {
-    const sent = request({ host: '127.0.0.1', port, method, path, headers }, (response) => {
+    const sent = request({ host: '127.0.0.1', port, method, path, headers: sized }, (response) => {
       response.resume();
       resolve(response.statusCode ?? 0);
     });
@@ -192,7 +196,9 @@ describe('any request', () => {
     await fc.assert(
       fc.asyncProperty(any, async ({ method, path, name, json, body }) => {
         const headers = { [name]: Buffer.from(json).toString('base64').slice(0, 8_000) };
-        expect(await raw({ method, path, headers, body: method === 'GET' ? '' : body })).toBeLessThan(500);
+        const status = await raw({ method, path, headers, body: method === 'GET' ? '' : body });
+        expect(status).toBeGreaterThanOrEqual(400);
+        expect(status).toBeLessThan(500);
       }),
       { numRuns: 200 },
     );

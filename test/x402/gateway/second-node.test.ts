@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { fetchTerms, signPayment } from '../../../devkit/localstack/buyer.ts';
 import { Customer } from './customer.ts';
 import { expectPending } from './manual-clock-shop.ts';
 import { Shop } from './shop.ts';
@@ -9,7 +10,7 @@ beforeAll(async () => {
   shop = await Shop.open(
     (upstream) => [
       { path: '/small', price: '1', upstream },
-      { path: '/large', price: '1.000001', upstream },
+      { path: '/large', price: '1.000001', maxTimeoutSeconds: 5, upstream },
       { path: '/own', price: '0.001', confirmedByTwoAbove: '0.0009', upstream },
     ],
     {},
@@ -53,3 +54,33 @@ it.each(['/large', '/own'])(
     expect([served.status, shop.asked.length]).toEqual([200, 1]);
   },
 );
+
+it('the success of the facilitator for a payment above one unit needs a second node, too', async () => {
+  const [header = ''] = Object.values(await payment('/large'));
+  const paymentPayload = JSON.parse(Buffer.from(header, 'base64').toString()) as { accepted: object };
+  const body = JSON.stringify({
+    x402Version: 2,
+    paymentPayload,
+    paymentRequirements: paymentPayload.accepted,
+  });
+  const settle = async () => {
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(`${shop.url}/facilitator/settle`, { method: 'POST', headers, body });
+    return response.json();
+  };
+  hideStatuses();
+  expect(await settle()).toMatchObject({ success: false, errorReason: 'settlement_pending' });
+  shop.localnet.controls.clearFaults();
+  expect(await settle()).toMatchObject({ success: true });
+});
+
+it('a transaction that one node falsely reports as landed is not recorded, and buys later', async () => {
+  const { secretKey, rpcUrl } = await shop.buyer();
+  const { headers } = await signPayment('example', await fetchTerms(`${shop.url}/small`), secretKey, rpcUrl);
+  const before = await shop.ledger.payments.list({ limit: 200 });
+  shop.localnet.controls.setFault(0, 'getSignatureStatuses', { kind: 'false-status', lie: 'confirmed' });
+  expect((await fetch(`${shop.url}/small`, { headers })).status).toBe(402);
+  expect(await shop.ledger.payments.list({ limit: 200 })).toEqual(before);
+  shop.localnet.controls.clearFaults();
+  expect((await fetch(`${shop.url}/small`, { headers })).status).toBe(200);
+});

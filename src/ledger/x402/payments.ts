@@ -3,7 +3,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { UNFINISHED } from '../../domain/settlement.ts';
 import type { TextCipher } from '../../domain/webhook.ts';
 import { isUniqueViolation } from '../connection.ts';
-import { type Database, Repository, type Tables } from '../database.ts';
+import { anyOf, type Database, Repository, type Tables } from '../database.ts';
 import { mapPage, negationOf, type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
 import type { AttemptRow, NewAttempt } from '../settlements/attempts.ts';
 import type { Lease } from './obligations.ts';
@@ -119,6 +119,15 @@ export class Payments extends Repository {
     const row = await this.find(id);
     if (row !== undefined) return row;
     throw new DomainError('NotFound', `there is no payment ${id}`, { id });
+  }
+
+  /** What decides the amount that each of these payments has received. Missing ids are left out. */
+  async listByIds(ids: readonly string[]): Promise<readonly Pick<PaymentRow, 'id' | 'wire' | 'terms'>[]> {
+    return this.db
+      .selectFrom('payment')
+      .select(['id', 'wire', 'terms'])
+      .where('id', '=', anyOf(ids))
+      .execute();
   }
 
   /** The payment with its n-th attempt, if that attempt has landed and the settlement is final. */

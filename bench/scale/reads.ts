@@ -132,6 +132,8 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   await attempts.newestSignatures([of.id]);
   for (const name of [of.paymentSignature, of.payment, of.signature]) await payments.findByName(name);
   await payments.find(of.payment);
+  await payments.findPaid(of.payment, 1);
+  await payments.listByIds([of.payment]);
   await payments.get(of.payment);
   await ledger.obligations.answerOf(of.payment);
   await ledger.obligations.requestOf(of.payment);

@@ -1,16 +1,17 @@
 import { isDomainError } from '../domain/errors.ts';
 import { isTerminal } from '../domain/settlement.ts';
 import type { SettlementState, SignedStep } from '../domain/steps.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { createQuickLanding, waitIfRowLost } from '../settlement/land.ts';
 import type { JudgeDeps } from '../settlement/record-verdict.ts';
 import { signedAttempt } from '../settlement/signatures.ts';
-import { holdUnlessEnded } from '../settlement/state.ts';
+import { holdUnlessEnded, preparedOf } from '../settlement/state.ts';
 import {
   createSettlementActivities,
   type SettlementActivities,
   type SettlementsDeps,
 } from './settlements.ts';
-import { isBuyerOwed } from './x402.ts';
+import { isBuyerOwed, isOwedHere } from './x402.ts';
 
 export interface QuickDeps extends JudgeDeps, Pick<SettlementsDeps, 'signer'> {
   /**
@@ -44,6 +45,8 @@ export function createQuickActivities(deps: QuickDeps) {
     async settleQuickly({ signed, ...input }: QuickInput): Promise<QuickState> {
       const { id } = input;
       if (signed !== undefined) {
+        const end = await findPaidEnd(ledger, id, signed.n);
+        if (end !== null) return end;
         const step = { id, ...signed };
         await waitIfRowLost(ledger, step, signedAttempt(ledger, id, signed.n, signed.signature));
       }
@@ -62,6 +65,16 @@ export function createQuickActivities(deps: QuickDeps) {
       return isTerminal(state.status) ? { ...state, isOwed: await isBuyerOwed(ledger, id) } : state;
     },
   };
+}
+
+/**
+ * The state of a payment that is final. Null for any other payment. Normally a run with a signed attempt finds this end,
+ * so that it costs one statement.
+ */
+async function findPaidEnd({ payments }: Ledger, id: string, n: number): Promise<QuickState | null> {
+  const paid = await payments.findPaid(id, n);
+  if (paid === undefined) return null;
+  return { status: 'finalized', reason: null, attempt: preparedOf(paid.attempt), isOwed: isOwedHere(paid) };
 }
 
 export type QuickActivities = ReturnType<typeof createQuickActivities>;

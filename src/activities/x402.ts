@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DomainError } from '../domain/errors.ts';
 import type { Landing, SignedStep } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { PaymentRow } from '../ledger/x402/payments.ts';
 import { createLanding, type LandingDeps } from '../settlement/land.ts';
 import { retryLater } from '../settlement/state.ts';
 import { serveOwed } from '../x402/obligation.ts';
@@ -60,10 +61,14 @@ export function createX402Activities(deps: LandingDeps & { readonly upstream: Up
   };
 }
 
-/** False for payments of the facilitator, whose caller serves the buyer. */
 export async function isBuyerOwed({ payments }: Pick<Ledger, 'payments'>, id: string): Promise<boolean> {
   const payment = await payments.find(id);
-  return payment?.state === 'owed' && payment.seller === 'gateway';
+  return payment !== undefined && isOwedHere(payment);
+}
+
+/** True if a worker must serve the buyer. False for payments of the facilitator, whose caller serves the buyer. */
+export function isOwedHere({ state, seller }: Pick<PaymentRow, 'state' | 'seller'>): boolean {
+  return state === 'owed' && seller === 'gateway';
 }
 
 export type X402Activities = ReturnType<typeof createX402Activities>;

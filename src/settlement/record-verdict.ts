@@ -36,9 +36,19 @@ export function createJudge(deps: JudgeDeps) {
     payments: new DeadAttemptPayments(deps.ledger.settlements),
     sameMessage: new SameMessage(deps.ledger, deps.chain),
   };
-  return (attempt: AttemptRow, reporter: ProgressReporter, signal: AbortSignal) =>
-    followAttempt(parts, attempt, reporter, signal);
+  /** `stored`: the settlement, if the caller knows it; else it is read. */
+  return async (
+    attempt: AttemptRow,
+    reporter: ProgressReporter,
+    signal: AbortSignal,
+    stored?: JudgedSettlement,
+  ) => {
+    const settlement = stored ?? (await deps.ledger.settlements.get(attempt.settlementId));
+    return followAttempt(parts, settlement, attempt, reporter, signal);
+  };
 }
+
+export type JudgedSettlement = Pick<SettlementRow, 'id' | 'kind' | 'status' | 'reason'>;
 
 interface JudgeParts extends JudgeDeps {
   readonly payments: DeadAttemptPayments;
@@ -57,6 +67,7 @@ export type Judgement = LandingOutcome & { readonly ofMessage: MessageProof | nu
  */
 async function followAttempt(
   deps: JudgeParts,
+  row: JudgedSettlement,
   attempt: AttemptRow,
   reporter: ProgressReporter,
   signal: AbortSignal,
@@ -65,7 +76,6 @@ async function followAttempt(
   const { settlementId, n, signature, state } = attempt;
   if (signature === null || state !== 'signed')
     throw new DomainError('IllegalTransition', `attempt ${settlementId}/${n} is not signed`);
-  const row = await ledger.settlements.get(settlementId);
   const start = attemptProgress(row);
   const alert = evidenceAlert(ledger, settlementId, start.status === 'held');
   const answersAt = ledger.settlements.answersAt(row.kind);
@@ -103,7 +113,7 @@ async function followAttempt(
  */
 function sendGuard(
   { ledger, payments }: JudgeParts,
-  row: SettlementRow,
+  row: JudgedSettlement,
   n: number,
   reporter: ProgressReporter,
 ) {
@@ -163,7 +173,7 @@ function evidenceAlert(ledger: Ledger, subject: string, isOpen: boolean) {
 }
 
 /** Progress that an earlier wait stored, for example in a worker that crashed. */
-function attemptProgress({ status, reason }: SettlementRow): AttemptProgress {
+function attemptProgress({ status, reason }: JudgedSettlement): AttemptProgress {
   if (status === 'held')
     return { status, reason: reason?.message ?? 'the settlement is held without a reason' };
   return { status: status === 'confirmed' ? status : 'sending', reason: null };

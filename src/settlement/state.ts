@@ -46,20 +46,31 @@ export async function preparationOf(
 ): Promise<PreparedAttempt | null> {
   const current = currentAttempt(settlement, rows);
   if (current === null) return null;
-  const prepared = {
-    n: current.n,
-    message: current.message,
-    signature: current.signature,
-    maxFeeLamports: current.feeLamports.toString(),
-    maxRentLamports: current.rentLamports.toString(),
-    createsAccount: current.createsAccount,
-    ...(current.nonceAccount === null ? {} : { nonceAccount: current.nonceAccount }),
-  };
+  const prepared = preparedOf(current);
   const tasks = current.state === 'prepared' ? await kind.tasks?.(settlement, current) : undefined;
   if (tasks === undefined) return prepared;
   const missing = current.signatures.filter((signature) => signature === null).length;
   return { ...prepared, tasks, ...(missing > tasks.length ? { isAwaited: true } : {}) };
 }
+
+/** The part of an attempt that a workflow history may contain. */
+export function preparedOf(attempt: PreparedColumns): PreparedAttempt {
+  const { n, message, signature, feeLamports, rentLamports, createsAccount, nonceAccount } = attempt;
+  return {
+    n,
+    message,
+    signature,
+    maxFeeLamports: feeLamports.toString(),
+    maxRentLamports: rentLamports.toString(),
+    createsAccount,
+    ...(nonceAccount === null ? {} : { nonceAccount }),
+  };
+}
+
+type PreparedColumns = Pick<
+  AttemptRow,
+  'n' | 'message' | 'signature' | 'feeLamports' | 'rentLamports' | 'createsAccount' | 'nonceAccount'
+>;
 
 /** Failure for an expected wait: Temporal retries the activity after `delayMs`, and does not log an error. */
 export function retryLater(code: string, message: string, delayMs: number): ApplicationFailure {

@@ -65,7 +65,8 @@ export async function x402Settlement({ id, attempt }: X402SettlementInput): Prom
     },
   });
   if (progress.status === 'finalized' && (owes ?? (await act.isOwed({ id })))) await act.serveOwed({ id });
-  await condition(allHandlersFinished);
+  // Usually no caller waits: a condition would cost processor time in every run.
+  if (!allHandlersFinished()) await condition(allHandlersFinished);
   if (!isTerminal(progress.status))
     await continueAsNew<typeof x402Settlement>({ id, ...(attempt === undefined ? {} : { attempt }) });
   const { status, reason, signature } = progress.view();

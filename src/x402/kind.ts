@@ -2,6 +2,7 @@ import { base64 } from '@scure/base';
 import { isDomainError } from '../domain/errors.ts';
 import { X402 } from '../domain/settlement-kinds.ts';
 import type { SigningTask } from '../domain/steps.ts';
+import { Groups } from '../ledger/groups.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NewAttempt } from '../ledger/settlements/attempts.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
@@ -33,6 +34,11 @@ export function x402Kind({ ledger, chain, lifetimes, feePayers }: X402KindDeps):
     paymentsBySettlement.set(settlement, payment);
     return payment;
   };
+  // Many payments of one slot land at the same time.
+  const landedPayments = new Groups(async (ids: readonly string[]) => {
+    const payments = new Map((await ledger.payments.listByIds(ids)).map((payment) => [payment.id, payment]));
+    return (id) => payments.get(id);
+  });
   return {
     compose: async (settlement, position): Promise<Composition> => {
       const payment = await paymentOf(settlement);
@@ -53,10 +59,10 @@ export function x402Kind({ ledger, chain, lifetimes, feePayers }: X402KindDeps):
       // The upstream was called before settlement, and no request waits for the answer any more.
       return state === 'settling' && askedAt !== null ? 'cancel' : 'start';
     },
-    landedAmounts: async ({ settlementId }, spending) => ({
-      movedLamports: 0n,
-      amountReceived: receivedBy(await ledger.payments.get(settlementId), spending),
-    }),
+    landedAmounts: async ({ settlementId }, spending) => {
+      const payment = (await landedPayments.add(settlementId)) ?? (await ledger.payments.get(settlementId));
+      return { movedLamports: 0n, amountReceived: receivedBy(payment, spending) };
+    },
   };
 }
 

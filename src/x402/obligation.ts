@@ -10,7 +10,7 @@ import {
   type UpstreamResponse,
   verdictOf,
 } from './upstream.ts';
-import type { UpstreamCall } from './upstream-call.ts';
+import type { PaidRequest, UpstreamCall } from './upstream-call.ts';
 
 interface ObligationDeps {
   readonly obligations: Pick<Obligations, 'take' | 'release' | 'markServed' | 'markRefused'>;
@@ -38,6 +38,9 @@ export type ServeResult =
     }
   | { readonly kind: 'taken' };
 
+/** The columns that a try to serve a payment needs. */
+type ServedColumns = PaidRequest['payment'] & Pick<PaymentRow, 'isAnswered' | 'answerStatus'>;
+
 /** The lease exceeds the upstream timeout by this much, so that no other holder begins while the try still runs. */
 const LEASE_MARGIN_MS = 15_000;
 
@@ -45,7 +48,7 @@ const LEASE_MARGIN_MS = 15_000;
  * Calls the upstream for a paid request, and stores the result before returning. A lease permits one holder at a time.
  * `verdictOf` decides between served, refundable and owed; without a response the payment stays owed.
  */
-export async function serveOwed(deps: ObligationDeps, payment: PaymentRow): Promise<ServeResult> {
+export async function serveOwed(deps: ObligationDeps, payment: ServedColumns): Promise<ServeResult> {
   const { obligations, upstream, holder, bounds, canDeliver } = deps;
   const { id, isAnswered, answerStatus } = payment;
   if (isAnswered) {
@@ -84,7 +87,7 @@ export async function serveOwed(deps: ObligationDeps, payment: PaymentRow): Prom
 /** Leaves the payment owed, because a request of its buyer can deliver the answer. If that must not call the upstream: refundable. */
 async function leaveToBuyer(
   { obligations, holder }: ObligationDeps,
-  { id }: PaymentRow,
+  { id }: ServedColumns,
   { isRepeatable }: BoughtRequest,
 ): Promise<ServeResult> {
   const reason = 'the answer is too large to be stored, and its buyer was not connected';

@@ -196,7 +196,7 @@ export function paymentRow(
  */
 export async function signatureOf(
   { attempts }: Pick<Ledger, 'attempts'>,
-  { id, signature }: PaymentRow,
+  { id, signature }: Pick<PaymentRow, 'id' | 'signature'>,
 ): Promise<string | null> {
   return (await attempts.of(id)).at(-1)?.signature ?? signature;
 }

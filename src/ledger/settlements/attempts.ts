@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { SigningTimes } from '../../domain/backpressure.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../../domain/settlement.ts';
+import { isPaidByDead, PAID_BY_DEAD, type StatusReason } from '../../domain/settlement.ts';
+import { kindOfSettlement } from '../../domain/settlement-kinds.ts';
 import { isUniqueViolation } from '../connection.ts';
 import { anyOf, type Database, Repository, type Trx, toJson } from '../database.ts';
 import { EPOCH } from '../operations/restore-detection.ts';
@@ -15,10 +16,12 @@ import {
   readAttempt,
   refuseUnlessNext,
 } from './attempt-row.ts';
+import { storeSignatures } from './attempt-signatures.ts';
 import { leaseNonce, lockFreeNonce } from './nonces.ts';
 import { type ReservationInput, reserveFunds, type Shortage, ShortageError } from './reservations.ts';
-import { type EventsByKind, enterStatus, lockSettlement, type SettlementRow } from './settlement-row.ts';
+import { type EventsByKind, enterStatus, lockSettlement } from './settlement-row.ts';
 import { stopOf } from './stops.ts';
+import { type Together, togetherByKind } from './together.ts';
 
 export type { AttemptOutcome, AttemptRow } from './attempt-row.ts';
 export type { ReservationInput } from './reservations.ts';
@@ -55,12 +58,14 @@ export type PrepareResult =
 /** The transactions of settlements. Every step is idempotent. */
 export class Attempts extends Repository {
   readonly #eventsByKind: EventsByKind;
+  readonly #together: ReadonlyMap<string, Together>;
   /** Signing times of attempts whose signatures this process stored. */
   readonly signings = new SigningTimes();
 
   constructor(db: Database, eventsByKind: EventsByKind) {
     super(db);
     this.#eventsByKind = eventsByKind;
+    this.#together = togetherByKind(db, eventsByKind);
   }
 
   /**
@@ -138,6 +143,8 @@ export class Attempts extends Repository {
    * Throws IllegalTransition if a different verdict is stored, or if another signature was judged.
    */
   async settle(settlementId: string, n: number, outcome: AttemptOutcome): Promise<AttemptRow> {
+    const landed = await this.#together.get(kindOfSettlement(settlementId))?.land(settlementId, n, outcome);
+    if (landed !== undefined) return landed;
     return this.db.transaction().execute(async (trx) => {
       const settlement = await lockSettlement(trx, settlementId);
       const row = await readAttempt(trx, settlementId, n);
@@ -273,28 +280,4 @@ export async function insertAttempt(trx: Trx, kind: string, input: NewAttempt): 
     .values({ ...values, kind, signatures, state, epoch: EPOCH })
     .returningAll()
     .executeTakeFirstOrThrow();
-}
-
-/** The caller holds the settlement's lock, and the attempt was live under that lock. */
-async function storeSignatures(
-  trx: Trx,
-  eventsByKind: EventsByKind,
-  settlement: SettlementRow,
-  { n, state }: AttemptRow,
-  signatures: readonly (string | null)[],
-): Promise<{ readonly row: AttemptRow; readonly tookMs: number }> {
-  const { id, status } = settlement;
-  const isComplete = !signatures.includes(null);
-  const { tookMs, ...row } = await trx
-    .updateTable('attempt')
-    .set({ signatures: sql`${signatures}::text[]`, ...(isComplete ? { state: 'signed' as const } : {}) })
-    .where('settlementId', '=', id)
-    .where('n', '=', n)
-    .returningAll()
-    // Measured by the clock of the database, which also set `created_at`.
-    .returning(sql<number>`(extract(epoch from clock_timestamp() - created_at) * 1000)::float8`.as('tookMs'))
-    .executeTakeFirstOrThrow();
-  const entersSending = isComplete && state === 'prepared' && mayFollow(status, 'sending');
-  if (entersSending && !isPaidByDead(settlement)) await enterStatus(trx, eventsByKind, id, 'sending');
-  return { row, tookMs };
 }

@@ -11,6 +11,7 @@ import { settlementId } from '../../domain/settlement-kinds.ts';
 import type { Database, RowOf, Trx } from '../database.ts';
 import { closeAlert, raiseAlert } from '../operations/alerts.ts';
 import type { AttemptOutcome, AttemptRow } from './attempt-row.ts';
+import type { KindGroups } from './together.ts';
 
 type StoredSettlement = RowOf<'settlement'>;
 
@@ -100,6 +101,8 @@ export interface KindEvents {
   changed?(trx: Trx, settlement: SettlementRow, before: StatusBefore): Promise<void>;
   /** An attempt has landed, failed or been proved dead. Runs before the settlement is moved. */
   ended?(trx: Trx, settlement: SettlementRow, attempt: AttemptRow, outcome: AttemptOutcome): Promise<void>;
+  /** Makes the usual changes of many settlements at once, with the effects of `changed` and `ended`. */
+  readonly groups?: KindGroups;
 }
 
 /** Callbacks by kind. A kind without an entry has none. */
@@ -153,7 +156,7 @@ export async function enterStatus(
   return row;
 }
 
-const CONFIRMATION_REVERTED = 'confirmed_taken_back';
+export const CONFIRMATION_REVERTED = 'confirmed_taken_back';
 /** For the alert: what happens to a settlement after a fork reverted it, by status. */
 const STATE_AFTER_REVERT: Readonly<Partial<Record<SettlementStatus, string>>> = {
   sending: 'its transaction is sent again',

@@ -13,6 +13,7 @@ import {
   UNFINISHED,
   UNPAID_ENDS,
 } from '../../domain/settlement.ts';
+import { kindOfSettlement } from '../../domain/settlement-kinds.ts';
 import { anyOf, type Database, exists, Repository, type Tables, type Trx } from '../database.ts';
 import { closeAlert } from '../operations/alerts.ts';
 import { POSSIBLY_PAID_STATES } from './attempt-row.ts';
@@ -27,6 +28,7 @@ import {
   toSettlementRow,
 } from './settlement-row.ts';
 import { possiblePaymentOf } from './stops.ts';
+import { type Together, togetherByKind } from './together.ts';
 
 export type { SettlementRow } from './settlement-row.ts';
 
@@ -44,10 +46,12 @@ const UNFINISHED_PAGE_SIZE = 500;
 /** Obligations that must reach the chain at most once. Every step is idempotent. */
 export class Settlements extends Repository {
   readonly #eventsByKind: EventsByKind;
+  readonly #together: ReadonlyMap<string, Together>;
 
   constructor(db: Database, eventsByKind: EventsByKind) {
     super(db);
     this.#eventsByKind = eventsByKind;
+    this.#together = togetherByKind(db, eventsByKind);
   }
 
   /** The commitment that callers of a kind wait for. */
@@ -129,6 +133,8 @@ export class Settlements extends Repository {
     to: 'sending' | 'confirmed' | 'held',
     reason: StatusReason | null,
   ): Promise<boolean> {
+    const isUsual = to === 'confirmed' && reason === null;
+    if (isUsual && (await this.#together.get(kindOfSettlement(id))?.confirm(id)) === true) return true;
     return this.db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if (isPaidByDead(row) || !mayFollow(row.status, to)) return false;

@@ -4,6 +4,7 @@ import { PAYMENT_EVENTS, type PaymentEvent } from '../../domain/payment.ts';
 import { type Database, exists, type Tables } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import type { KindEvents } from '../settlements/settlement-row.ts';
+import { paymentGroups } from './payment-groups.ts';
 import type { StoredPayment } from './payment-row.ts';
 
 /** A payment that buys nothing has no use for its request, and a response that was stored before is not sold. */
@@ -12,6 +13,7 @@ const OBLIGATION_ENDED = { request: null, answer: null, leaseHolder: null, lease
 /** Callbacks that keep the state of an x402 payment consistent with its settlement. */
 export const paymentEvents: KindEvents = {
   answersAt: 'confirmed',
+  groups: paymentGroups,
   // A transaction that its buyer has sent is on chain already.
   mayCancel: async (trx, { id }) =>
     !(await exists(

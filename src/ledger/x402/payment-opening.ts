@@ -112,7 +112,8 @@ export async function openSignedPayment(
   if (!isSignedByAll(attempt)) throw new Error(`the attempt of ${input.id} is not signed by all its signers`);
   const reason = await stopOf(trx, X402, attempt);
   if (reason !== null) return { kind: 'stopped', reason };
-  if ((await openPayment(trx, cipher, input, 'sending')) === undefined) return { kind: 'taken' };
+  const opened = await insertOpening(trx, cipher, input, 'sending').select('id').executeTakeFirst();
+  if (opened === undefined) return { kind: 'taken' };
   return { kind: 'opened', attempt: await insertAttempt(trx, X402, attempt) };
 }
 
@@ -124,8 +125,11 @@ export async function openPayment(
   db: Database,
   cipher: TextCipher,
   input: NewPayment,
-  status: 'requested' | 'sending' = 'requested',
 ): Promise<StoredPayment | undefined> {
+  return insertOpening(db, cipher, input, 'requested').selectAll().executeTakeFirst();
+}
+
+function insertOpening(db: Database, cipher: TextCipher, input: NewPayment, status: 'requested' | 'sending') {
   const values = valuesOf(cipher, input);
   // A submitted payment names a token that only its buyer has. The stored one can come from any client, which can have
   // copied the transaction from the chain.
@@ -158,9 +162,7 @@ export async function openPayment(
         )
         .onConflict((conflict) => conflict.column('id').doNothing()),
     )
-    .selectFrom('opened')
-    .selectAll()
-    .executeTakeFirst();
+    .selectFrom('opened');
 }
 
 function valuesOf(cipher: TextCipher, input: NewPayment) {

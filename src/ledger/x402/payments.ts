@@ -3,9 +3,9 @@ import { DomainError } from '../../domain/errors.ts';
 import { UNFINISHED } from '../../domain/settlement.ts';
 import type { TextCipher } from '../../domain/webhook.ts';
 import { isUniqueViolation } from '../connection.ts';
-import { type Database, Repository, type Tables } from '../database.ts';
+import { anyOf, type Database, Repository, type Tables } from '../database.ts';
 import type { Page } from '../page.ts';
-import type { NewAttempt } from '../settlements/attempts.ts';
+import type { AttemptRow, NewAttempt } from '../settlements/attempts.ts';
 import type { Lease } from './obligations.ts';
 import { listPayments, type PaymentFilter } from './payment-list.ts';
 import {
@@ -35,6 +35,9 @@ export type OwedPayment = Pick<
   PaymentRow,
   'id' | 'position' | 'seller' | 'state' | 'caller' | 'leaseUntil' | 'askedAt' | 'isAnswered'
 >;
+
+/** A payment whose transaction is final, with the attempt that landed. */
+export type PaidPayment = Pick<PaymentRow, 'state' | 'seller'> & { readonly attempt: AttemptRow };
 
 /** x402 payments. Every step is idempotent. */
 export class Payments extends Repository {
@@ -118,6 +121,33 @@ export class Payments extends Repository {
     const row = await this.find(id);
     if (row !== undefined) return row;
     throw new DomainError('NotFound', `there is no payment ${id}`, { id });
+  }
+
+  /** What decides the amount that each of these payments has received. Missing ids are left out. */
+  async listByIds(ids: readonly string[]): Promise<readonly Pick<PaymentRow, 'id' | 'wire' | 'terms'>[]> {
+    return this.db
+      .selectFrom('payment')
+      .select(['id', 'wire', 'terms'])
+      .where('id', '=', anyOf(ids))
+      .execute();
+  }
+
+  /** The payment with its n-th attempt, if that attempt has landed and the settlement is final. */
+  async findPaid(id: string, n: number): Promise<PaidPayment | undefined> {
+    const row = await this.db
+      .selectFrom('attempt')
+      .innerJoin('settlement', 'settlement.id', 'attempt.settlementId')
+      .innerJoin('payment', 'payment.id', 'attempt.settlementId')
+      .selectAll('attempt')
+      .select(['payment.state as paymentState', 'payment.seller'])
+      .where('attempt.settlementId', '=', id)
+      .where('attempt.n', '=', n)
+      .where('attempt.state', '=', 'landed')
+      .where('settlement.status', '=', 'finalized')
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    const { paymentState: state, seller, ...attempt } = row;
+    return { state, seller, attempt };
   }
 
   /** Finds a payment by its id, the hash of its message (hex), or the signature of its transaction (base58). */

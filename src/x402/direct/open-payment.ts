@@ -2,9 +2,10 @@ import type { NewPayment, OpenResult } from '../../ledger/x402/payments.ts';
 import type { PurchaseDeps } from '../purchase.ts';
 import { timed } from '../timed.ts';
 
-/** `paidBy`: the signature of a payment that the x402 worker has settled until it was confirmed; else null. */
 export type PaymentOpening =
-  | ({ readonly paidBy: string | null } & OpenResult)
+  | OpenResult
+  /** The x402 worker has stored and settled the payment, and a node reports it as confirmed. */
+  | { readonly kind: 'paid'; readonly signature: string }
   /** Nothing is stored, because payments are paused. */
   | { readonly kind: 'stopped' };
 
@@ -22,11 +23,11 @@ export async function openPayment(
   if (outcome?.kind === 'settled') {
     const { status, signature } = outcome;
     const isPaid = status === 'confirmed' || status === 'finalized';
-    const stored = await ledger.payments.get(payment.id);
-    return { kind: 'opened', payment: stored, paidBy: isPaid ? signature : null };
+    if (isPaid && signature !== null) return { kind: 'paid', signature };
+    return { kind: 'opened', payment: await ledger.payments.get(payment.id) };
   }
   const opened = await timed(observe, 'record', () => ledger.payments.open(payment));
   if (opened.kind === 'known' && opened.payment.leaseHolder === payment.lease.holder)
-    return { kind: 'opened', payment: opened.payment, paidBy: null };
-  return { ...opened, paidBy: null };
+    return { kind: 'opened', payment: opened.payment };
+  return opened;
 }

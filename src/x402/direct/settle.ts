@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError, isDomainError } from '../../domain/errors.ts';
 import type { ObserveStage } from '../../domain/payment-stages.ts';
+import { X402 } from '../../domain/settlement-kinds.ts';
 import type { SignedMessage } from '../../domain/steps.ts';
 import type { AttemptRow, NewAttempt } from '../../ledger/settlements/attempts.ts';
 import type { NewPayment } from '../../ledger/x402/payments.ts';
@@ -121,7 +122,8 @@ export class DirectSettlements {
   /** Sends the attempt and follows it to its end, which is stored. Without a verdict, the workflow continues. */
   async #watch(attempt: AttemptRow, onConfirmed: () => void): Promise<void> {
     const show = ({ status }: { readonly status: string }) => void (status === 'confirmed' && onConfirmed());
-    const judgement = await this.#judge(attempt, { begin: show, show }, this.#closing.signal);
+    const opened = { id: attempt.settlementId, kind: X402, status: 'sending', reason: null } as const;
+    const judgement = await this.#judge(attempt, { begin: show, show }, this.#closing.signal, opened);
     if (judgement !== null) await settle(this.#deps, attempt, judgement);
   }
 }

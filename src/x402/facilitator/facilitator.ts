@@ -157,7 +157,7 @@ export class Facilitator {
       return { kind: 'refused', reason: UNAVAILABLE, message: 'payments are paused: settle later', payer };
     if (opened.kind === 'identifier-taken')
       throw new Error('payments.open returned identifier-taken for a payment without an identifier');
-    return opened.payment;
+    return opened.kind === 'paid' ? payments.get(row.id) : opened.payment;
   }
 
   /** Checks the budgets and simulates. `landed`: the transaction is already on chain. */

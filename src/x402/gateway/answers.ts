@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { paidResponse } from '../formats/example.ts';
 import { exactJson } from '../formats/json.ts';
 import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
@@ -11,7 +10,7 @@ import { exampleError } from '../rules/example.ts';
 import { reasonOfVersion1 } from '../rules/reasons.ts';
 import type { Proof, Terms } from '../terms.ts';
 import type { UpstreamResponse } from '../upstream.ts';
-import type { OutcomeOf, SaleOutcome } from './sale.ts';
+import type { OutcomeOf, SaleOutcome, SoldPayment } from './sale.ts';
 
 /** What an answer is, for the metrics: the outcome of a presented payment, or why none was looked at. */
 export type AnswerKind =
@@ -244,7 +243,7 @@ function reasonIn({ dialect }: PresentedProof, reason: string): string {
 
 function successHeaders(
   presented: PresentedProof,
-  { payer, terms: { amount } }: PaymentRow,
+  { payer, terms: { amount } }: SoldPayment,
   transaction: string,
 ) {
   return resultHeaders(presented, { success: true, payer, transaction, amount });

@@ -64,7 +64,17 @@ async function settleNew(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
   const opened = await openPayment(deps, input, settlesDirectly(order));
   switch (opened.kind) {
     case 'opened':
-      return buyFirst(deps, order, opened.payment, holder, opened.paidBy);
+      return buyFirst(deps, order, opened.payment, holder);
+    case 'paid': {
+      const paid = { ...NEWLY_PAID, ...newPayment, isAnswered: route.answer !== null };
+      const sold = { ...paid, answerStatus: route.answer?.status ?? null };
+      return releaseUnlessServed(
+        deps,
+        input.id,
+        holder,
+        deliver(deps, order, sold, opened.signature, holder),
+      );
+    }
     case 'stopped':
       return { kind: 'unavailable', reason: 'payments are paused: send the same payment again later' };
     case 'known':
@@ -174,37 +184,39 @@ export async function serveKnownPayment(
 const NOT_REPEATABLE =
   'the gateway stopped while the upstream was called, and the route does not allow a repetition (retryUnsafe)';
 
-/** `paidBy`: the signature of the payment, if it is confirmed already. */
+/** Columns of a payment that is confirmed and that no request has served yet. */
+const NEWLY_PAID = { state: 'owed', reason: null, received: null } as const;
+
 async function buyFirst(
   deps: SaleDeps,
   order: Order,
   payment: PaymentRow,
   holder: string,
-  paidBy: string | null,
 ): Promise<SaleOutcome> {
   const isFirst = isAskedFirst(order, order.dialect);
   const cancelled = isFirst ? await callUpstream(deps, order, payment) : null;
-  return cancelled ?? settleAndRelease(deps, order, payment, holder, paidBy);
+  return cancelled ?? settleAndRelease(deps, order, payment, holder);
 }
 
-/**
- * Settles and serves a payment whose lease `holder` has. Releases the lease if the payment is not served. `paidBy`: the
- * signature of the payment, if it is confirmed already.
- */
-async function settleAndRelease(
+/** Settles and serves a payment whose lease `holder` has. */
+function settleAndRelease(
   deps: SaleDeps,
   sale: Sale,
   payment: PaymentRow,
   holder: string,
-  paidBy: string | null = null,
 ): Promise<SaleOutcome> {
-  const outcome =
-    paidBy === null
-      ? await settle(deps, sale, payment, holder)
-      : await deliver(deps, sale, payment, paidBy, holder);
-  // Without the lease, the next request with this payment can serve it without delay.
-  if (outcome.kind === 'settling' || outcome.kind === 'owed')
-    await deps.ledger.obligations.release(payment.id, holder);
+  return releaseUnlessServed(deps, payment.id, holder, settle(deps, sale, payment, holder));
+}
+
+/** Releases the lease if the payment is not served, so that the next request with it can serve it without delay. */
+async function releaseUnlessServed(
+  { ledger }: Pick<SaleDeps, 'ledger'>,
+  id: string,
+  holder: string,
+  sale: Promise<SaleOutcome>,
+): Promise<SaleOutcome> {
+  const outcome = await sale;
+  if (outcome.kind === 'settling' || outcome.kind === 'owed') await ledger.obligations.release(id, holder);
   return outcome;
 }
 

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { serveOwed } from '../obligation.ts';
 import { signatureOf, voidReason } from '../purchase.ts';
 import { receivedOf } from '../received.ts';
@@ -15,7 +14,7 @@ import {
   type UpstreamResponse,
   verdictOf,
 } from '../upstream.ts';
-import type { Sale, SaleDeps, SaleOutcome } from './sale.ts';
+import type { Sale, SaleDeps, SaleOutcome, SoldPayment } from './sale.ts';
 
 export const POLL_MS = 100;
 /** Larger responses are streamed and not stored. */
@@ -26,12 +25,12 @@ export function upstreamOptionsOf({ timeoutSeconds, maxAnswerBytes, stream }: Pr
   return { timeoutMs: timeoutSeconds * 1000, maxBytes, isStreamed: stream };
 }
 
-export async function voidOutcome({ ledger }: SaleDeps, payment: PaymentRow): Promise<SaleOutcome> {
+export async function voidOutcome({ ledger }: SaleDeps, payment: SoldPayment): Promise<SaleOutcome> {
   const cause = await voidReason(ledger, payment.id);
   return { kind: 'void', ...cause, signature: await signatureOf(ledger, payment), payer: payment.payer };
 }
 
-export async function settlingOutcome({ ledger }: SaleDeps, payment: PaymentRow): Promise<SaleOutcome> {
+export async function settlingOutcome({ ledger }: SaleDeps, payment: SoldPayment): Promise<SaleOutcome> {
   return { kind: 'settling', signature: await signatureOf(ledger, payment), payer: payment.payer };
 }
 
@@ -39,7 +38,7 @@ export async function settlingOutcome({ ledger }: SaleDeps, payment: PaymentRow)
 export async function deliver(
   deps: SaleDeps,
   sale: Sale,
-  payment: PaymentRow,
+  payment: SoldPayment,
   signature: string,
   holder: string,
 ): Promise<SaleOutcome> {
@@ -66,7 +65,7 @@ export async function deliver(
 async function serveOnce(
   deps: SaleDeps,
   sale: Sale,
-  payment: PaymentRow,
+  payment: SoldPayment,
   signature: string,
   holder: string,
 ): Promise<SaleOutcome> {
@@ -92,7 +91,7 @@ async function serveOnce(
 /** The answer. The end of its delivery is stored, because a buyer may repeat the request for some time after it. */
 function withStoredEnd(
   { ledger, warn }: SaleDeps,
-  { id }: PaymentRow,
+  { id }: Pick<SoldPayment, 'id'>,
   answer: UpstreamResponse,
 ): UpstreamResponse {
   if (answer.kind !== 'streamed') return answer;
@@ -109,7 +108,7 @@ function withStoredEnd(
 async function awaitOtherRequest(
   deps: SaleDeps,
   sale: Sale,
-  { id }: PaymentRow,
+  { id }: Pick<SoldPayment, 'id'>,
   signature: string,
 ): Promise<SaleOutcome> {
   const end = performance.now() + deps.answerWithinMs;
@@ -126,7 +125,7 @@ async function awaitOtherRequest(
 async function serveAgain(
   deps: SaleDeps,
   { request, route }: Sale,
-  payment: PaymentRow,
+  payment: SoldPayment,
   signature: string,
 ): Promise<SaleOutcome> {
   const { upstream } = deps;
@@ -148,7 +147,7 @@ async function serveAgain(
 }
 
 /** True if the buyer composed the whole transaction, which may then do more than pay. */
-function isComposedByBuyer({ dialect }: PaymentRow): boolean {
+function isComposedByBuyer({ dialect }: Pick<SoldPayment, 'dialect'>): boolean {
   return dialect === 'example' || dialect === 'submitted';
 }
 
@@ -158,7 +157,7 @@ function isComposedByBuyer({ dialect }: PaymentRow): boolean {
  */
 async function shortfall(
   { chain, ledger }: SaleDeps,
-  payment: PaymentRow,
+  payment: SoldPayment,
   signature: string,
   byQuorum: boolean,
 ): Promise<SaleOutcome | null> {

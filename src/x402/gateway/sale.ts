@@ -77,9 +77,26 @@ export function saleRow({ route, requestHash, caller }: Sale) {
 }
 
 interface LandedPayment {
-  readonly payment: PaymentRow;
+  readonly payment: SoldPayment;
   readonly signature: string;
 }
+
+/** The columns of a landed payment that decide what its buyer gets. */
+export type SoldPayment = Pick<
+  PaymentRow,
+  | 'id'
+  | 'state'
+  | 'reason'
+  | 'dialect'
+  | 'payer'
+  | 'route'
+  | 'terms'
+  | 'wire'
+  | 'signature'
+  | 'received'
+  | 'isAnswered'
+  | 'answerStatus'
+>;
 
 /**
  * Outcome of a presented payment. The first six kinds are states of the payment, see `PAYMENT_STATES`; the others
@@ -120,7 +137,7 @@ export type SaleOutcome =
       readonly payer: string | null;
     }
   /** The payment belongs to another request, or the caller does not prove that it is the buyer. */
-  | { readonly kind: 'duplicate'; readonly payment: PaymentRow; readonly signature: string | null }
+  | { readonly kind: 'duplicate'; readonly payment: SoldPayment; readonly signature: string | null }
   | { readonly kind: 'conflict'; readonly message: string }
   /** The payment breaks a rule of the terms. The buyer may present a different one. */
   | ({ readonly kind: 'refused'; readonly logs?: readonly string[] } & Refused)

@@ -564,6 +564,26 @@ export interface Reconciliation {
   readonly longestUnread: readonly UnreadWallet[];
 }
 
+export interface RoutesVersion {
+  /** Number of the version; the next version has the next number */
+  readonly version: string;
+  /** `file`: a gateway read the routes file at its start or after SIGHUP. `api`: a request */
+  readonly source: "file" | "api";
+  /** Name of the API key; `gateway` if the source is a file */
+  readonly actor: string;
+  /** Reason for the change */
+  readonly reason: string;
+  /** Time at which the version was stored */
+  readonly createdAt: string;
+}
+
+export interface RoutesVersionPage {
+  /** Items of the page, newest first */
+  readonly versions: readonly RoutesVersion[];
+  /** Value of `cursor` for the next page; null on the last page */
+  readonly nextCursor: string | null;
+}
+
 export type Scan = {
   /** Last block that was linked, scanned and committed; null before the first block */
   readonly cursor: {
@@ -907,6 +927,23 @@ export interface StatusReason {
   readonly message: string;
 }
 
+export interface StoredRoutes {
+  /** Number of the version; the next version has the next number */
+  readonly version: string;
+  /** `file`: a gateway read the routes file at its start or after SIGHUP. `api`: a request */
+  readonly source: "file" | "api";
+  /** Name of the API key; `gateway` if the source is a file */
+  readonly actor: string;
+  /** Reason for the change */
+  readonly reason: string;
+  /** Time at which the version was stored */
+  readonly createdAt: string;
+  /** Content of a routes file. A header value that is not the name of an environment variable is `{"hidden": true}` */
+  readonly routes: {
+    readonly [field: string]: unknown;
+  };
+}
+
 export interface TokenAccount {
   /** Deposit address */
   readonly address: string;
@@ -1173,6 +1210,16 @@ export interface Queries {
     /** Maximum number of items in the page @default 50 */
     readonly limit?: number | undefined;
   };
+  readonly getRoutes: {
+    /** Number of a version. Default: the newest one, which is sold */
+    readonly version?: string | undefined;
+  };
+  readonly listRoutesVersions: {
+    /** `nextCursor` of the previous page */
+    readonly cursor?: string | undefined;
+    /** Maximum number of items in the page @default 50 */
+    readonly limit?: number | undefined;
+  };
   readonly explainSettlement: {
     /** Id of the settlement, percent-encoded */
     readonly id: string;
@@ -1229,6 +1276,16 @@ export interface Bodies {
   readonly endSettlementAsPaid: {
     /** Reason for this action, stored with the name of the API key */
     readonly reason: string;
+  };
+  readonly putRoutes: {
+    /** Newest version that you have read; `0` if there is none */
+    readonly expectedVersion: string;
+    /** Reason for this action, stored with the name of the API key */
+    readonly reason: string;
+    /** Content of a routes file: see `sluice x402 schema` */
+    readonly routes: {
+      readonly [field: string]: unknown;
+    };
   };
   readonly closeSeenAlerts: {
     /** Positions of the alerts to close */

@@ -49,6 +49,7 @@ import { Offers } from './x402/offers.ts';
 import { PaymentCosts } from './x402/payment-costs.ts';
 import { paymentEvents } from './x402/payment-events.ts';
 import { Payments } from './x402/payments.ts';
+import { RouteVersions } from './x402/route-versions.ts';
 
 /** The repositories of the database, which has all state that must outlive Temporal. They share one connection pool. */
 export type Ledger = Readonly<Awaited<ReturnType<typeof openLedger>>>;
@@ -113,6 +114,7 @@ function repositories(db: Database, databaseUrl: string, cipher: TextCipher, eve
     paymentCosts: new PaymentCosts(db),
     obligations: new Obligations(db, cipher),
     offers: new Offers(db),
+    routeVersions: new RouteVersions(db, cipher),
     webhooks: new Webhooks(db, cipher),
     deliveries: new Deliveries(db),
     apiKeys: new ApiKeys(db),

@@ -279,6 +279,15 @@ export interface Tables {
     amount: bigint;
     open: bigint;
   };
+  routesVersion: {
+    position: bigint;
+    source: 'file' | 'api';
+    content: string;
+    hash: string;
+    actor: string;
+    reason: string;
+    createdAt: Generated<Date>;
+  };
   scanCursor: {
     one: Generated<boolean>;
     slot: bigint;

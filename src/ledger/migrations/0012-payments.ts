@@ -66,4 +66,13 @@ export const payments = migrationOf([
     last_offered_at timestamptz not null default now(),
     primary key (route, hash)
   )`,
+  sql`create table routes_version (
+    position bigint primary key check (position > 0),
+    source text not null check (source in ('file', 'api')),
+    content text not null, -- JSON of a routes file, encrypted
+    hash text not null check (hash ~ '^[0-9a-f]{64}$'), -- SHA-256 of the content
+    actor text not null,
+    reason text not null,
+    created_at timestamptz not null default now()
+  )`,
 ]);

@@ -18,8 +18,9 @@ import { RouteOffers } from '../../x402/gateway/offers.ts';
 import type { PurchaseDeps } from '../../x402/purchase.ts';
 import { addressLimiter } from '../../x402/rate-limit.ts';
 import { readProxies } from '../../x402/routes/client-address.ts';
-import { readRoutesFile } from '../../x402/routes/read-routes.ts';
-import type { Route } from '../../x402/routes/route.ts';
+import type { RoutesContext } from '../../x402/routes/faults.ts';
+import { LiveRoutes } from '../../x402/routes/live-routes.ts';
+import { pricedOf } from '../../x402/routes/route-book.ts';
 import { maxPrice } from '../../x402/rules/exact-fees.ts';
 import { NETWORKS } from '../../x402/terms.ts';
 import { createUpstreamCall, type UpstreamCall } from '../../x402/upstream-call.ts';
@@ -45,6 +46,7 @@ const MAX_SIGNERS = 2;
 const OFFERS_INTERVAL_MS = 30_000;
 /** Short, because at the start wallets and nodes can become ready a moment after the gateway. */
 const CLOSED_ROUTES_INTERVAL_MS = 1_000;
+const ROUTES_INTERVAL_MS = 1_000;
 const FEE_PAYERS_INTERVAL_MS = 60_000;
 const UNFETCHED_INTERVAL_MS = 60_000;
 const QUOTE_VALIDITY_MS = 3_600_000;
@@ -60,9 +62,8 @@ export async function serveGateway(
   const { ledger, chain, logger, closers } = parts;
   const warning = plainTextWarning(config.payloadKeys);
   if (warning !== null) logger.warn(warning);
-  const { cluster, x402FacilitatorPath: facilitatorPath, feePayers, upstreamVariables } = config;
-  const place = { network: NETWORKS[cluster], facilitatorPath, upstreamVariables };
-  const routes = readRoutesFile(config.x402Routes, place);
+  const { x402FacilitatorPath: facilitatorPath, feePayers } = config;
+  const routes = await openRoutes(config, parts);
   const runPeriodically = (name: string, intervalMs: number, job: () => Promise<void>) =>
     closers.runPeriodically(name, intervalMs, job, (err) =>
       logger.warn({ err }, `${name} cannot be read now`),
@@ -80,6 +81,7 @@ export async function serveGateway(
     .catch((err: unknown) => logger.warn({ err }, 'the terms of routes cannot be read now'));
   runPeriodically('the terms of routes', OFFERS_INTERVAL_MS, () => offers.refresh());
   runPeriodically('fee payers and closed routes', CLOSED_ROUTES_INTERVAL_MS, () => offers.refreshClosed());
+  followRoutes(routes, offers, parts);
   const app = await gatewayApp(
     gateway(gatewayDeps(config, routes, offers, purchases, parts)),
     async (server) => {
@@ -93,6 +95,44 @@ export async function serveGateway(
   const url = await app.listen({ host: config.x402Host, port: config.x402Port });
   logger.info({ url }, 'the gateway is ready');
   return url;
+}
+
+/** What routes must fit in this process. Without a gateway, the variables of their headers are not checked. */
+export function routesContextOf({
+  cluster,
+  x402FacilitatorPath: facilitatorPath,
+  x402Routes,
+  upstreamVariables,
+}: Config<'api'>): RoutesContext {
+  const place = { network: NETWORKS[cluster], facilitatorPath };
+  return x402Routes === undefined ? place : { ...place, upstreamVariables };
+}
+
+async function openRoutes(
+  config: Config<'api'> & { readonly x402Routes: string },
+  { ledger: { routeVersions: versions }, logger }: GatewayParts,
+): Promise<LiveRoutes> {
+  const { x402Routes: file } = config;
+  const warn = (err: unknown, message: string) => logger.warn({ err }, message);
+  return LiveRoutes.start({ versions, file, place: routesContextOf(config), warn });
+}
+
+/** Sells each new version of the routes. SIGHUP makes the routes file a new version. */
+function followRoutes(routes: LiveRoutes, offers: RouteOffers, { logger, closers }: GatewayParts): void {
+  const follow = async () => {
+    if (await routes.follow((priced) => offers.replace(priced)))
+      logger.info({ routes: routes.book.current.length }, 'the gateway sells a new version of the routes');
+  };
+  closers.runPeriodically('the version of the routes', ROUTES_INTERVAL_MS, follow, (err) =>
+    logger.warn({ err }, 'the version of the routes cannot be read now'),
+  );
+  const reload = () =>
+    void routes
+      .reload()
+      .then(follow)
+      .catch((err: unknown) => logger.error({ err }, 'the routes file was not reloaded'));
+  process.on('SIGHUP', reload);
+  closers.add('SIGHUP', () => process.off('SIGHUP', reload));
 }
 
 /** Ends payments of the facilitator whose success no caller has fetched, and logs how many. */
@@ -149,7 +189,7 @@ function directOf(
 
 function gatewayDeps(
   config: Config<'api'>,
-  routes: readonly Route[],
+  routes: LiveRoutes,
   offers: RouteOffers,
   purchases: PurchaseDeps,
   { answerWithinMs = ANSWER_WITHIN_MS, replaceUpstream = (call) => call }: GatewayParts,
@@ -162,8 +202,7 @@ function gatewayDeps(
     );
   const { cluster, rpcUrls = [], explorerUrl, x402PaymentRate: paymentRate } = config;
   const { x402UpstreamSecret, upstreamVariables: variables } = config;
-  const { x402PublicUrl = `http://${config.x402Host}:${config.x402Port}` } = config;
-  const publicUrl = x402PublicUrl.replace(/\/$/, '');
+  const publicUrl = publicUrlOf(config);
   return {
     ...purchases,
     routes,
@@ -185,6 +224,10 @@ function gatewayDeps(
   };
 }
 
+function publicUrlOf({ x402Host, x402Port, x402PublicUrl }: Config<'api'>): string {
+  return (x402PublicUrl ?? `http://${x402Host}:${x402Port}`).replace(/\/$/, '');
+}
+
 function facilitatorDeps(
   config: Config<'api'>,
   purchases: ReturnType<typeof purchaseDeps>,
@@ -204,7 +247,7 @@ function facilitatorDeps(
 
 function openOffers(
   { cluster, feePayers: addresses, tokenPolicy }: Config<'api'>,
-  routes: readonly Route[],
+  routes: LiveRoutes,
   { budgets, limits: { maxFeeLamports } }: ReturnType<typeof purchaseDeps>,
   { ledger, chain, logger }: GatewayParts,
 ): RouteOffers {
@@ -217,6 +260,6 @@ function openOffers(
   const offers = { offers: ledger.offers, validMs: QUOTE_VALIDITY_MS, onChange };
   return new RouteOffers(
     { ...offers, chain, network, feePayers, tokenPolicy },
-    routes.filter((route) => route.kind === 'priced'),
+    pricedOf(routes.book.current),
   );
 }

@@ -5,17 +5,20 @@ import { isSignature } from '../../solana/rpc/node-text.ts';
 import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
 import { type ClientNetwork, clientAddress, clientAdvice } from '../routes/client-address.ts';
 import { forwardedHeaders, upstreamRequestHeaders, upstreamResponseHeaders } from '../routes/headers.ts';
-import type { FreeRoute, Method, PricedRoute, Route } from '../routes/route.ts';
+import type { FreeRoute, Method, PricedRoute } from '../routes/route.ts';
+import { findRoute, type RouteBook } from '../routes/route-book.ts';
 import { withRouteHeaders } from '../routes/route-headers.ts';
-import { matchRoute, requestHashOf, type Target, upstreamUrl } from '../routes/target.ts';
+import { requestHashOf, type Target, upstreamUrl } from '../routes/target.ts';
 import { ANY_ORIGIN, type GatewayAnswer, jsonAnswer } from './answers.ts';
 import type { Handle, Passage, RawRequest } from './app.ts';
 import { callerOf } from './callers.ts';
+import { paidRoute } from './paid-route.ts';
 import type { Sale, SaleDeps } from './sale.ts';
 import { sell } from './sell.ts';
 
 export interface GatewayDeps extends SaleDeps {
-  readonly routes: readonly Route[];
+  /** The routes that are sold now. */
+  readonly routes: { readonly book: RouteBook };
   /** Public URL of the gateway, without trailing slash. */
   readonly publicUrl: string;
   readonly clientNetwork: ClientNetwork;
@@ -32,7 +35,8 @@ export function gateway(deps: GatewayDeps): Handle {
   const warnOnce = unknownClientWarning(deps);
   return async (request) => {
     warnOnce(request);
-    const matched = matchRoute(deps.routes, request.method, request.target);
+    const { book } = deps.routes;
+    const matched = findRoute(book, request.method, request.target, hasPayment(request));
     if (matched.kind === 'route' && matched.route.kind === 'free' && matched.route.upstream !== null)
       return passage(deps, matched.route, upstreamUrl(matched.route.upstream, matched.target), request);
     // The body is read even if the response does not depend on it: a client that still sends may not read a response.
@@ -48,8 +52,15 @@ export function gateway(deps: GatewayDeps): Handle {
     }
     const { route, target } = matched;
     if (route.kind === 'free') return staticAnswer(route);
-    return withAnyOrigin(await sell(deps, saleOf(deps, route, target, { ...request, body })));
+    const paid = await paidRoute(deps, book, route, request);
+    const ended = book.former.includes(paid) ? await deps.offers.ended(paid.id) : null;
+    const sale = { ...saleOf(deps, paid, target, { ...request, body }), ended };
+    return withAnyOrigin(await sell(deps, sale));
   };
+}
+
+function hasPayment({ headers }: RawRequest): boolean {
+  return headers['payment-signature'] !== undefined || headers['x-payment'] !== undefined;
 }
 
 /** Warns once per address about clients that a setting would identify. */
@@ -116,7 +127,7 @@ function saleOf(
   route: PricedRoute,
   target: Target,
   { headers, body, peer }: Omit<RawRequest, 'body'> & { readonly body: Uint8Array },
-): Sale {
+): Omit<Sale, 'ended'> {
   const { publicUrl, clientNetwork } = deps;
   const { method, upstream, upstreamHeaders, description, mimeType, retryUnsafe, timeoutSeconds } = route;
   const request = {

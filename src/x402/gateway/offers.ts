@@ -16,6 +16,12 @@ export type Offer =
   /** `reason` is public; `details` also names nodes or errors, and is for the log. */
   | { readonly kind: 'closed'; readonly reason: string; readonly details: string };
 
+/** The terms of a route that no version sells any more: buyers who have them can still pay. */
+export interface EndedOffer {
+  readonly kind: 'ended';
+  readonly valid: readonly Terms[];
+}
+
 export interface OffersDeps {
   readonly offers: OfferRows;
   readonly chain: Pick<Chain, 'accounts'>;
@@ -36,7 +42,7 @@ const EAGER_MS = 60_000;
 
 export class RouteOffers {
   readonly #deps: OffersDeps;
-  readonly #routes: readonly PricedRoute[];
+  #routes: readonly PricedRoute[];
   readonly #offers = new Map<string, Offer>();
   /** Times of `performance.now()` at which the closed routes closed. */
   readonly #closedAt = new Map<string, number>();
@@ -55,6 +61,19 @@ export class RouteOffers {
   async past(routeId: string): Promise<readonly Terms[]> {
     const offered = await this.#deps.offers.valid(routeId, PAST_TERMS_MS);
     return offered.map((terms) => toTerms(terms, this.#deps.network));
+  }
+
+  /** The terms of a route that is not sold any more. They stay valid as after a change of the price. */
+  async ended(routeId: string): Promise<EndedOffer> {
+    const { offers, network, validMs } = this.#deps;
+    const valid = await offers.valid(routeId, validMs);
+    return { kind: 'ended', valid: valid.map((terms) => toTerms(terms, network)) };
+  }
+
+  /** Replaces the routes. A route with the id of an earlier one keeps the earlier terms until its own are read. */
+  async replace(routes: readonly PricedRoute[]): Promise<void> {
+    this.#routes = routes;
+    await this.#read(routes);
   }
 
   /**
@@ -88,6 +107,8 @@ export class RouteOffers {
     await Promise.all(
       routes.map(async (route) => {
         const offer = await this.#lookAt(route);
+        // The route may have been replaced while its terms were read.
+        if (!this.#routes.includes(route)) return;
         const known = this.#offers.get(route.id)?.kind;
         this.#offers.set(route.id, offer);
         if (offer.kind === known) return;

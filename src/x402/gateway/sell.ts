@@ -9,6 +9,7 @@ import type { Proof, Terms } from '../terms.ts';
 import { answerOutcome, type GatewayAnswer, jsonAnswer } from './answers.ts';
 import { buy, buyNothing, serveKnownPayment } from './buy.ts';
 import { checkProof } from './check-proof.ts';
+import type { EndedOffer, Offer } from './offers.ts';
 import { isUnbound, type Sale, type SaleDeps, type SaleOutcome } from './sale.ts';
 
 const RETRY_AFTER_SECONDS = '10';
@@ -18,11 +19,11 @@ const QUOTE_VALID_MS = 30 * 60_000;
 /** Responds to a request for a priced route: without payment with the terms, otherwise with what the payment buys. */
 export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
   const presented = readPayment(sale.headers);
-  const offer = deps.offers.of(sale.route.id);
+  const offer = sale.ended ?? deps.offers.of(sale.route.id);
   const askToPay = async (error: string, fields: object = {}) =>
     offer.kind === 'open'
       ? paymentRequiredAnswer(deps, sale, offer.current, error, fields)
-      : closedAnswer(offer.reason);
+      : notSoldAnswer(offer);
   if (presented.kind === 'none') return askToPay('X-PAYMENT header is required');
   if (presented.kind === 'undecodable')
     return presented.header === 'X-PAYMENT'
@@ -39,7 +40,7 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
     const caller = { ...sale.caller, identifier: buyerIdentifier(deps, sale, proof) };
     return answer(await serveKnownPayment(deps, { ...sale, caller }, known));
   }
-  if (offer.kind === 'closed') return closedAnswer(offer.reason);
+  if (offer.kind === 'closed') return notSoldAnswer(offer);
   const fault = identifierFault(sale, proof);
   if (fault !== null) return jsonAnswer(400, { error: fault });
   if (proof.dialect === 'v2' && !echoesExtensions(proof.extensions, sale.route.paymentIdentifier))
@@ -56,12 +57,10 @@ function tooManyPayments(seconds: number): GatewayAnswer {
   return jsonAnswer(429, { error }, { 'retry-after': String(seconds) });
 }
 
-function closedAnswer(reason: string): GatewayAnswer {
-  return jsonAnswer(
-    503,
-    { error: `this resource cannot be sold now: ${reason}` },
-    { 'retry-after': RETRY_AFTER_SECONDS },
-  );
+function notSoldAnswer(offer: Exclude<Offer, { kind: 'open' }> | EndedOffer): GatewayAnswer {
+  if (offer.kind === 'ended') return jsonAnswer(404, { error: 'this resource is no longer sold' });
+  const error = `this resource cannot be sold now: ${offer.reason}`;
+  return jsonAnswer(503, { error }, { 'retry-after': RETRY_AFTER_SECONDS });
 }
 
 /**

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { DomainError, messageOf } from '../../domain/errors.ts';
 import { describeIssue } from '../../domain/validation-messages.ts';
 import type { StoredAnswer } from '../../ledger/x402/obligations.ts';
-import { ambiguousKeys, isObject } from '../formats/json.ts';
+import { ambiguousKeys, isObject, type JsonObject } from '../formats/json.ts';
 import {
   faultsOfHeaders,
   faultsOfIssue,
@@ -19,18 +19,29 @@ import { RouteEntry, RoutesFile } from './schema.ts';
  * Reads and parses a routes file. Throws DomainError InvalidRequest that lists every fault with its place in the file.
  */
 export function readRoutesFile(path: string, place: RoutesContext): readonly Route[] {
+  return routesOf(readContent(path), place, path);
+}
+
+/** The JSON object of a routes file, in which no key has two values. Throws InvalidRequest. */
+export function readContent(path: string): JsonObject {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     throw invalid(path, [messageOf(error)]);
   }
-  return readRoutes(text, place, path);
+  const content = readJson(text, path);
+  if (isObject(content)) return content;
+  throw invalid(path, ['the file: must be an object']);
 }
 
 /** Parses the text of a routes file; `name` identifies it in errors. */
 export function readRoutes(text: string, place: RoutesContext, name: string): readonly Route[] {
-  const json = readJson(text, name);
+  return routesOf(readJson(text, name), place, name);
+}
+
+/** The routes in the JSON of a routes file; `name` identifies it in errors. Throws InvalidRequest as {@link readRoutesFile}. */
+export function routesOf(json: unknown, place: RoutesContext, name: string): readonly Route[] {
   const parsed = RoutesFile.safeParse(json, { error: describeIssue });
   const faults = parsed.success ? [] : parsed.error.issues.flatMap(faultsOfIssue);
   const { payTo, routes: entries } = isObject(json) ? json : {};

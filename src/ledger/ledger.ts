@@ -44,6 +44,7 @@ import { Deliveries } from './webhooks/deliveries.ts';
 import { Webhooks } from './webhooks/webhooks.ts';
 import { withdrawalEvents } from './withdrawals/withdrawal-events.ts';
 import { Withdrawals } from './withdrawals/withdrawals.ts';
+import { Catalog } from './x402/catalog.ts';
 import { Obligations } from './x402/obligations.ts';
 import { Offers } from './x402/offers.ts';
 import { PaymentCosts } from './x402/payment-costs.ts';
@@ -114,6 +115,7 @@ function repositories(db: Database, databaseUrl: string, cipher: TextCipher, eve
     paymentCosts: new PaymentCosts(db),
     obligations: new Obligations(db, cipher),
     offers: new Offers(db),
+    catalog: new Catalog(db),
     routeVersions: new RouteVersions(db, cipher),
     webhooks: new Webhooks(db, cipher),
     deliveries: new Deliveries(db),

@@ -98,6 +98,13 @@ export interface Tables {
     height: bigint;
     time: bigint | null;
   };
+  catalogEntry: {
+    facilitatorKey: string;
+    resource: string;
+    method: string;
+    item: ColumnType<Readonly<Record<string, unknown>>, string, string>;
+    updatedAt: Generated<Date>;
+  };
   cluster: {
     one: Generated<boolean>;
     genesisHash: string;

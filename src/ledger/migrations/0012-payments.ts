@@ -66,6 +66,14 @@ export const payments = migrationOf([
     last_offered_at timestamptz not null default now(),
     primary key (route, hash)
   )`,
+  sql`create table catalog_entry (
+    facilitator_key text not null,
+    resource text not null,
+    method text not null,
+    item jsonb not null,
+    updated_at timestamptz not null default now(),
+    primary key (facilitator_key, resource, method)
+  )`,
   sql`create table routes_version (
     position bigint primary key check (position > 0),
     source text not null check (source in ('file', 'api')),

@@ -7,6 +7,7 @@ import type { Chain } from '../../solana/chain.ts';
 import { RecentBlockhashes } from '../../solana/tx/recent-blockhashes.ts';
 import { Budgets } from '../../x402/budgets.ts';
 import { DirectClient } from '../../x402/direct/client.ts';
+import type { DiscoveryDeps } from '../../x402/facilitator/discovery.ts';
 import type { FacilitatorDeps } from '../../x402/facilitator/facilitator.ts';
 import { facilitatorRoutes } from '../../x402/facilitator/routes.ts';
 import { feePayerWatch } from '../../x402/fee-payer-watch.ts';
@@ -15,6 +16,7 @@ import { quoteKeyOf } from '../../x402/formats/quote-token.ts';
 import { gatewayApp } from '../../x402/gateway/app.ts';
 import { type GatewayDeps, gateway, paymentStateRoute } from '../../x402/gateway/gateway.ts';
 import { RouteOffers } from '../../x402/gateway/offers.ts';
+import { ownResources } from '../../x402/gateway/own-resources.ts';
 import type { PurchaseDeps } from '../../x402/purchase.ts';
 import { addressLimiter } from '../../x402/rate-limit.ts';
 import { readProxies } from '../../x402/routes/client-address.ts';
@@ -87,7 +89,10 @@ export async function serveGateway(
     async (server) => {
       await server.register(paymentStateRoute(ledger));
       const prefix = facilitatorPath.replace(/\/$/, '');
-      await server.register(facilitatorRoutes(facilitatorDeps(config, purchases, ledger)), { prefix });
+      const ownItems = () => ownResources(routes.book, offers, publicUrlOf(config));
+      await server.register(facilitatorRoutes(facilitatorDeps(config, purchases, ledger, ownItems)), {
+        prefix,
+      });
     },
     logger,
   );
@@ -232,6 +237,7 @@ function facilitatorDeps(
   config: Config<'api'>,
   purchases: ReturnType<typeof purchaseDeps>,
   ledger: Ledger,
+  ownItems: DiscoveryDeps['ownItems'],
 ): FacilitatorDeps {
   const { feePayers, tokenPolicy, x402FacilitatorOpen, x402FacilitatorRate: perSecond } = config;
   const rateLimit = perSecond === undefined ? null : { perSecond, burst: 2 * perSecond };
@@ -239,6 +245,7 @@ function facilitatorDeps(
     ...purchases,
     feePayers,
     tokenPolicy,
+    discovery: { catalog: ledger.catalog, ownItems, publicUrl: publicUrlOf(config), warn: purchases.warn },
     apiKeys: x402FacilitatorOpen ? null : ledger.apiKeys,
     rateLimit,
     trustedProxies: readProxies(config.x402TrustedProxies),

@@ -1,4 +1,5 @@
 import type { Resource, Terms } from '../terms.ts';
+import { BAZAAR } from './bazaar.ts';
 import { quoteOf } from './example.ts';
 import { type JsonObject, writeHeaderJson } from './json.ts';
 
@@ -14,6 +15,7 @@ export interface BlockhashHint {
 export type IdentifierUse = 'off' | 'optional' | 'required';
 
 const MAX_ERROR_BYTES = 512;
+const MAX_HEADER_BYTES = 8_000;
 export const IDENTIFIER = 'payment-identifier';
 const IDENTIFIER_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -42,17 +44,19 @@ export function paymentRequired(
     readonly quoteToken: string;
     readonly hint: BlockhashHint | null;
     readonly identifier: IdentifierUse;
+    /** Extension `bazaar`. Default: none. */
+    readonly bazaar?: JsonObject | null;
     readonly fields?: object;
   },
 ): { readonly headers: Readonly<Record<string, string>>; readonly body: object } {
-  const { hint, identifier, quoteToken, fields } = details;
+  const { hint, identifier, bazaar = null, quoteToken, fields } = details;
   const info = identifierInfo(identifier);
+  const extensions = info === null ? {} : { [IDENTIFIER]: { info, schema: IDENTIFIER_SCHEMA } };
   const version2 = {
     x402Version: 2,
     error: truncated(error, MAX_ERROR_BYTES),
     resource: shortResource(resource),
     accepts: [requirementsV2(terms, hint)],
-    ...(info === null ? {} : { extensions: { [IDENTIFIER]: { info, schema: IDENTIFIER_SCHEMA } } }),
   };
   const message = resource.description || `Pay for ${resource.url}`;
   const body = {
@@ -62,7 +66,15 @@ export function paymentRequired(
     accepts: [requirementsV1(terms, resource)],
     payment: quoteOf(terms, message, quoteToken),
   };
-  return { headers: { 'payment-required': writeHeaderJson(version2) }, body };
+  return { headers: { 'payment-required': version2Header(version2, extensions, bazaar) }, body };
+}
+
+/** The header, without the description of the resource if it would be too long for many servers. */
+function version2Header(required: object, extensions: object, bazaar: JsonObject | null): string {
+  const write = (all: object) =>
+    writeHeaderJson(Object.keys(all).length === 0 ? required : { ...required, extensions: all });
+  const whole = bazaar === null ? null : write({ ...extensions, [BAZAAR]: bazaar });
+  return whole !== null && whole.length <= MAX_HEADER_BYTES ? whole : write(extensions);
 }
 
 export function requirementsV1(terms: Terms, { url, description, mimeType }: Resource): JsonObject {

@@ -142,6 +142,7 @@ function saleOf(
   return {
     route,
     resource: { url: `${publicUrl}${target.path}${target.query}`, description, mimeType },
+    path: target.path,
     headers,
     requestHash: requestHashOf(route, method, target, body),
     request: upstream === null ? null : request,

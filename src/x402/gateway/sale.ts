@@ -34,6 +34,8 @@ export interface Sale {
   /** Terms of a former route, which is not sold any more; null for a current one. */
   readonly ended: EndedOffer | null;
   readonly resource: Resource;
+  /** Path of the request target. */
+  readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly requestHash: string;
   /** Null if the route has a static response. */

@@ -2,10 +2,13 @@ import { paymentId } from '../../domain/payment.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { messageHashOf } from '../../solana/tx/message.ts';
 import { readSigned } from '../../solana/tx/signed-transaction.ts';
+import { bazaarExtension } from '../formats/bazaar.ts';
+import type { JsonObject } from '../formats/json.ts';
 import { paymentRequired } from '../formats/payment-required.ts';
 import { identifierOf, issueQuoteToken, readQuoteToken } from '../formats/quote-token.ts';
 import { echoesExtensions, isPaymentIdentifier, readPayment } from '../formats/read-payment.ts';
-import type { Proof, Terms } from '../terms.ts';
+import type { PricedRoute } from '../routes/route.ts';
+import type { Proof, Resource, Terms } from '../terms.ts';
 import { answerOutcome, type GatewayAnswer, jsonAnswer } from './answers.ts';
 import { buy, buyNothing, serveKnownPayment } from './buy.ts';
 import { checkProof } from './check-proof.ts';
@@ -107,9 +110,14 @@ function identifierFault({ route }: Sale, proof: Proof): string | null {
   return 'extensions["payment-identifier"].info.id must be 16 to 128 characters of A-Z a-z 0-9 - _';
 }
 
+function bazaarOf({ discovery, ...route }: PricedRoute, { url }: Resource, path: string): JsonObject | null {
+  const prefix = new URL(url).pathname.slice(0, -path.length);
+  return discovery === null ? null : bazaarExtension({ ...route, discovery }, prefix, path);
+}
+
 async function paymentRequiredAnswer(
   { quoteSecrets, chain }: SaleDeps,
-  { route, resource, requestHash }: Sale,
+  { route, resource, path, requestHash }: Sale,
   terms: Terms,
   error: string,
   fields: object,
@@ -124,7 +132,13 @@ async function paymentRequiredAnswer(
   });
   // The hint is optional: without one, buyers fetch a blockhash themselves.
   const hint = await chain.latestBlockhash().catch(() => null);
-  const details = { quoteToken, hint, identifier: route.paymentIdentifier, fields };
+  const details = {
+    quoteToken,
+    hint,
+    identifier: route.paymentIdentifier,
+    bazaar: bazaarOf(route, resource, path),
+    fields,
+  };
   const { headers, body } = paymentRequired(terms, resource, error, details);
   return jsonAnswer(402, body, headers);
 }

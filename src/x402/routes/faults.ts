@@ -34,6 +34,7 @@ const PRICED_ONLY_KEYS = [
   'retryUnsafe',
   'maxTimeoutSeconds',
   'memo',
+  'discovery',
 ];
 const UPSTREAM_ONLY_KEYS = [
   'upstreamHeaders',
@@ -98,7 +99,7 @@ function faultsOfPath(
   path: string,
   { facilitatorPath }: Pick<RoutesContext, 'facilitatorPath'>,
 ): readonly string[] {
-  const operations = ['/verify', '/settle', '/supported'];
+  const operations = ['/verify', '/settle', '/supported', '/discovery'];
   const facilitatorRoute = (facilitatorPath === '/' ? operations : [facilitatorPath]).find((one) =>
     isIn(path, one),
   );

@@ -3,6 +3,7 @@ import { DomainError, messageOf } from '../../domain/errors.ts';
 import { describeIssue } from '../../domain/validation-messages.ts';
 import type { StoredAnswer } from '../../ledger/x402/obligations.ts';
 import { ambiguousKeys, isObject, type JsonObject } from '../formats/json.ts';
+import { faultsOfDiscovery } from './discovery.ts';
 import {
   faultsOfHeaders,
   faultsOfIssue,
@@ -53,7 +54,14 @@ export function routesOf(json: unknown, place: RoutesContext, name: string): rea
     const entry = RouteEntry.safeParse(raw, { error: describeIssue });
     if (!entry.success) continue;
     const { price, faults: priceFaults } = priceOf(entry.data, place.network);
-    faults.push(...[...priceFaults, ...faultsOfHeaders(entry.data, place)].map((fault) => at + fault));
+    const discoveryFaults = faultsOfDiscovery(entry.data.discovery ?? {}, methodsOf(entry.data));
+    faults.push(
+      ...[
+        ...priceFaults,
+        ...faultsOfHeaders(entry.data, place),
+        ...discoveryFaults.map((fault) => `.discovery${fault}`),
+      ].map((fault) => at + fault),
+    );
     if (priceFaults.length === 0)
       indexedRoutes.push(
         ...methodsOf(entry.data).map((method) => ({
@@ -114,6 +122,7 @@ function routeOf(entry: RouteEntry, method: Method, price: Price | null, payTo: 
     timeoutSeconds,
     maxAnswerBytes,
     memo,
+    discovery: entry.discovery ?? null,
     payTo: entry.payTo ?? payTo,
   };
 }

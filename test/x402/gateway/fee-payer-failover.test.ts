@@ -44,6 +44,7 @@ function offersOf(addresses: readonly string[], budget = 10_000_000n) {
     paymentIdentifier: 'off',
     maxTimeoutSeconds: 60,
     memo: null,
+    discovery: null,
   };
   const { chain } = selling.fixture;
   const budgets = selling.budgets(budget, 10_000_000n);

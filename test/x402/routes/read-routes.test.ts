@@ -48,6 +48,7 @@ describe('a routes file', () => {
       paymentIdentifier: 'optional',
       maxTimeoutSeconds: 60,
       memo: null,
+      discovery: null,
     });
   });
 

@@ -42,6 +42,7 @@ const DOMAIN = {
 const PLAIN = {
   'alert.details': 'Readonly<Record<string, unknown>>',
   'asset.extensions': 'readonly string[]',
+  'catalog_entry.item': 'Readonly<Record<string, unknown>>',
 };
 const NEVER_UPDATED = ['offer.terms', 'payment.caller', 'payment.terms'];
 

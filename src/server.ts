@@ -16,12 +16,13 @@ import {
   serveMetrics,
 } from './platform/metrics.ts';
 import { openNodes } from './platform/roles/nodes.ts';
-import { serveGateway } from './platform/roles/x402-gateway.ts';
+import { routesContextOf, serveGateway } from './platform/roles/x402-gateway.ts';
 import { Closers, shutdownSignal, untilAborted } from './platform/shutdown.ts';
 import { connectTemporal, registerSearchAttributes } from './platform/temporal/client.ts';
 import { dataConverter } from './platform/temporal/codec.ts';
 import { Chain } from './solana/chain.ts';
 import { TtlCache } from './solana/rpc/ttl-cache.ts';
+import { routesOf } from './x402/routes/read-routes.ts';
 
 const METRICS_INTERVAL_MS = 15_000;
 const CHECK_INTERVAL_MS = 60_000;
@@ -71,6 +72,7 @@ async function serve(settings: Config<'api'>, log: Logger, resources: Closers): 
     tokenPolicy,
     ...(chain === null ? {} : { chain }),
     allowPrivateWebhooks: settings.webhookAllowPrivate,
+    checkRoutes: (content) => void routesOf(content, routesContextOf(settings), 'routes'),
     logger: log,
     metrics,
   });

@@ -82,6 +82,9 @@ export const NOT_CALLED: Readonly<Record<string, string>> = {
   'apiKeys.list': BY_HAND,
   'apiKeys.revoke': BY_HAND,
   'assets.put': BY_HAND,
+  'routeVersions.get': BY_HAND,
+  'routeVersions.list': BY_HAND,
+  'routeVersions.publish': BY_HAND,
   'scan.start': 'once for each database',
   'scan.commit': 'scan.upsert makes its queries, beside those of the cursor',
   ...Object.fromEntries(

@@ -222,5 +222,8 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.offers.valid('GET /r1', HOUR_MS);
   await ledger.offers.findServedUnpaid('GET /r1');
   await ledger.paymentCounts.read();
+  await ledger.catalog.list(30, 500);
+  await ledger.routeVersions.head();
+  await ledger.routeVersions.recent(30);
   await ledger.blockHeaders.neededSlot();
 }

@@ -95,6 +95,7 @@ export async function writePayments(ledger: Ledger): Promise<void> {
   await payments.openSigned(signed, { ...newAttempt(signed.id), signers: [FEE_PAYER], signatures: [hex()] });
   await payments.deleteOldData(20);
   await payments.storeUnmatched({ ...unmatched, reason: 'a reason' });
+  await ledger.catalog.put('shop', { resource: 'http://127.0.0.1/r1', method: 'GET', item: {} });
   await ledger.offers.offer('GET /r1', { ...input.terms, feePayer: FEE_PAYER, maxTimeoutSeconds: 60 });
 }
 

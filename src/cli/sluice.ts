@@ -12,6 +12,7 @@ import { registerNonces } from './nonces.ts';
 import { registerPayments } from './payments.ts';
 import { createProgram } from './program.ts';
 import { registerReconciliation } from './reconciliation.ts';
+import { registerRoutes } from './routes.ts';
 import { registerScan } from './scan.ts';
 import { registerSettlements } from './settlements.ts';
 import { registerWebhooks } from './webhooks.ts';
@@ -44,6 +45,7 @@ export function sluiceProgram(addToX402: (x402: Command) => void = () => undefin
     registerAddresses,
     registerAssets,
     registerPayments,
+    registerRoutes,
     registerSettlements,
     registerAlerts,
     registerScan,

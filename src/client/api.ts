@@ -680,6 +680,26 @@ export interface RevokedAccessPass {
   readonly revoked: boolean;
 }
 
+export interface RoutesVersion {
+  /** Number of the version; the next version has the next number */
+  readonly version: string;
+  /** `file`: a gateway read the routes file at its start or after SIGHUP. `api`: a request */
+  readonly source: "file" | "api";
+  /** Name of the API key; `gateway` if the source is a file */
+  readonly actor: string;
+  /** Reason for the change */
+  readonly reason: string;
+  /** Time at which the version was stored */
+  readonly createdAt: string;
+}
+
+export interface RoutesVersionPage {
+  /** Items of the page, newest first */
+  readonly versions: readonly RoutesVersion[];
+  /** Value of `cursor` for the next page; null on the last page */
+  readonly nextCursor: string | null;
+}
+
 export type Scan = {
   /** Last block that was linked, scanned and committed; null before the first block */
   readonly cursor: {
@@ -1023,6 +1043,23 @@ export interface StatusReason {
   readonly message: string;
 }
 
+export interface StoredRoutes {
+  /** Number of the version; the next version has the next number */
+  readonly version: string;
+  /** `file`: a gateway read the routes file at its start or after SIGHUP. `api`: a request */
+  readonly source: "file" | "api";
+  /** Name of the API key; `gateway` if the source is a file */
+  readonly actor: string;
+  /** Reason for the change */
+  readonly reason: string;
+  /** Time at which the version was stored */
+  readonly createdAt: string;
+  /** Content of a routes file. A header value that is not the name of an environment variable is `{"hidden": true}` */
+  readonly routes: {
+    readonly [field: string]: unknown;
+  };
+}
+
 export interface TokenAccount {
   /** Deposit address */
   readonly address: string;
@@ -1317,6 +1354,16 @@ export interface Queries {
     /** Only payments that Sluice first received before this time; a date begins in UTC */
     readonly to?: string | undefined;
   };
+  readonly getRoutes: {
+    /** Number of a version. Default: the newest one, which is sold */
+    readonly version?: string | undefined;
+  };
+  readonly listRoutesVersions: {
+    /** `nextCursor` of the previous page */
+    readonly cursor?: string | undefined;
+    /** Maximum number of items in the page @default 50 */
+    readonly limit?: number | undefined;
+  };
   readonly explainSettlement: {
     /** Id of the settlement, percent-encoded */
     readonly id: string;
@@ -1377,6 +1424,16 @@ export interface Bodies {
   readonly revokeAccessPass: {
     /** Reason for this action, stored with the name of the API key */
     readonly reason: string;
+  };
+  readonly putRoutes: {
+    /** Newest version that you have read; `0` if there is none */
+    readonly expectedVersion: string;
+    /** Reason for this action, stored with the name of the API key */
+    readonly reason: string;
+    /** Content of a routes file: see `sluice x402 schema` */
+    readonly routes: {
+      readonly [field: string]: unknown;
+    };
   };
   readonly closeSeenAlerts: {
     /** Positions of the alerts to close */

@@ -16,6 +16,7 @@ import { DepositAddressCalls } from './deposit-addresses.ts';
 import { DepositCalls } from './deposits.ts';
 import { PauseCalls } from './pauses.ts';
 import { PaymentCalls } from './payments.ts';
+import { RoutesCalls } from './routes.ts';
 import { ScanCalls } from './scan.ts';
 import { SettlementCalls } from './settlements.ts';
 import { pathPart, type SluiceClientOptions, Transport } from './transport.ts';
@@ -35,6 +36,7 @@ export type { DepositCalls, FollowOptions } from './deposits.ts';
 export { SluiceError, type SluiceErrorCode } from './errors.ts';
 export type { PauseCalls, PauseOptions, ResumeOptions } from './pauses.ts';
 export type { PaymentCalls } from './payments.ts';
+export type { RoutesCalls } from './routes.ts';
 export type { ScanCalls, ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
 export type { SettlementCalls } from './settlements.ts';
 export type { SluiceClientOptions } from './transport.ts';
@@ -69,6 +71,8 @@ export class SluiceClient extends ListCalls<'listWithdrawals', 'withdrawals', Wi
   /** Settlements of every kind, withdrawals included. */
   readonly settlements = this.part(SettlementCalls);
   readonly payments = this.part(PaymentCalls);
+  /** Routes of the x402 gateways. */
+  readonly routes = this.part(RoutesCalls);
   readonly depositAddresses = this.part(DepositAddressCalls);
   readonly deposits = this.part(DepositCalls);
   readonly assets = this.part(AssetCalls);

@@ -30,6 +30,11 @@ export const ERROR_KINDS = {
     retryable: false,
     title: 'The resume request does not name every open alert that holds a pause',
   },
+  VersionConflict: {
+    status: 409,
+    retryable: false,
+    title: 'Another version is the newest one',
+  },
   NotAwaitingConfirmation: {
     status: 409,
     retryable: false,

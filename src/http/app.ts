@@ -25,8 +25,14 @@ import { serializerCompiler, validatorCompiler } from './validation.ts';
 import { type WebhookRouteDeps, webhookRoutes } from './webhooks/webhooks.ts';
 import { withdrawalRoutes } from './withdrawals/withdrawals.ts';
 import { paymentRoutes } from './x402/payments.ts';
+import { type RoutesDeps, x402RoutesRoutes } from './x402/routes.ts';
 
-export interface AppDeps extends ExplanationDeps, DepositAddressDeps, AssetDeps, WebhookRouteDeps {
+export interface AppDeps
+  extends ExplanationDeps,
+    DepositAddressDeps,
+    AssetDeps,
+    WebhookRouteDeps,
+    RoutesDeps {
   readonly temporal: Client;
   readonly explorer: ExplorerSettings;
   /** @default no log */
@@ -60,6 +66,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     withdrawalRoutes(guarded, deps);
     settlementRoutes(guarded, deps);
     paymentRoutes(guarded, deps);
+    x402RoutesRoutes(guarded, deps);
     explanationRoutes(guarded, deps);
     alertRoutes(guarded, deps);
     pauseRoutes(guarded, deps);

@@ -45,12 +45,14 @@ import { Webhooks } from './webhooks/webhooks.ts';
 import { withdrawalEvents } from './withdrawals/withdrawal-events.ts';
 import { Withdrawals } from './withdrawals/withdrawals.ts';
 import { AccessPasses } from './x402/access-passes.ts';
+import { Catalog } from './x402/catalog.ts';
 import { Obligations } from './x402/obligations.ts';
 import { Offers } from './x402/offers.ts';
 import { PaymentCosts } from './x402/payment-costs.ts';
 import { PaymentCounts } from './x402/payment-counts.ts';
 import { paymentEvents } from './x402/payment-events.ts';
 import { Payments } from './x402/payments.ts';
+import { RouteVersions } from './x402/route-versions.ts';
 
 /** The repositories of the database, which has all state that must outlive Temporal. They share one connection pool. */
 export type Ledger = Readonly<Awaited<ReturnType<typeof openLedger>>>;
@@ -117,6 +119,8 @@ function repositories(db: Database, databaseUrl: string, cipher: TextCipher, eve
     obligations: new Obligations(db, cipher),
     offers: new Offers(db),
     accessPasses: new AccessPasses(db),
+    catalog: new Catalog(db),
+    routeVersions: new RouteVersions(db, cipher),
     webhooks: new Webhooks(db, cipher),
     deliveries: new Deliveries(db),
     apiKeys: new ApiKeys(db),

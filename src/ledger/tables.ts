@@ -106,6 +106,13 @@ export interface Tables {
     height: bigint;
     time: bigint | null;
   };
+  catalogEntry: {
+    facilitatorKey: string;
+    resource: string;
+    method: string;
+    item: ColumnType<Readonly<Record<string, unknown>>, string, string>;
+    updatedAt: Generated<Date>;
+  };
   cluster: {
     one: Generated<boolean>;
     genesisHash: string;
@@ -293,6 +300,15 @@ export interface Tables {
     part: number;
     amount: bigint;
     open: bigint;
+  };
+  routesVersion: {
+    position: bigint;
+    source: 'file' | 'api';
+    content: string;
+    hash: string;
+    actor: string;
+    reason: string;
+    createdAt: Generated<Date>;
   };
   scanCursor: {
     one: Generated<boolean>;

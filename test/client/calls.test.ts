@@ -167,6 +167,12 @@ const CALLS: Readonly<Record<string, Part>> = {
     list: ({ payments }, how) => payments.list({}, how).next(),
     page: ({ payments }, how) => payments.page({}, how),
   },
+  routes: {
+    get: ({ routes }, how) => routes.get('1', how),
+    put: ({ routes }, how) => routes.put({ routes: [] }, '0', 'a test', how),
+    list: ({ routes }, how) => routes.list({}, how).next(),
+    page: ({ routes }, how) => routes.page({}, how),
+  },
   depositAddresses: {
     assign: ({ depositAddresses }, how) => depositAddresses.assign('user', how),
     get: ({ depositAddresses }, how) => depositAddresses.get('wallet', how),

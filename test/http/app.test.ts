@@ -192,6 +192,8 @@ test('the OpenAPI document needs no key, has every route, and resolves every ref
     '/v1/withdrawals/{id}/confirm',
     '/v1/withdrawals/{id}/explain',
     '/v1/withdrawals/{id}/paid',
+    '/v1/x402/routes',
+    '/v1/x402/routes/versions',
   ]);
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)];
   expect(references.length).toBeGreaterThan(5);

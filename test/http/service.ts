@@ -11,7 +11,7 @@ export const API_KEY = 'key-of-the-http-tests';
 export const authorization = `Bearer ${API_KEY}`;
 export const EXPLORER = { explorerUrl: 'https://explorer.example', cluster: 'devnet', rpcUrls: [] };
 
-interface ServiceSettings extends Pick<AppDeps, 'allowPrivateWebhooks'> {
+interface ServiceSettings extends Pick<AppDeps, 'allowPrivateWebhooks' | 'checkRoutes'> {
   /** Default: a fresh database on the PostgreSQL that all tests share. */
   readonly database?: Pick<TestDatabase, 'url' | 'drop'>;
 }

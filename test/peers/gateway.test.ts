@@ -1,3 +1,6 @@
+import { HTTPFacilitatorClient } from '@x402/core/server';
+import type { PaymentPayload } from '@x402/core/types';
+import { extractDiscoveryInfo, withBazaar } from '@x402/extensions/bazaar';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { checkUrl } from '../../src/x402/check/check-url.ts';
 import { Shop } from '../x402/gateway/shop.ts';
@@ -9,12 +12,17 @@ import { PRICED, startPeerServer } from './peer-server.ts';
 interface PassDetails {
   readonly paymentDetails: { readonly accessPass: { readonly token: string; readonly expiresAt: string } };
 }
+const DISCOVERY = {
+  input: { schema: { properties: { year: { type: 'string' } } }, example: { year: '2026' } },
+  output: { schema: { type: 'object' }, example: { pages: 3 } },
+};
 
 let shop: Shop;
 beforeAll(async () => {
   shop = await Shop.open((upstream) => [
     { path: '/weather', price: '0.001', description: 'The weather', upstream },
     { path: '/report', price: '0.001', accessPass: { seconds: 3_600 }, upstream },
+    { path: '/reports/:id', price: '0.001', description: 'A report', discovery: DISCOVERY, upstream },
     { path: '/about', free: true, upstream },
   ]);
   await shop.opened('/weather');
@@ -105,8 +113,44 @@ describe('the gateway sells to', () => {
     }
   });
 
+  it('the official client, which finds a route with its terms in the list, and sends its description with the payment', async () => {
+    const resource = `${shop.url}/reports/:id`;
+    const facilitator = withBazaar(new HTTPFacilitatorClient({ url: `${shop.url}/facilitator` }));
+    await shop.opened('/reports/7');
+    const { items, pagination } = await facilitator.extensions.bazaar.listResources({ type: 'http' });
+    expect(items.map((item) => item.resource)).toEqual([resource]);
+    expect(items).toMatchObject([
+      { type: 'http', accepts: [{ amount: '1000', payTo: shop.seller }], description: 'A report' },
+    ]);
+    expect(pagination).toEqual({ limit: 20, offset: 0, total: 1 });
+    const sent: unknown[] = [];
+    const spy: typeof fetch = async (input, init) => {
+      const { headers } = new Request(input, init);
+      sent.push(decodePaymentSignature(headers.get('payment-signature')));
+      return fetch(input, init);
+    };
+    const buy = await version2Buyer({ ...(await shop.buyer()), fetch: spy });
+    const { response } = await buy(`${shop.url}/reports/7?year=2026`);
+    expect(response.status).toBe(200);
+    const payload = sent.at(-1) as PaymentPayload;
+    const found = extractDiscoveryInfo(payload, payload.accepted);
+    expect(found).toMatchObject({
+      resourceUrl: resource,
+      method: 'GET',
+      routeTemplate: '/reports/:id',
+      discoveryInfo: {
+        input: { queryParams: { year: '2026' }, pathParams: { id: '7' } },
+        output: { example: { pages: 3 } },
+      },
+    });
+  });
+
   it('no client where the route is free', async () => {
     const response = await fetch(`${shop.url}/about`);
     expect(response.status).toBe(200);
   });
 });
+
+function decodePaymentSignature(header: string | null): unknown {
+  return header === null ? null : JSON.parse(Buffer.from(header, 'base64').toString());
+}

@@ -135,4 +135,21 @@ export const payments = migrationOf([
   sql`create trigger payment_updated after update of state, settled_at on payment for each row
     when (new.state is distinct from old.state or new.settled_at is distinct from old.settled_at)
     execute function publish_payment()`,
+  sql`create table catalog_entry (
+    facilitator_key text not null,
+    resource text not null,
+    method text not null,
+    item jsonb not null,
+    updated_at timestamptz not null default now(),
+    primary key (facilitator_key, resource, method)
+  )`,
+  sql`create table routes_version (
+    position bigint primary key check (position > 0),
+    source text not null check (source in ('file', 'api')),
+    content text not null, -- JSON of a routes file, encrypted
+    hash text not null check (hash ~ '^[0-9a-f]{64}$'), -- SHA-256 of the content
+    actor text not null,
+    reason text not null,
+    created_at timestamptz not null default now()
+  )`,
 ]);

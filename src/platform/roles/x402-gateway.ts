@@ -8,6 +8,7 @@ import type { Chain } from '../../solana/chain.ts';
 import { RecentBlockhashes } from '../../solana/tx/recent-blockhashes.ts';
 import { Budgets } from '../../x402/budgets.ts';
 import { DirectClient } from '../../x402/direct/client.ts';
+import type { DiscoveryDeps } from '../../x402/facilitator/discovery.ts';
 import type { FacilitatorDeps } from '../../x402/facilitator/facilitator.ts';
 import { facilitatorRoutes } from '../../x402/facilitator/routes.ts';
 import { feePayerWatch } from '../../x402/fee-payer-watch.ts';
@@ -19,13 +20,15 @@ import { type GatewayDeps, gateway, paymentStateRoute } from '../../x402/gateway
 import { gatewayHealthRoute } from '../../x402/gateway/health.ts';
 import { GatewayMetrics } from '../../x402/gateway/metrics.ts';
 import { RouteOffers } from '../../x402/gateway/offers.ts';
+import { ownResources } from '../../x402/gateway/own-resources.ts';
 import { passKeysOf } from '../../x402/passes/keys.ts';
 import { Passes } from '../../x402/passes/passes.ts';
 import type { PurchaseDeps } from '../../x402/purchase.ts';
 import { addressLimiter } from '../../x402/rate-limit.ts';
 import { readProxies } from '../../x402/routes/client-address.ts';
-import { readRoutesFile } from '../../x402/routes/read-routes.ts';
-import type { Route } from '../../x402/routes/route.ts';
+import type { RoutesContext } from '../../x402/routes/faults.ts';
+import { LiveRoutes } from '../../x402/routes/live-routes.ts';
+import { pricedOf } from '../../x402/routes/route-book.ts';
 import { maxPrice } from '../../x402/rules/exact-fees.ts';
 import { NETWORKS } from '../../x402/terms.ts';
 import { createPriceCall, createUpstreamCall, type UpstreamCall } from '../../x402/upstream-call.ts';
@@ -53,6 +56,7 @@ const MAX_SIGNERS = 2;
 const OFFERS_INTERVAL_MS = 30_000;
 /** Short, because at the start wallets and nodes can become ready a moment after the gateway. */
 const REOPENING_INTERVAL_MS = 1_000;
+const ROUTES_INTERVAL_MS = 1_000;
 const FEE_PAYERS_INTERVAL_MS = 60_000;
 const UNFETCHED_INTERVAL_MS = 60_000;
 const QUOTE_VALIDITY_MS = 3_600_000;
@@ -68,9 +72,8 @@ export async function serveGateway(
   const { ledger, chain, logger, closers } = parts;
   const warning = plainTextWarning(config.payloadKeys);
   if (warning !== null) logger.warn(warning);
-  const { cluster, x402FacilitatorPath: facilitatorPath, feePayers, upstreamVariables } = config;
-  const place = { network: NETWORKS[cluster], facilitatorPath, upstreamVariables };
-  const routes = readRoutesFile(config.x402Routes, place);
+  const { x402FacilitatorPath: facilitatorPath, feePayers } = config;
+  const routes = await openRoutes(config, parts);
   const runPeriodically = (name: string, intervalMs: number, job: () => Promise<void>) =>
     closers.runPeriodically(name, intervalMs, job, (err) =>
       logger.warn({ err }, `${name} cannot be read now`),
@@ -93,13 +96,17 @@ export async function serveGateway(
   closers.runPeriodically('alerts of closed routes', CLOSED_ROUTES_INTERVAL_MS, reportClosed, (err) =>
     logger.warn({ err }, 'the alerts of closed routes cannot be updated now'),
   );
+  followRoutes(routes, offers, parts);
   const app = await gatewayApp(
     gateway({ ...gatewayDeps(config, routes, offers, purchases, parts), metrics }),
     async (server) => {
       await server.register(gatewayHealthRoute(ledger, offers));
       await server.register(paymentStateRoute(ledger));
       const prefix = facilitatorPath.replace(/\/$/, '');
-      await server.register(facilitatorRoutes(facilitatorDeps(config, purchases, ledger)), { prefix });
+      const ownItems = () => ownResources(routes.book, offers, publicUrlOf(config));
+      await server.register(facilitatorRoutes(facilitatorDeps(config, purchases, ledger, ownItems)), {
+        prefix,
+      });
     },
     logger,
   );
@@ -107,6 +114,44 @@ export async function serveGateway(
   const url = await app.listen({ host: config.x402Host, port: config.x402Port });
   logger.info({ url }, 'the gateway is ready');
   return url;
+}
+
+/** What routes must fit in this process. Without a gateway, the variables of their headers are not checked. */
+export function routesContextOf({
+  cluster,
+  x402FacilitatorPath: facilitatorPath,
+  x402Routes,
+  upstreamVariables,
+}: Config<'api'>): RoutesContext {
+  const place = { network: NETWORKS[cluster], facilitatorPath };
+  return x402Routes === undefined ? place : { ...place, upstreamVariables };
+}
+
+async function openRoutes(
+  config: Config<'api'> & { readonly x402Routes: string },
+  { ledger: { routeVersions: versions }, logger }: GatewayParts,
+): Promise<LiveRoutes> {
+  const { x402Routes: file } = config;
+  const warn = (err: unknown, message: string) => logger.warn({ err }, message);
+  return LiveRoutes.start({ versions, file, place: routesContextOf(config), warn });
+}
+
+/** Sells each new version of the routes. SIGHUP makes the routes file a new version. */
+function followRoutes(routes: LiveRoutes, offers: RouteOffers, { logger, closers }: GatewayParts): void {
+  const follow = async () => {
+    if (await routes.follow((priced) => offers.replace(priced)))
+      logger.info({ routes: routes.book.current.length }, 'the gateway sells a new version of the routes');
+  };
+  closers.runPeriodically('the version of the routes', ROUTES_INTERVAL_MS, follow, (err) =>
+    logger.warn({ err }, 'the version of the routes cannot be read now'),
+  );
+  const reload = () =>
+    void routes
+      .reload()
+      .then(follow)
+      .catch((err: unknown) => logger.error({ err }, 'the routes file was not reloaded'));
+  process.on('SIGHUP', reload);
+  closers.add('SIGHUP', () => process.off('SIGHUP', reload));
 }
 
 /** Ends payments of the facilitator whose success no caller has fetched, and logs how many. */
@@ -163,7 +208,7 @@ function directOf(
 
 function gatewayDeps(
   config: Config<'api'>,
-  routes: readonly Route[],
+  routes: LiveRoutes,
   offers: RouteOffers,
   purchases: PurchaseDeps,
   { ledger, answerWithinMs = ANSWER_WITHIN_MS, replaceUpstream = (call) => call }: GatewayParts,
@@ -193,6 +238,10 @@ function gatewayDeps(
   };
 }
 
+function publicUrlOf({ x402Host, x402Port, x402PublicUrl }: Config<'api'>): string {
+  return (x402PublicUrl ?? `http://${x402Host}:${x402Port}`).replace(/\/$/, '');
+}
+
 /** The public URL of the gateway, and the keys of its quotes and access passes, which depend on the URL. */
 function gatewayKeys(config: Config<'api'>) {
   const [secret, ...olderSecrets] = config.x402QuoteSecret ?? [];
@@ -201,8 +250,7 @@ function gatewayKeys(config: Config<'api'>) {
       'InvalidRequest',
       'SLUICE_X402_QUOTE_SECRET must be set if SLUICE_X402_ROUTES is set',
     );
-  const { x402PublicUrl = `http://${config.x402Host}:${config.x402Port}` } = config;
-  const publicUrl = x402PublicUrl.replace(/\/$/, '');
+  const publicUrl = publicUrlOf(config);
   const olderKeys = olderSecrets.map((older) => quoteKeyOf(older, publicUrl));
   const quoteSecrets: GatewayDeps['quoteSecrets'] = [quoteKeyOf(secret, publicUrl), ...olderKeys];
   return { publicUrl, quoteSecrets, passKeys: passKeysOf([secret, ...olderSecrets], publicUrl) };
@@ -212,6 +260,7 @@ function facilitatorDeps(
   config: Config<'api'>,
   purchases: PurchaseDeps & ReturnType<typeof purchaseDeps>,
   ledger: Ledger,
+  ownItems: DiscoveryDeps['ownItems'],
 ): FacilitatorDeps {
   const { feePayers, tokenPolicy, x402FacilitatorOpen, x402FacilitatorRate: perSecond } = config;
   const rateLimit = perSecond === undefined ? null : { perSecond, burst: 2 * perSecond };
@@ -219,6 +268,7 @@ function facilitatorDeps(
     ...purchases,
     feePayers,
     tokenPolicy,
+    discovery: { catalog: ledger.catalog, ownItems, publicUrl: publicUrlOf(config), warn: purchases.warn },
     apiKeys: x402FacilitatorOpen ? null : ledger.apiKeys,
     rateLimit,
     trustedProxies: readProxies(config.x402TrustedProxies),
@@ -227,7 +277,7 @@ function facilitatorDeps(
 
 function openOffers(
   { cluster, feePayers: addresses, tokenPolicy }: Config<'api'>,
-  routes: readonly Route[],
+  routes: LiveRoutes,
   { budgets, limits: { maxFeeLamports } }: ReturnType<typeof purchaseDeps>,
   { ledger, chain, logger }: GatewayParts,
 ): RouteOffers {
@@ -244,6 +294,6 @@ function openOffers(
   const offers = { offers: ledger.offers, validMs: QUOTE_VALIDITY_MS, onChange, onAssetChange };
   return new RouteOffers(
     { ...offers, chain, network, feePayers, tokenPolicy },
-    routes.filter((route) => route.kind === 'priced'),
+    pricedOf(routes.book.current),
   );
 }

@@ -1,3 +1,4 @@
+import { BAZAAR } from '../formats/bazaar.ts';
 import type { JsonObject } from '../formats/json.ts';
 import { reasonOfVersion1 } from '../rules/reasons.ts';
 import type { Limits, Refused } from '../terms.ts';
@@ -58,7 +59,7 @@ export function supportedBody({
     { x402Version: 1, scheme: 'exact', network: v1, extra },
   ];
   const signers = { 'solana:*': feePayers };
-  return { kinds: feePayer === undefined ? [] : kinds, extensions: [], signers };
+  return { kinds: feePayer === undefined ? [] : kinds, extensions: [BAZAAR], signers };
 }
 
 /** Lamports and micro-lamports are decimal strings. `maxFeePercent` is present only if an asset has a configured value in lamports. */

@@ -22,6 +22,7 @@ import type { RateLimit } from '../rate-limit.ts';
 import type { TrustedProxies } from '../routes/client-address.ts';
 import { isConfirmedByQuorum, needsSecondNode } from '../second-node.ts';
 import type { Refused } from '../terms.ts';
+import type { DiscoveryDeps } from './discovery.ts';
 import { Examiner, type RefusedPayment, UNAVAILABLE } from './examine.ts';
 import type { FacilitatorRequest } from './request.ts';
 
@@ -29,6 +30,7 @@ export interface FacilitatorDeps extends PurchaseDeps {
   /** Addresses of the fee payer keys for new payments. `/supported` returns the first. */
   readonly feePayers: readonly string[];
   readonly tokenPolicy: TokenPolicy;
+  readonly discovery: DiscoveryDeps;
   readonly budgets: Pick<Budgets, 'refusal' | 'refusalOfCaller' | 'hold'>;
   /** Null: no key is required. */
   readonly apiKeys: Pick<ApiKeys, 'facilitatorKey'> | null;

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { ambiguousKeys, isShallow, MAX_DEPTH } from '../formats/json.ts';
+import { ambiguousKeys, isShallow, type JsonObject, MAX_DEPTH } from '../formats/json.ts';
 
 /** A `/verify` or `/settle` request of version 1 or 2 in one shape. Only its types are checked. */
 export interface FacilitatorRequest {
@@ -11,6 +11,8 @@ export interface FacilitatorRequest {
     Partial<Pick<Requirements, 'asset' | 'amount' | 'payTo'>>;
   /** The transaction in base64. Its type is not checked yet. */
   readonly transaction: unknown;
+  /** The whole payment as sent. */
+  readonly payload: JsonObject;
 }
 
 export interface Requirements {
@@ -74,16 +76,22 @@ export function readRequest(body: unknown): ReadRequest {
 function version1(body: unknown): FacilitatorRequest {
   const { paymentPayload: accepted, paymentRequirements } = read(Version1, body);
   const requirements = { ...paymentRequirements, amount: paymentRequirements.maxAmountRequired };
-  return { dialect: 'v1', requirements, accepted, transaction: accepted.payload.transaction };
+  return {
+    dialect: 'v1',
+    requirements,
+    accepted,
+    transaction: accepted.payload.transaction,
+    payload: accepted,
+  };
 }
 
 function version2(body: unknown): FacilitatorRequest {
   const { paymentPayload, paymentRequirements: requirements } = read(Version2, body);
   const { accepted, payload: paid } = paymentPayload;
-  return { dialect: 'v2', requirements, accepted, transaction: paid.transaction };
+  return { dialect: 'v2', requirements, accepted, transaction: paid.transaction, payload: paymentPayload };
 }
 
-function read<T>(schema: z.ZodType<T>, body: unknown): T {
+export function read<T>(schema: z.ZodType<T>, body: unknown): T {
   const { data, error } = schema.safeParse(body);
   if (error === undefined) return data;
   const [issue] = error.issues;

@@ -4,15 +4,16 @@ import { databaseFault } from '../../ledger/connection.ts';
 import { settleBody, supportedBody, verifyBody } from './answers.ts';
 import { guardRoutes, idempotencyKeyOf } from './callers.ts';
 import { SuccessDeliveries } from './deliveries.ts';
+import { Discovery, DiscoveryQuery } from './discovery.ts';
 import type { RefusedPayment } from './examine.ts';
 import { Facilitator, type FacilitatorDeps } from './facilitator.ts';
-import { acceptStrictJson, type ReadRequest, readRequest } from './request.ts';
+import { acceptStrictJson, type ReadRequest, read, readRequest } from './request.ts';
 
 /** Far above a request with extensions and their schemas, which has a few KiB. */
 const BODY_LIMIT_BYTES = 64 * 1_024;
 
 /**
- * `POST /verify`, `POST /settle` and `GET /supported` of an x402 facilitator, versions 1 and 2, scheme `exact` on
+ * `POST /verify`, `POST /settle`, `GET /supported` and `GET /discovery/resources` of an x402 facilitator, versions 1 and 2, scheme `exact` on
  * Solana. The paths are relative to the prefix of the plugin. Every outcome of a payment is a 200. A 400 names the
  * malformed field. Source: x402 specification, versions 1 and 2.
  */
@@ -23,13 +24,15 @@ export function facilitatorRoutes(deps: FacilitatorDeps): FastifyPluginAsync {
     app.addHook('onClose', () => deliveries.close());
     acceptStrictJson(app);
     answerErrors(app, deps);
+    const discovery = new Discovery(deps.discovery);
     app.get('/supported', async () => supportedBody(deps));
+    app.get('/discovery/resources', async ({ query }) => discovery.page(read(DiscoveryQuery, query)));
     await app.register(async (guarded) => {
       guardRoutes(guarded, deps);
       const options = { bodyLimit: BODY_LIMIT_BYTES };
       guarded.post('/verify', options, (request, reply) => answerVerify(facilitator, request, reply));
       guarded.post('/settle', options, (request, reply) =>
-        answerSettle(facilitator, deliveries, request, reply),
+        answerSettle(facilitator, deliveries, discovery, request, reply),
       );
     });
   };
@@ -37,30 +40,37 @@ export function facilitatorRoutes(deps: FacilitatorDeps): FastifyPluginAsync {
 
 async function answerVerify(facilitator: Facilitator, request: FastifyRequest, reply: FastifyReply) {
   reply.header('cache-control', 'no-store');
-  const read = readRequest(request.body);
-  if (read.kind === 'version') return verifyBody(versionRefusal(read), 'v2');
+  const parsed = readRequest(request.body);
+  if (parsed.kind === 'version') return verifyBody(versionRefusal(parsed), 'v2');
   const { facilitatorKey } = request;
-  const verified = await facilitator.verify(read.request, { key: idempotencyKeyOf(request), facilitatorKey });
-  return verifyBody(verified, read.request.dialect);
+  const verified = await facilitator.verify(parsed.request, {
+    key: idempotencyKeyOf(request),
+    facilitatorKey,
+  });
+  return verifyBody(verified, parsed.request.dialect);
 }
 
 async function answerSettle(
   facilitator: Facilitator,
   deliveries: SuccessDeliveries,
+  discovery: Discovery,
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
   reply.header('cache-control', 'no-store');
-  const read = readRequest(request.body);
-  if (read.kind === 'version')
-    return settleBody({ ...versionRefusal(read), kind: 'failed', signature: null }, 'v2', read);
+  const parsed = readRequest(request.body);
+  if (parsed.kind === 'version')
+    return settleBody({ ...versionRefusal(parsed), kind: 'failed', signature: null }, 'v2', parsed);
   const key = idempotencyKeyOf(request);
   const isGone = () => reply.raw.destroyed || request.raw.socket.destroyed;
   const { facilitatorKey } = request;
-  const settled = await facilitator.settle(read.request, { key, facilitatorKey, isGone });
-  if (settled.kind === 'success')
+  const settled = await facilitator.settle(parsed.request, { key, facilitatorKey, isGone });
+  if (settled.kind === 'success') {
     deliveries.follow(reply.raw, { id: settled.payment.id, holder: settled.holder, key });
-  return settleBody(settled, read.request.dialect, read.request.requirements);
+    const responses = discovery.note(parsed.request, facilitatorKey);
+    if (responses !== null) reply.header('extension-responses', responses);
+  }
+  return settleBody(settled, parsed.request.dialect, parsed.request.requirements);
 }
 
 function versionRefusal({ version }: Extract<ReadRequest, { kind: 'version' }>): RefusedPayment {

@@ -1,4 +1,5 @@
 import type { Resource, Terms } from '../terms.ts';
+import { BAZAAR } from './bazaar.ts';
 import { quoteOf } from './example.ts';
 import { type JsonObject, writeHeaderJson } from './json.ts';
 
@@ -23,6 +24,7 @@ export interface QuotedTerms {
 export type IdentifierUse = 'off' | 'optional' | 'required';
 
 const MAX_ERROR_BYTES = 512;
+const MAX_HEADER_BYTES = 8_000;
 export const IDENTIFIER = 'payment-identifier';
 const IDENTIFIER_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -57,22 +59,21 @@ export function paymentRequired(
     readonly identifier: IdentifierUse;
     /** The extension of sign-in by its name; empty if the route has none. */
     readonly signIn?: Readonly<Record<string, object>>;
+    /** Extension `bazaar`. Default: none. */
+    readonly bazaar?: JsonObject | null;
     readonly fields?: object;
   },
 ): { readonly headers: Readonly<Record<string, string>>; readonly body: object } {
-  const { hint, identifier, signIn = {}, fields } = details;
+  const { hint, identifier, signIn = {}, bazaar = null, fields } = details;
   const info = identifierInfo(identifier);
   const identifierExtension = info === null ? {} : { [IDENTIFIER]: { info, schema: IDENTIFIER_SCHEMA } };
   const extensions = { ...identifierExtension, ...signIn };
   const version2 = {
     x402Version: 2,
     error: truncated(error, MAX_ERROR_BYTES),
-    resource: { url: '', description: '', mimeType: '' },
     accepts: offered.map(({ terms, priceQuote }) => requirementsV2(terms, hint, priceQuote)),
-    ...(Object.keys(extensions).length === 0 ? {} : { extensions }),
   };
-  const bytesLeft = MAX_JSON_BYTES - Buffer.byteLength(JSON.stringify(version2));
-  const required = { ...version2, resource: shortResource(resource, bytesLeft) };
+  const required = withOptionalParts(version2, resource, extensions, bazaar);
   const message = resource.description || `Pay for ${resource.url}`;
   const [payment, ...otherPayments] = offered.map(({ terms, quoteToken }) =>
     quoteOf(terms, message, quoteToken),
@@ -86,6 +87,25 @@ export function paymentRequired(
     ...(otherPayments.length === 0 ? {} : { payments: [payment, ...otherPayments] }),
   };
   return { headers: { 'payment-required': writeHeaderJson(required) }, body };
+}
+
+/** Adds the resource and the extensions. Without `bazaar`, if the header would be too long for many servers. */
+function withOptionalParts(
+  version2: object,
+  resource: Resource,
+  extensions: object,
+  bazaar: JsonObject | null,
+): object {
+  const add = (all: object, maxBytes: number) => ({
+    ...version2,
+    resource: shortResource(resource, maxBytes),
+    ...(Object.keys(all).length === 0 ? {} : { extensions: all }),
+  });
+  const bytesOf = (value: object) => Buffer.byteLength(JSON.stringify(value));
+  const required = add(extensions, MAX_JSON_BYTES - bytesOf(add(extensions, 0)));
+  if (bazaar === null) return required;
+  const whole = { ...required, extensions: { ...extensions, [BAZAAR]: bazaar } };
+  return bytesOf(whole) <= MAX_JSON_BYTES ? whole : required;
 }
 
 export function requirementsV1(terms: Terms, { url, description, mimeType }: Resource): JsonObject {

@@ -7,20 +7,23 @@ import type { PassKeys } from '../passes/keys.ts';
 import { type ClientNetwork, clientAddress, clientAdvice } from '../routes/client-address.ts';
 import { JWKS_PATH } from '../routes/faults.ts';
 import { forwardedHeaders, upstreamRequestHeaders, upstreamResponseHeaders } from '../routes/headers.ts';
-import type { FreeRoute, Method, PricedRoute, Route } from '../routes/route.ts';
+import type { FreeRoute, Method, PricedRoute } from '../routes/route.ts';
+import { findRoute, pricedOf, type RouteBook } from '../routes/route-book.ts';
 import { withRouteHeaders } from '../routes/route-headers.ts';
-import { matchRoute, requestHashOf, type Target, upstreamUrl } from '../routes/target.ts';
+import { requestHashOf, type Target, upstreamUrl } from '../routes/target.ts';
 import { secondsSince } from '../timed.ts';
 import { ANY_ORIGIN, type GatewayAnswer, jsonAnswer } from './answers.ts';
 import type { Handle, Passage, RawRequest } from './app.ts';
 import { callerOf } from './callers.ts';
 import type { GatewayMetrics } from './metrics.ts';
+import { paidRoute } from './paid-route.ts';
 import type { Sale, SaleDeps } from './sale.ts';
 import { sell } from './sell.ts';
 
 export interface GatewayDeps extends SaleDeps {
   readonly metrics: Pick<GatewayMetrics, 'count'>;
-  readonly routes: readonly Route[];
+  /** The routes that are sold now. */
+  readonly routes: { readonly book: RouteBook };
   /** Public URL of the gateway, without trailing slash. */
   readonly publicUrl: string;
   readonly passKeys: Pick<PassKeys, 'jwks'>;
@@ -42,7 +45,8 @@ export function gateway(deps: GatewayDeps): Handle {
     const begin = performance.now();
     warnOnce(request);
     if (isForJwks(deps, request)) return jsonAnswer(200, deps.passKeys.jwks, JWKS_HEADERS);
-    const matched = matchRoute(deps.routes, request.method, request.target);
+    const { book } = deps.routes;
+    const matched = findRoute(book, request.method, request.target, hasPayment(request));
     if (matched.kind === 'route' && matched.route.kind === 'free' && matched.route.upstream !== null) {
       deps.metrics.count(matched.route.id, 'free');
       return passage(deps, matched.route, upstreamUrl(matched.route.upstream, matched.target), request);
@@ -64,15 +68,22 @@ export function gateway(deps: GatewayDeps): Handle {
       deps.metrics.count(route.id, 'free');
       return staticAnswer(route);
     }
-    const sale = saleOf(deps, route, target, { ...request, body });
+    const paid = await paidRoute(deps, book, route, request);
+    const ended = book.former.includes(paid) ? await deps.offers.ended(paid.id) : null;
+    const sale = { ...saleOf(deps, paid, target, { ...request, body }), ended };
     return withAnyOrigin(await sellMeasured(deps, sale, begin));
   };
 }
 
+function hasPayment({ headers }: RawRequest): boolean {
+  return headers['payment-signature'] !== undefined || headers['x-payment'] !== undefined;
+}
+
 /** True for `GET /.well-known/jwks.json`, the public keys of access passes, if a route has any. Source: RFC 7517. */
 function isForJwks({ routes }: GatewayDeps, { method, target }: RawRequest): boolean {
-  const hasPasses = (route: Route) => route.kind === 'priced' && route.accessPass !== null;
-  return method === 'GET' && target === JWKS_PATH && routes.some(hasPasses);
+  const { current, former } = routes.book;
+  const hasPasses = [...pricedOf(current), ...former].some(({ accessPass }) => accessPass !== null);
+  return method === 'GET' && target === JWKS_PATH && hasPasses;
 }
 
 /** Sells, and counts the answer. `begin`: when the request arrived, a time of `performance.now()`. */
@@ -156,7 +167,7 @@ function saleOf(
   route: PricedRoute,
   target: Target,
   { headers, body, peer }: Omit<RawRequest, 'body'> & { readonly body: Uint8Array },
-): Sale {
+): Omit<Sale, 'ended'> {
   const { publicUrl, clientNetwork } = deps;
   const { method, upstream, upstreamHeaders, description, mimeType, retryUnsafe, timeoutSeconds } = route;
   const request = {

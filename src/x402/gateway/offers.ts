@@ -41,6 +41,13 @@ export interface ClosedRoute {
   readonly since: Date;
 }
 
+/** The terms of a route that no version sells any more: buyers who have them can still pay. */
+export interface EndedOffer {
+  readonly kind: 'ended';
+  readonly valid: TermsByPrice;
+  readonly closedAssets: readonly string[];
+}
+
 export interface OffersDeps {
   readonly offers: OfferRows;
   readonly chain: Pick<Chain, 'accounts'>;
@@ -63,7 +70,7 @@ const EAGER_MS = 60_000;
 
 export class RouteOffers {
   readonly #deps: OffersDeps;
-  readonly #routes: readonly PricedRoute[];
+  #routes: readonly PricedRoute[];
   readonly #offers = new Map<string, Offer>();
   /** Times of `performance.now()` at which the closed routes closed. */
   readonly #closedAt = new Map<string, number>();
@@ -97,6 +104,19 @@ export class RouteOffers {
   async past(routeId: string): Promise<readonly Terms[]> {
     const offered = await this.#deps.offers.valid(routeId, PAST_TERMS_MS);
     return offered.map((terms) => toTerms(terms, this.#deps.network));
+  }
+
+  /** The terms of a route that is not sold any more. They stay valid as after a change of the price. */
+  async ended(routeId: string): Promise<EndedOffer> {
+    const { offers, network, validMs } = this.#deps;
+    const valid = await offers.valid(routeId, validMs);
+    return { kind: 'ended', valid: byPrice(valid, network), closedAssets: [] };
+  }
+
+  /** Replaces the routes. A route with the id of an earlier one keeps the earlier terms until its own are read. */
+  async replace(routes: readonly PricedRoute[]): Promise<void> {
+    this.#routes = routes;
+    await this.#read(routes);
   }
 
   /**
@@ -133,6 +153,8 @@ export class RouteOffers {
     await Promise.all(
       routes.map(async (route) => {
         const offer = await this.#lookAt(route);
+        // The route may have been replaced while its terms were read.
+        if (!this.#routes.includes(route)) return;
         const known = this.#offers.get(route.id)?.kind;
         this.#offers.set(route.id, offer);
         if (offer.kind === known) return;

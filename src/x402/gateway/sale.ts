@@ -7,7 +7,7 @@ import type { PricedRoute } from '../routes/route.ts';
 import type { Proof, Refused, Resource } from '../terms.ts';
 import type { UpstreamResponse } from '../upstream.ts';
 import type { PriceCall, UpstreamCall } from '../upstream-call.ts';
-import type { RouteOffers } from './offers.ts';
+import type { EndedOffer, RouteOffers } from './offers.ts';
 
 export interface SaleDeps extends PurchaseDeps {
   readonly upstream: UpstreamCall;
@@ -34,6 +34,8 @@ export function firstLeaseMs({ timeoutSeconds }: PricedRoute): number {
 /** A request for a priced route. */
 export interface Sale {
   readonly route: PricedRoute;
+  /** Terms of a former route, which is not sold any more; null for a current one. */
+  readonly ended: EndedOffer | null;
   readonly resource: Resource;
   /** Path of the request, without its query. */
   readonly path: string;

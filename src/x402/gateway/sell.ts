@@ -2,16 +2,19 @@ import { paymentId } from '../../domain/payment.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { messageHashOf } from '../../solana/tx/message.ts';
 import { readSigned } from '../../solana/tx/signed-transaction.ts';
+import { bazaarExtension } from '../formats/bazaar.ts';
+import type { JsonObject } from '../formats/json.ts';
 import { paymentRequired, type QuotedTerms } from '../formats/payment-required.ts';
 import { identifierOf, issueQuoteToken, readQuoteToken, signPriceQuote } from '../formats/quote-token.ts';
 import { echoesExtensions, isPaymentIdentifier, readPayment } from '../formats/read-payment.ts';
 import type { IssuedPass } from '../passes/passes.ts';
-import type { Proof, Terms } from '../terms.ts';
+import type { PricedRoute } from '../routes/route.ts';
+import type { Proof, Resource, Terms } from '../terms.ts';
 import { timed } from '../timed.ts';
 import { answerOutcome, jsonAnswer, type LabelledAnswer, labelled, tooManyPayments } from './answers.ts';
 import { buy, buyNothing, serveKnownPayment } from './buy.ts';
 import { checkProof } from './check-proof.ts';
-import type { Offer } from './offers.ts';
+import type { EndedOffer, Offer } from './offers.ts';
 import { isUnbound, type Sale, type SaleDeps, type SaleOutcome } from './sale.ts';
 import { serveByPass } from './serve-by-pass.ts';
 import { askForPrice, type PricedTerms } from './upstream-price.ts';
@@ -23,9 +26,10 @@ const QUOTE_VALID_MS = 30 * 60_000;
 /** Responds to a request for a priced route: without payment with the terms, otherwise with what the payment buys. */
 export async function sell(deps: SaleDeps, sale: Sale): Promise<LabelledAnswer> {
   const presented = readPayment(sale.headers);
-  const offer = deps.offers.of(sale.route.id);
+  const offer = sale.ended ?? deps.offers.of(sale.route.id);
   const askToPay = async (error: string, fields: object = {}) => {
-    const priced = await currentTerms(deps, sale, offer);
+    if (offer.kind !== 'open') return notSoldAnswer(offer);
+    const priced = await currentTerms(deps, sale, offer.current);
     return priced.ok
       ? paymentRequiredAnswer(deps, sale, priced.value, error, fields)
       : closedAnswer(priced.reason);
@@ -54,7 +58,7 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<LabelledAnswer> 
     const heldPayment = await deps.passes.paymentOf(sale);
     return answer(await serveKnownPayment(deps, { ...sale, caller, heldPayment }, known));
   }
-  if (offer.kind === 'closed') return closedAnswer(offer.reason);
+  if (offer.kind === 'closed') return notSoldAnswer(offer);
   const fault = identifierFault(sale, proof);
   if (fault !== null) return labelled(jsonAnswer(400, { error: fault }), 'refused', 'payment_identifier');
   if (proof.dialect === 'v2' && !echoesExtensions(proof.extensions, sale.route.paymentIdentifier))
@@ -77,6 +81,12 @@ async function passOf(
     warn(error, `the access pass of payment ${id} was not issued`);
     return null;
   });
+}
+
+function notSoldAnswer(offer: Exclude<Offer, { kind: 'open' }> | EndedOffer): LabelledAnswer {
+  return offer.kind === 'closed'
+    ? closedAnswer(offer.reason)
+    : labelled(jsonAnswer(404, { error: 'this resource is no longer sold' }), 'not_found');
 }
 
 function closedAnswer(reason: string): LabelledAnswer {
@@ -128,10 +138,17 @@ function identifierFault({ route }: Sale, proof: Proof): string | null {
   return 'extensions["payment-identifier"].info.id must be 16 to 128 characters of A-Z a-z 0-9 - _';
 }
 
-async function currentTerms(deps: SaleDeps, sale: Sale, offer: Offer): Promise<PricedTerms> {
-  if (offer.kind === 'closed') return { ok: false, reason: offer.reason };
-  const { current } = offer;
+async function currentTerms(
+  deps: SaleDeps,
+  sale: Sale,
+  current: readonly [Terms, ...Terms[]],
+): Promise<PricedTerms> {
   return sale.route.upstreamPrice === null ? { ok: true, value: current } : askForPrice(deps, sale, current);
+}
+
+function bazaarOf({ discovery, ...route }: PricedRoute, { url }: Resource, path: string): JsonObject | null {
+  const prefix = new URL(url).pathname.slice(0, -path.length);
+  return discovery === null ? null : bazaarExtension({ ...route, discovery }, prefix, path);
 }
 
 /** Quotes bind a payment to the request and to the terms of one asset. */
@@ -161,7 +178,8 @@ async function paymentRequiredAnswer(
   // The hint is optional: without one, buyers fetch a blockhash themselves.
   const hint = await deps.chain.latestBlockhash().catch(() => null);
   const signIn = deps.passes.challengeOf(sale);
-  const details = { hint, identifier: route.paymentIdentifier, signIn, fields };
+  const bazaar = bazaarOf(route, resource, sale.path);
+  const details = { hint, identifier: route.paymentIdentifier, signIn, bazaar, fields };
   const offered = [quote(deps, sale, first), ...others.map((terms) => quote(deps, sale, terms))] as const;
   const { headers, body } = paymentRequired(offered, resource, error, details);
   return labelled(jsonAnswer(402, body, headers), 'asked');

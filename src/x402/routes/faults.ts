@@ -40,6 +40,7 @@ const PRICED_ONLY_KEYS = [
   'retryUnsafe',
   'maxTimeoutSeconds',
   'memo',
+  'discovery',
 ];
 const UPSTREAM_ONLY_KEYS = [
   'upstreamHeaders',
@@ -114,7 +115,7 @@ function faultsOfPath(
   path: string,
   { facilitatorPath }: Pick<RoutesContext, 'facilitatorPath'>,
 ): readonly string[] {
-  const operations = ['/verify', '/settle', '/supported'];
+  const operations = ['/verify', '/settle', '/supported', '/discovery'];
   const facilitatorRoute = (facilitatorPath === '/' ? operations : [facilitatorPath]).find((one) =>
     isIn(path, one),
   );

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { DomainError, messageOf } from '../../domain/errors.ts';
 import { describeIssue } from '../../domain/validation-messages.ts';
 import type { StoredAnswer } from '../../ledger/x402/obligations.ts';
-import { ambiguousKeys, isObject } from '../formats/json.ts';
+import { ambiguousKeys, isObject, type JsonObject } from '../formats/json.ts';
+import { faultsOfDiscovery } from './discovery.ts';
 import {
   faultsOfHeaders,
   faultsOfIssue,
@@ -19,18 +20,29 @@ import { RouteEntry, RoutesFile } from './schema.ts';
  * Reads and parses a routes file. Throws DomainError InvalidRequest that lists every fault with its place in the file.
  */
 export function readRoutesFile(path: string, place: RoutesContext): readonly Route[] {
+  return routesOf(readContent(path), place, path);
+}
+
+/** The JSON object of a routes file, in which no key has two values. Throws InvalidRequest. */
+export function readContent(path: string): JsonObject {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     throw invalid(path, [messageOf(error)]);
   }
-  return readRoutes(text, place, path);
+  const content = readJson(text, path);
+  if (isObject(content)) return content;
+  throw invalid(path, ['the file: must be an object']);
 }
 
 /** Parses the text of a routes file; `name` identifies it in errors. */
 export function readRoutes(text: string, place: RoutesContext, name: string): readonly Route[] {
-  const json = readJson(text, name);
+  return routesOf(readJson(text, name), place, name);
+}
+
+/** The routes in the JSON of a routes file; `name` identifies it in errors. Throws InvalidRequest as {@link readRoutesFile}. */
+export function routesOf(json: unknown, place: RoutesContext, name: string): readonly Route[] {
   const parsed = RoutesFile.safeParse(json, { error: describeIssue });
   const faults = parsed.success ? [] : parsed.error.issues.flatMap(faultsOfIssue);
   const { payTo, routes: entries } = isObject(json) ? json : {};
@@ -42,7 +54,14 @@ export function readRoutes(text: string, place: RoutesContext, name: string): re
     const entry = RouteEntry.safeParse(raw, { error: describeIssue });
     if (!entry.success) continue;
     const { value: prices, faults: priceFaults } = pricesOf(entry.data, place.network, String(payTo));
-    faults.push(...[...priceFaults, ...faultsOfHeaders(entry.data, place)].map((fault) => at + fault));
+    const discoveryFaults = faultsOfDiscovery(entry.data.discovery ?? {}, methodsOf(entry.data));
+    faults.push(
+      ...[
+        ...priceFaults,
+        ...faultsOfHeaders(entry.data, place),
+        ...discoveryFaults.map((fault) => `.discovery${fault}`),
+      ].map((fault) => at + fault),
+    );
     if (priceFaults.length === 0)
       indexedRoutes.push(
         ...methodsOf(entry.data).map((method) => ({
@@ -105,6 +124,7 @@ function routeOf(entry: RouteEntry, method: Method, prices: Prices | null): Rout
     maxAnswerBytes,
     memo,
     accessPass,
+    discovery: entry.discovery ?? null,
   };
 }
 

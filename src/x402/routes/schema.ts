@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isAddress } from '../../domain/address.ts';
+import { discovery } from './discovery.ts';
 import { METHODS } from './route.ts';
 import { HEADER_VALUE } from './route-headers.ts';
 
@@ -189,6 +190,7 @@ export const RouteEntry = z
       .max(100)
       .regex(/^([\w.+-]+\/[\w.+-]+(; ?[\w-]+=[\w-]+)*)?$/, 'must be a media type such as application/json')
       .default('application/json'),
+    discovery: discovery.optional(),
     upstream: upstream.optional(),
     upstreamHeaders: upstreamHeaders.optional(),
     answer: answer.optional(),

@@ -282,7 +282,7 @@ describe('the public routes of the facilitator', () => {
         { x402Version: 2, scheme: 'exact', network: NETWORK.caip2, extra },
         { x402Version: 1, scheme: 'exact', network: 'solana-devnet', extra },
       ],
-      extensions: [],
+      extensions: ['bazaar'],
       signers: { 'solana:*': [use.selling.feePayer] },
     });
     const limits = {

@@ -116,6 +116,12 @@ export class SellingFixture {
       limits: LIMITS,
       budgets: this.budgets(10_000_000n, 10_000_000n),
       tokenPolicy: {},
+      discovery: {
+        catalog: this.#ledger.catalog,
+        ownItems: () => [],
+        publicUrl: 'http://gateway.example',
+        warn: () => undefined,
+      },
       apiKeys: null,
       rateLimit: null,
       trustedProxies: [],

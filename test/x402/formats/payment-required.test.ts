@@ -156,6 +156,22 @@ describe('the 402 answer of the gateway', () => {
     expect(body).not.toHaveProperty('payments');
   });
 
+  it('describes input and output only where the header stays below 8 KB', () => {
+    const bazaar = { info: { text: 'x'.repeat(3_000) } };
+    const headerFor = (resource: typeof RESOURCE) =>
+      paymentRequired(quoted(), resource, 'error', { ...more, bazaar }).headers['payment-required'] ?? '';
+    expect(readHeaderJson(headerFor(RESOURCE))).toMatchObject({
+      extensions: { bazaar, 'payment-identifier': {} },
+    });
+    const long = headerFor({
+      ...RESOURCE,
+      description: 'y'.repeat(2_000),
+      url: `http://shop/${'z'.repeat(1_400)}`,
+    });
+    expect(long.length).toBeLessThan(8_192);
+    expect(Object.keys(readHeaderJson(long)?.['extensions'] ?? {})).toEqual(['payment-identifier']);
+  });
+
   it('has no hint where no node returns one', () => {
     const answer = paymentRequired(quoted(), RESOURCE, 'error', { ...more, hint: null });
     expect(readHeaderJson(answer.headers['payment-required'] ?? '')).toMatchObject({

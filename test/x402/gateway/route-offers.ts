@@ -59,6 +59,7 @@ export function routeOffers({
     retryUnsafe: false,
     paymentIdentifier: 'off',
     accessPass: null,
+    discovery: null,
     maxTimeoutSeconds: 60,
     memo: null,
   };

@@ -49,6 +49,9 @@ type Routes = (upstream: string) => readonly object[];
 /** Starts a gateway with these routes, which pay this wallet; returns its URL. */
 type Serve = (routes: Routes, payTo: string, closers: Closers) => Promise<string>;
 
+/** Writes the routes file; returns its content. */
+type WriteRoutes = (routes: Routes, payTo: string) => object;
+
 const QUICK_CHAIN: LocalnetOptions = { slotMs: 50, finalityLag: 8, nodes: 1 };
 const FEE_PAYER_LAMPORTS = 5_000_000_000n;
 const BUYER_UNITS = 1_000_000_000n;
@@ -70,12 +73,14 @@ export class Shop {
   hold: (() => Promise<void>) | null = null;
   readonly #closers: Closers;
   readonly #serve: Serve;
+  readonly #write: WriteRoutes;
   #gateway: Closers;
 
   private constructor(
     parts: Pick<Shop, 'url' | 'localnet' | 'ledger' | 'temporal' | 'feePayer' | 'seller'>,
     closers: Closers,
     serve: Serve,
+    write: WriteRoutes,
     gateway: Closers,
   ) {
     this.seller = parts.seller;
@@ -86,6 +91,7 @@ export class Shop {
     this.feePayer = parts.feePayer;
     this.#closers = closers;
     this.#serve = serve;
+    this.#write = write;
     this.#gateway = gateway;
   }
 
@@ -105,6 +111,13 @@ export class Shop {
     await meanwhile?.();
     this.#gateway = new Closers();
     await this.#serve(routes, payTo, this.#gateway);
+  }
+
+  /** Writes these routes into the routes file, and sends SIGHUP to the gateway. Returns the content of the file. */
+  reload(routes: Routes, payTo = this.seller): object {
+    const content = this.#write(routes, payTo);
+    process.emit('SIGHUP', 'SIGHUP');
+    return content;
   }
 
   /** Sends a request and cuts it off while the upstream holds it. The lease ends, as it would if the gateway had stopped. */
@@ -216,8 +229,13 @@ export class Shop {
     closers.add('nodes', () => pool.close());
     const config = readConfig(settings, 'api');
     const logger = createLogger({ level: 'silent', name: 'gateway' });
+    const write: WriteRoutes = (sold, payTo) => {
+      const content = { payTo, routes: sold(upstream.url) };
+      writeFileSync(routesFile, JSON.stringify(content));
+      return content;
+    };
     const serve: Serve = (sold, payTo, servedClosers) => {
-      writeFileSync(routesFile, JSON.stringify({ payTo, routes: sold(upstream.url) }));
+      write(sold, payTo);
       const chain = new Chain(pool);
       const parts = {
         ledger: withEndingOffers(ledger, servedClosers),
@@ -232,7 +250,7 @@ export class Shop {
     const gateway = new Closers();
     const url = await serve(routes, seller, gateway);
     const parts = { url, localnet, ledger, temporal, seller, feePayer: feePayer.publicKey.toBase58() };
-    later.shop = new Shop(parts, closers, serve, gateway);
+    later.shop = new Shop(parts, closers, serve, write, gateway);
     return later.shop;
   }
 }

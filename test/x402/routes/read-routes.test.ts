@@ -47,6 +47,7 @@ describe('a routes file', () => {
       accessPass: null,
       maxTimeoutSeconds: 60,
       memo: null,
+      discovery: null,
     });
   });
 

@@ -1,0 +1,123 @@
+import type { RoutesVersionHead } from '../../domain/route-versions.ts';
+import type { RoutesVersionWithContent, RouteVersions } from '../../ledger/x402/route-versions.ts';
+import type { RoutesContext } from './faults.ts';
+import { readContent, routesOf } from './read-routes.ts';
+import type { PricedRoute, Route } from './route.ts';
+import { pricedOf, type RouteBook, routeBook } from './route-book.ts';
+
+export interface LiveRoutesDeps {
+  readonly versions: Pick<RouteVersions, 'head' | 'recent' | 'publish'>;
+  /** Path of the routes file. */
+  readonly file: string;
+  readonly place: RoutesContext;
+  readonly warn: (error: unknown, message: string) => void;
+}
+
+/** Name of the author of versions that a gateway stores. */
+const ACTOR = 'gateway';
+/** Stored answers are given again for this time: see the setting x402RetentionDays. */
+const FORMER_DAYS = 30;
+
+/** The versions as this gateway reads them. `head`: the newest version that is valid here. */
+interface ReadVersions {
+  readonly newest: RoutesVersionHead;
+  readonly head: RoutesVersionHead;
+  readonly book: RouteBook;
+}
+
+/** The routes that a gateway sells: those of the newest version that is valid in its process. */
+export class LiveRoutes {
+  readonly #deps: LiveRoutesDeps;
+  #read: ReadVersions;
+  #following: Promise<boolean> | null = null;
+
+  private constructor(deps: LiveRoutesDeps, read: ReadVersions) {
+    this.#deps = deps;
+    this.#read = read;
+  }
+
+  /** Stores the file if it has changed, and reads the versions. Throws InvalidRequest if the file is not valid. */
+  static async start(deps: LiveRoutesDeps): Promise<LiveRoutes> {
+    await publishFile(deps, 'start', 'the gateway started with this routes file');
+    return new LiveRoutes(deps, await readVersions(deps));
+  }
+
+  get book(): RouteBook {
+    return this.#read.book;
+  }
+
+  /** Stores the file as the newest version. Throws InvalidRequest, and changes nothing, if it is not valid. */
+  async reload(): Promise<void> {
+    await publishFile(this.#deps, 'reload', 'the gateway received SIGHUP');
+  }
+
+  /**
+   * Sells the newest version, after `prepare` has read its terms. Returns whether the routes have changed. Concurrent calls
+   * are one.
+   */
+  follow(prepare: (routes: readonly PricedRoute[]) => Promise<void>): Promise<boolean> {
+    this.#following ??= this.#follow(prepare).finally(() => {
+      this.#following = null;
+    });
+    return this.#following;
+  }
+
+  async #follow(prepare: (routes: readonly PricedRoute[]) => Promise<void>): Promise<boolean> {
+    const newest = await this.#deps.versions.head();
+    if (newest === null || isSame(newest, this.#read.newest)) return false;
+    const read = await readVersions(this.#deps);
+    const isChanged = !isSame(read.head, this.#read.head);
+    if (isChanged) await prepare(pricedOf(read.book.current));
+    this.#read = read;
+    return isChanged;
+  }
+}
+
+async function publishFile(
+  { versions, file, place }: LiveRoutesDeps,
+  kind: 'start' | 'reload',
+  reason: string,
+): Promise<void> {
+  const content = readContent(file);
+  routesOf(content, place, file);
+  await versions.publish({ kind, content, actor: ACTOR, reason });
+}
+
+/** Logs a newer version that is not valid here. Throws its error if no version is valid. */
+async function readVersions(deps: LiveRoutesDeps): Promise<ReadVersions> {
+  const versions = await deps.versions.recent(FORMER_DAYS);
+  const [newest] = versions;
+  if (newest === undefined) throw new Error('the database has no version of the routes');
+  let fault: unknown;
+  for (const [index, head] of versions.entries())
+    try {
+      const current = routesOf(head.content, deps.place, `version ${head.position} of the routes`);
+      const earlier = versions.slice(index + 1).map((version) => formerRoutes(deps, version));
+      return { newest, head, book: routeBook(current, head.createdAt, earlier) };
+    } catch (error) {
+      fault ??= error;
+      deps.warn(
+        error,
+        `version ${head.position} of the routes is not valid here: an earlier version is sold`,
+      );
+    }
+  throw fault;
+}
+
+/** Routes of an earlier version. Environment variables of its headers may be gone. */
+function formerRoutes(
+  { place, warn }: LiveRoutesDeps,
+  { position, content }: RoutesVersionWithContent,
+): readonly Route[] {
+  const { upstreamVariables: _variables, ...here } = place;
+  try {
+    return routesOf(content, here, `version ${position} of the routes`);
+  } catch (error) {
+    warn(error, `payments for routes that only version ${position} has cannot be presented again`);
+    return [];
+  }
+}
+
+function isSame(one: RoutesVersionHead, other: RoutesVersionHead | null): boolean {
+  return one.position === other?.position && one.hash === other.hash;
+}

@@ -1,0 +1,79 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { DomainError } from '../../../src/domain/errors.ts';
+import type { RouteVersions } from '../../../src/ledger/x402/route-versions.ts';
+import { LiveRoutes, type LiveRoutesDeps } from '../../../src/x402/routes/live-routes.ts';
+import { useLedger } from '../../ledger/support.ts';
+import { DEVNET, priced, WALLET } from './file.ts';
+
+const use = useLedger();
+const NOTE = { actor: 'an operator', reason: 'a test' };
+let directory: string;
+let file: string;
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'sluice-live-routes-'));
+  file = join(directory, 'x402.routes.json');
+  writeFileSync(file, JSON.stringify({ payTo: WALLET, routes: [priced('/first')] }));
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+async function put(path: string, more: object = {}): Promise<void> {
+  const { routeVersions } = use.ledger;
+  const expected = (await routeVersions.head())?.position ?? 0n;
+  const content = { payTo: WALLET, routes: [priced(path, more)] };
+  await routeVersions.publish({ kind: 'put', expected, content, ...NOTE });
+}
+
+function deps(change: Partial<LiveRoutesDeps> = {}): LiveRoutesDeps & { readonly warnings: string[] } {
+  const warnings: string[] = [];
+  const warn = (_error: unknown, message: string) => void warnings.push(message);
+  const place = { ...DEVNET, upstreamVariables: { UPSTREAM_SET: 'a value' } };
+  return { versions: use.ledger.routeVersions, file, place, warn, warnings, ...change };
+}
+
+const pathsOf = ({ book }: LiveRoutes) => book.current.map(({ id }) => id);
+
+it('a gateway keeps its routes while it cannot read a new version, and sells the version once it can', async () => {
+  const { routeVersions } = use.ledger;
+  let isDown = false;
+  const recent: RouteVersions['recent'] = async (days) => {
+    if (isDown) throw new DomainError('Unavailable', 'the database does not answer');
+    return routeVersions.recent(days);
+  };
+  const versions = {
+    head: () => routeVersions.head(),
+    publish: routeVersions.publish.bind(routeVersions),
+    recent,
+  };
+  const routes = await LiveRoutes.start(deps({ versions }));
+  await put('/second');
+  isDown = true;
+  await expect(routes.follow(async () => undefined)).rejects.toThrow('does not answer');
+  expect(pathsOf(routes)).toEqual(['GET /first']);
+  isDown = false;
+  const prepared: string[] = [];
+  const prepare = async (all: readonly { readonly id: string }[]) => {
+    expect(pathsOf(routes)).toEqual(['GET /first']);
+    prepared.push(...all.map(({ id }) => id));
+  };
+  expect(await Promise.all([routes.follow(prepare), routes.follow(prepare)])).toEqual([true, true]);
+  expect([pathsOf(routes), prepared]).toEqual([['GET /second'], ['GET /second']]);
+  expect(routes.book.former.map(({ id }) => id)).toEqual(['GET /first']);
+  expect(await routes.follow(prepare)).toBe(false);
+});
+
+it('a version that is not valid in a gateway is reported once, and the one before it is sold, also after a restart', async () => {
+  const parts = deps();
+  const routes = await LiveRoutes.start(parts);
+  await put('/third', { upstreamHeaders: { 'x-token': { env: 'UPSTREAM_MISSING' } } });
+  for (const _time of ['first', 'again']) expect(await routes.follow(async () => undefined)).toBe(false);
+  expect(pathsOf(routes)).toEqual(['GET /second']);
+  expect(parts.warnings).toEqual([expect.stringMatching(/^version 3 of the routes is not valid here/)]);
+  expect(pathsOf(await LiveRoutes.start(deps()))).toEqual(['GET /second']);
+  await routes.reload();
+  expect(await routes.follow(async () => undefined)).toBe(true);
+  expect(pathsOf(routes)).toEqual(['GET /first']);
+});

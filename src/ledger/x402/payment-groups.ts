@@ -45,14 +45,17 @@ async function lockFree(
 
 const { paid } = PAYMENT_EVENTS;
 
-/** Returns the ids of the settlements that are confirmed now: those with a signed attempt. */
+/**
+ * Returns the ids of the settlements that are confirmed now: those with a signed attempt. The scalar subquery is one
+ * lookup by key for each settlement; a join could read all signed attempts.
+ */
 async function confirmPayments(trx: Trx, locked: readonly string[]): Promise<readonly string[]> {
   const { rows } = await sql<{ readonly id: string }>`
     with confirmed as (
       update settlement set status = 'confirmed', was_confirmed = true, reason_code = null, reason_message = null,
         updated_at = now()
       where id = any(${locked}::text[])
-        and exists (select from attempt where settlement_id = settlement.id and state = 'signed')
+        and (select true from attempt where settlement_id = settlement.id and state = 'signed' limit 1)
       returning id
     ), paid as (
       update payment set state = ${paid.to}, paid_at = now()

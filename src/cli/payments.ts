@@ -16,9 +16,9 @@ const COLUMNS: Columns<Payment> = {
   signature: ({ signature }) => signature ?? '',
 };
 
-type RevenueRow = Revenue['revenue'][number];
+type RevenueSum = Revenue['revenue'][number];
 
-const SUMS: Columns<RevenueRow> = {
+const SUMS: Columns<RevenueSum> = {
   asset: ({ asset }) => asset,
   finalized: ({ finalized }) => finalized.amount,
   'finalized payments': ({ finalized }) => String(finalized.payments),
@@ -94,9 +94,9 @@ function sellerOption() {
 
 function renderRevenue({ from, to, revenue }: Revenue): string {
   const has = (key: 'day' | 'route') => revenue.some((row) => row[key] !== null);
-  const columns: Columns<RevenueRow> = {
-    ...(has('day') ? { day: ({ day }: RevenueRow) => day ?? '' } : {}),
-    ...(has('route') ? { route: ({ route }: RevenueRow) => route ?? '' } : {}),
+  const columns: Columns<RevenueSum> = {
+    ...(has('day') ? { day: ({ day }: RevenueSum) => day ?? '' } : {}),
+    ...(has('route') ? { route: ({ route }: RevenueSum) => route ?? '' } : {}),
     ...SUMS,
   };
   return `${from} to ${to}\n${table('payments', columns, revenue)}`;

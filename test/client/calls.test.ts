@@ -163,6 +163,7 @@ const CALLS: Readonly<Record<string, Part>> = {
   },
   payments: {
     get: ({ payments }, how) => payments.get('x402/solana:a/b', how),
+    revenue: ({ payments }, how) => payments.revenue({}, how),
     revokePass: ({ payments }, how) => payments.revokePass('x402/solana:a/b', 'a test', how),
     list: ({ payments }, how) => payments.list({}, how).next(),
     page: ({ payments }, how) => payments.page({}, how),

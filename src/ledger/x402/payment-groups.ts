@@ -96,7 +96,7 @@ async function landPayments(
       update settlement set status = 'finalized', reason_code = null, reason_message = null, updated_at = now()
       where id = any(array(select settlement_id from landed))
     ), received as (
-      update payment set received = landing.received,
+      update payment set received = landing.received, settled_at = now(),
         state = case when state = any(${paid.from}::text[]) then ${paid.to} else state end,
         paid_at = case when state = any(${paid.from}::text[]) then now() else paid_at end
       from landing

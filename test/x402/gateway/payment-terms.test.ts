@@ -17,7 +17,8 @@ type UnitsByAsset = Readonly<Record<string, bigint>>;
 
 const SECRET = 'a secret of this test';
 const MINTS = [buyer.MINT, buyer.STRANGER, buyer.OTHER_PROGRAM] as const;
-const SELLERS = [buyer.SELLER, buyer.STRANGER] as const;
+const OTHER_SELLER = buyer.BLOCKHASH;
+const SELLERS = [buyer.SELLER, OTHER_SELLER] as const;
 const FORMS = ['v1', 'v2', 'example'] as const;
 const REQUEST = {
   method: 'GET',
@@ -156,7 +157,7 @@ describe('a payment for a price of the upstream', () => {
   it.each([
     ['another request', () => quoteFor(termsOf(USD, 2n), 'another request')],
     ['another asset', () => quoteFor(termsOf(EUR, 2n))],
-    ['another wallet', () => quoteFor(termsOf(USD, 2n, buyer.RETIRED))],
+    ['another wallet', () => quoteFor(termsOf(USD, 2n, OTHER_SELLER))],
     ['an earlier time', () => quoteFor(termsOf(USD, 2n), 'a request', Date.now() - 1_000)],
     ['no request', () => 'zzzzzzzz.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'],
     ['nothing', () => null],

@@ -15,9 +15,9 @@ const COLUMNS: Columns<Payment> = {
   signature: ({ signature }) => signature ?? '',
 };
 
-type RevenueRow = Revenue['revenue'][number];
+type RevenueEntry = Revenue['revenue'][number];
 
-const SUMS: Columns<RevenueRow> = {
+const SUMS: Columns<RevenueEntry> = {
   asset: ({ asset }) => asset,
   finalized: ({ finalized }) => finalized.amount,
   'finalized payments': ({ finalized }) => String(finalized.payments),
@@ -79,9 +79,9 @@ function sellerOption() {
 
 function renderRevenue({ from, to, revenue }: Revenue): string {
   const has = (key: 'day' | 'route') => revenue.some((row) => row[key] !== null);
-  const columns: Columns<RevenueRow> = {
-    ...(has('day') ? { day: ({ day }: RevenueRow) => day ?? '' } : {}),
-    ...(has('route') ? { route: ({ route }: RevenueRow) => route ?? '' } : {}),
+  const columns: Columns<RevenueEntry> = {
+    ...(has('day') ? { day: ({ day }: RevenueEntry) => day ?? '' } : {}),
+    ...(has('route') ? { route: ({ route }: RevenueEntry) => route ?? '' } : {}),
     ...SUMS,
   };
   return `${from} to ${to}\n${table('payments', columns, revenue)}`;

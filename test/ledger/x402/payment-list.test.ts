@@ -16,17 +16,17 @@ const SELLERS = ['gateway', 'facilitator'] as const;
 const TIMES = Array.from({ length: 12 }, (_, hours) => new Date(Date.UTC(2026, 9, 31, 18 + hours)));
 const STATUSES = ['sending', 'confirmed', 'finalized', 'dead'] as const;
 
-interface Made {
+interface MadePayment {
   readonly row: PaymentRow;
   readonly status: (typeof STATUSES)[number];
 }
 
 /** All payments, newest first. */
-let made: readonly Made[];
+let made: readonly MadePayment[];
 
 beforeAll(async () => {
   const { ledger } = use;
-  const rows: (Made & { readonly at: Date })[] = [];
+  const rows: (MadePayment & { readonly at: Date })[] = [];
   for (let i = 0; i < 240; i += 1) {
     const pick = <T>(values: readonly T[], by: number): T => values[(i * by + (i >> 3)) % values.length] as T;
     const { id } = newPayment();

@@ -16,9 +16,9 @@ const COLUMNS: Columns<Payment> = {
   signature: ({ signature }) => signature ?? '',
 };
 
-type RevenueSum = Revenue['revenue'][number];
+type RevenueEntry = Revenue['revenue'][number];
 
-const SUMS: Columns<RevenueSum> = {
+const SUMS: Columns<RevenueEntry> = {
   asset: ({ asset }) => asset,
   finalized: ({ finalized }) => finalized.amount,
   'finalized payments': ({ finalized }) => String(finalized.payments),
@@ -94,9 +94,9 @@ function sellerOption() {
 
 function renderRevenue({ from, to, revenue }: Revenue): string {
   const has = (key: 'day' | 'route') => revenue.some((row) => row[key] !== null);
-  const columns: Columns<RevenueSum> = {
-    ...(has('day') ? { day: ({ day }: RevenueSum) => day ?? '' } : {}),
-    ...(has('route') ? { route: ({ route }: RevenueSum) => route ?? '' } : {}),
+  const columns: Columns<RevenueEntry> = {
+    ...(has('day') ? { day: ({ day }: RevenueEntry) => day ?? '' } : {}),
+    ...(has('route') ? { route: ({ route }: RevenueEntry) => route ?? '' } : {}),
     ...SUMS,
   };
   return `${from} to ${to}\n${table('payments', columns, revenue)}`;

@@ -110,7 +110,9 @@ export async function startCrashingGateway(
 ): Promise<CrashingApi> {
   const port = String(await freePort());
   const url = `http://127.0.0.1:${port}`;
-  const env = { ...salesEnvironment(stack, socket), SLUICE_X402_PORT: port };
+  // Quotes are valid at one public URL.
+  const address = { SLUICE_X402_PORT: port, SLUICE_X402_PUBLIC_URL: stack.sales?.gatewayUrl };
+  const env = { ...salesEnvironment(stack, socket), ...address };
   const answers = (): Promise<boolean> =>
     fetch(url).then(
       () => true,

@@ -1,153 +1,104 @@
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { base58 } from '@scure/base';
-import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { rpc } from '../../devkit/localstack/rpc.ts';
-import { paymentId } from '../../src/domain/payment.ts';
-import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import { messageHashOf } from '../../src/solana/tx/message.ts';
-import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
-import { NETWORKS } from '../../src/x402/terms.ts';
 import { type CrashingApi, startCrashingGateway, startCrashingX402 } from '../support/crash.ts';
-import { bodyOf, type HttpServer, startHttp } from '../support/http.ts';
-import { type TestStack, testStack } from '../support/stack.ts';
-import { Customer, requirementsOf } from '../x402/gateway/customer.ts';
+import { type CrashPayment, CrashSales, type SaleName, sold } from './crash-sales.ts';
 
-/** A blockhash is valid for 75 s of such slots: a payment does not expire while four workers die. */
-const SLOT_MS = 500;
-let upstream: HttpServer;
-let running: TestStack;
-let ledger: Ledger;
-/** The requests at the upstream, by target, with their idempotency key. */
-const asked = new Map<string, string[]>();
-let serial = 0;
+let sales: CrashSales;
 
 beforeAll(async () => {
-  upstream = await startHttp(async (request, response) => {
-    await bodyOf(request);
-    const { url = '', headers } = request;
-    asked.set(url, [...(asked.get(url) ?? []), String(headers['idempotency-key'])]);
-    response.writeHead(200, { 'content-type': 'text/plain' }).end(`item ${url}`);
-  });
-  const routesOf = ({ seller }: { seller: string }) => ({
-    payTo: seller,
-    routes: [{ path: '/item', price: '0.001', upstream: upstream.url }],
-  });
-  running = await testStack(SLOT_MS, {}, 'shared', { routesOf });
-  ledger = await openLedger(running.stack.databaseUrl);
-  const { gatewayUrl = '' } = running.stack.sales ?? {};
-  await vi.waitFor(async () => expect((await fetch(`${gatewayUrl}/item`)).status).toBe(402), 60_000);
+  sales = await CrashSales.open();
 });
-afterAll(async () => {
-  await ledger?.close();
-  await running?.close();
-  await upstream?.close();
-});
-
-/** A payment that no request has carried yet, for a request of its own. */
-async function newPayment() {
-  serial += 1;
-  const target = `/item?n=${serial}`;
-  const { sales } = running.stack;
-  if (sales === null) throw new Error('the stack sells');
-  const customer = new Customer(Uint8Array.from(JSON.parse(readFileSync(sales.buyer.path, 'utf8'))));
-  const accepted = requirementsOf(await fetch(sales.gatewayUrl + target));
-  const memo = randomBytes(8).toString('hex');
-  const transaction = customer.transaction(accepted, memo);
-  const message = readSigned(Buffer.from(transaction, 'base64'))?.message ?? new Uint8Array();
-  const id = paymentId(NETWORKS.localnet.caip2, messageHashOf(message));
-  const headers = customer.shows(accepted, transaction);
-  // All payments are of one buyer: the memo is unique to the bytes of this payment.
-  const victim = { id, destination: base58.encode(Buffer.from(memo)) };
-  return { id, target, headers, victim, gatewayUrl: sales.gatewayUrl };
-}
-
-type UnservedPayment = Awaited<ReturnType<typeof newPayment>>;
-
-/** A conforming buyer sends the same payment until he gets an answer; the lease of a dead process is ended, as time would end it. */
-async function untilServed({ id, target, headers, gatewayUrl }: UnservedPayment): Promise<void> {
-  await vi.waitFor(async () => {
-    await ledger.db
-      .updateTable('payment')
-      .set({ leaseUntil: sql<Date>`now() - interval '1 second'` })
-      .where('id', '=', id)
-      .where('leaseHolder', 'is not', null)
-      .execute();
-    const response = await fetch(gatewayUrl + target, { headers });
-    expect([response.status, await response.text()]).toEqual([200, `item ${target}`]);
-  }, 90_000);
-}
-
-/** One transfer on the chain, one stored attempt, and upstream requests under one key. */
-async function expectBoughtOnce({ id, target }: UnservedPayment): Promise<void> {
-  const attempts = await ledger.attempts.of(id);
-  expect(attempts.map(({ n }) => n)).toEqual([1]);
-  const { value } = await rpc<{ value: readonly ({ err: unknown } | null)[] }>(
-    running.stack.rpcUrls[0] ?? '',
-    'getSignatureStatuses',
-    [[attempts[0]?.signature], { searchTransactionHistory: true }],
-  );
-  expect(value).toMatchObject([{ err: null }]);
-  expect(new Set(asked.get(target))).toEqual(new Set([id]));
-  expect(await ledger.payments.find(id)).toMatchObject({ state: 'served' });
-}
+afterAll(() => sales?.close());
 
 /** Workflows settle the payments of a gateway or a worker without a socket. */
 const NO_SOCKET = { socket: '' };
 
 function stackSocket() {
-  return { socket: running.stack.sales?.env['SLUICE_X402_SOCKET'] ?? '' };
+  return { socket: sales.running.stack.sales?.env['SLUICE_X402_SOCKET'] ?? '' };
 }
 
-async function opened(url: string): Promise<void> {
-  await vi.waitFor(async () => expect((await fetch(url)).status).toBe(402), 60_000);
+/** A socket at which only the worker that is to die listens. The stack's worker continues its payments. */
+function ownSocket() {
+  return { socket: join(mkdtempSync(join(tmpdir(), 'sluice-')), 'x402.sock') };
 }
+
+type WorkerCrash = readonly [sale: SaleName, at: string, gatewayAt?: string];
+
+/** Where the gateway of a payment dies, too. */
+const GATEWAY_AFTER_CONFIRMED = 'after workflow.executeUpdateWithStart';
 
 /** Before a payment has landed its bytes can still expire, so these tests end before the others begin. */
-const WORKER_CRASHES = {
+const WORKER_CRASHES: Readonly<Record<string, readonly WorkerCrash[]>> = {
   'before its payment has landed': [
-    'before attempts.prepare',
-    'after attempts.prepare',
-    'before chain.send',
-    'after chain.send',
+    ['item', 'before attempts.prepare'],
+    ['item', 'after attempts.prepare'],
+    ['item', 'before chain.send'],
+    ['item', 'after chain.send'],
+  ],
+  'before a payment of another form has landed': [
+    ['example', 'after attempts.prepare'],
+    ['example', 'after chain.send'],
+    ['first', 'before chain.send'],
+    ['firstOrder', 'after chain.send'],
+    ['facilitatorOnce', 'after attempts.prepare'],
   ],
   'when its payment has landed': [
-    'before settlements.note',
-    'after settlements.note',
-    'before attempts.settle',
-    'after attempts.settle',
+    ['item', 'before settlements.note'],
+    ['item', 'after settlements.note'],
+    ['item', 'before attempts.settle'],
+    ['item', 'after attempts.settle'],
   ],
-} as const;
+  'when a payment of another form has landed': [
+    ['submitted', 'before attempts.prepare'],
+    ['submitted', 'after attempts.prepare'],
+    ['facilitator', 'after settlements.note'],
+    ['order', 'before attempts.settle', GATEWAY_AFTER_CONFIRMED],
+    ['example', 'before attempts.settle', GATEWAY_AFTER_CONFIRMED],
+    ['first', 'before attempts.settle', GATEWAY_AFTER_CONFIRMED],
+  ],
+};
+
+function nameOf([sale, at, gatewayAt]: WorkerCrash): string {
+  return `${sale}: ${at}${gatewayAt === undefined ? '' : `, and of the gateway ${gatewayAt}`}`;
+}
+
+/** A payment that a worker, and perhaps its gateway, has died at. */
+async function paidAtDeath([sale, at, gatewayAt]: WorkerCrash): Promise<CrashPayment> {
+  const { stack } = sales.running;
+  const payment = await sales.newPayment(sale);
+  const worker = await startCrashingX402(stack, at, payment.victim, NO_SOCKET);
+  const dying = gatewayAt && (await startCrashingGateway(stack, gatewayAt, payment.victim, NO_SOCKET));
+  if (dying) await sold(dying.url);
+  void payment.present(dying ? dying.url : sales.gatewayUrl);
+  await Promise.all([worker.crashed(), dying && dying.crashed()]);
+  return payment;
+}
 
 describe.each(Object.entries(WORKER_CRASHES))(
   'a payment survives the death of the x402 worker %s',
-  (_, points) => {
-    const payments = new Map<string, UnservedPayment>();
+  (_, crashes) => {
+    const payments = new Map<string, CrashPayment>();
 
     // One worker after the other dies at a payment of its own, and also continues those of the workers before it.
     beforeAll(async () => {
-      const { stack } = running;
+      const { stack } = sales.running;
       await stack.x402?.kill('SIGKILL');
-      for (const at of points) {
-        const payment = await newPayment();
-        const worker = await startCrashingX402(stack, at, payment.victim, NO_SOCKET);
-        fetch(payment.gatewayUrl + payment.target, { headers: payment.headers }).catch(() => null);
-        await worker.crashed();
-        payments.set(at, payment);
+      try {
+        for (const crash of crashes) payments.set(nameOf(crash), await paidAtDeath(crash));
+      } finally {
+        await stack.x402?.start();
       }
-      await stack.x402?.start();
     });
 
-    it.concurrent.each(points)(
+    it.concurrent.each(crashes.map(nameOf))(
       '%s',
-      async (at) => {
-        const payment = payments.get(at);
-        if (payment === undefined) throw new Error(`no worker died ${at}`);
-        await untilServed(payment);
-        await expectBoughtOnce(payment);
+      async (name) => {
+        const payment = payments.get(name);
+        if (payment === undefined) throw new Error(`no worker died ${name}`);
+        await sales.untilAnswered(payment);
+        await sales.expectPaidOnce(payment);
       },
       180_000,
     );
@@ -155,103 +106,172 @@ describe.each(Object.entries(WORKER_CRASHES))(
 );
 
 /** The table of docs/decisions/0025-direct-settlement.md. */
-const DIRECT_CRASHES = [
-  'before payments.openSigned',
-  'after payments.openSigned',
-  'before workflow.start',
-  'after workflow.start',
-  'before chain.send',
-  'after chain.send',
-  'before settlements.note',
-  'after settlements.note',
-  'before attempts.settle',
-  'after attempts.settle',
-] as const;
+const DIRECT_CRASHES: readonly WorkerCrash[] = [
+  ['item', 'before payments.openSigned'],
+  ['item', 'after payments.openSigned'],
+  ['item', 'before workflow.start'],
+  ['item', 'after workflow.start'],
+  ['item', 'before chain.send'],
+  ['item', 'after chain.send'],
+  ['item', 'before settlements.note'],
+  ['item', 'after settlements.note'],
+  ['item', 'before attempts.settle'],
+  ['item', 'after attempts.settle'],
+  ['order', 'after payments.openSigned'],
+  ['order', 'after settlements.note'],
+  ['facilitatorOnce', 'after payments.openSigned'],
+  ['facilitator', 'after chain.send'],
+];
 
 describe('a payment that the x402 worker settles directly survives the death of that worker', () => {
-  const payments = new Map<string, UnservedPayment>();
-  const answers = new Map<string, unknown>();
+  const payments = new Map<string, CrashPayment>();
   let gateway: CrashingApi;
 
-  // The workers that die have a socket and a gateway of their own. The stack's worker continues their payments.
   beforeAll(async () => {
-    const { stack } = running;
-    const own = { socket: join(mkdtempSync(join(tmpdir(), 'sluice-')), 'x402.sock') };
-    gateway = await startCrashingGateway(stack, '', (await newPayment()).victim, own);
-    await opened(`${gateway.url}/item`);
-    for (const at of DIRECT_CRASHES) {
-      const payment = await newPayment();
+    const { stack } = sales.running;
+    const own = ownSocket();
+    gateway = await startCrashingGateway(stack, '', (await sales.newPayment('item')).victim, own);
+    await sold(gateway.url);
+    for (const crash of DIRECT_CRASHES) {
+      const [sale, at] = crash;
+      const payment = await sales.newPayment(sale);
       const worker = await startCrashingX402(stack, at, payment.victim, own);
-      const response = await fetch(gateway.url + payment.target, { headers: payment.headers });
-      answers.set(at, [response.status, await response.text()]);
+      await payment.present(gateway.url);
       await worker.crashed();
-      payments.set(at, payment);
+      payments.set(nameOf(crash), payment);
     }
   }, 300_000);
   afterAll(() => gateway?.stop());
 
-  it.concurrent.each(DIRECT_CRASHES)(
+  it.concurrent.each(DIRECT_CRASHES.map(nameOf))(
     '%s, and its first request is answered',
-    async (at) => {
-      const payment = payments.get(at);
-      if (payment === undefined) throw new Error(`no worker died ${at}`);
-      expect(answers.get(at)).toEqual([200, `item ${payment.target}`]);
-      await expectBoughtOnce(payment);
+    async (name) => {
+      const payment = payments.get(name);
+      if (payment === undefined) throw new Error(`no worker died ${name}`);
+      expect(payment.answers).toHaveLength(1);
+      // The first answer is the expected one, so that nothing is presented again.
+      await sales.untilAnswered(payment);
+      expect(payment.answers).toHaveLength(1);
+      await sales.expectPaidOnce(payment);
       await vi.waitFor(async () => {
-        const { status } = await ledger.settlements.get(payment.id);
+        const { status } = await sales.ledger.settlements.get(payment.id);
         expect(status).toBe('finalized');
       }, 90_000);
-      expect(asked.get(payment.target)).toHaveLength(1);
+      const requests = name.startsWith('facilitator') ? 0 : 1;
+      expect(sales.asked.get(payment.target) ?? []).toHaveLength(requests);
     },
     180_000,
   );
 
-  it('and of the gateway at the same time', async () => {
-    const { stack } = running;
-    const payment = await newPayment();
-    const own = { socket: join(mkdtempSync(join(tmpdir(), 'sluice-')), 'x402.sock') };
-    const other = await startCrashingGateway(stack, 'before payments.open', payment.victim, own);
-    const worker = await startCrashingX402(stack, 'after payments.openSigned', payment.victim, own);
-    await opened(`${other.url}/item`);
-    expect(
-      await fetch(other.url + payment.target, { headers: payment.headers }).catch(() => null),
-    ).toBeNull();
-    await Promise.all([worker.crashed(), other.crashed()]);
-    expect(await ledger.attempts.of(payment.id)).toMatchObject([{ n: 1, state: 'signed' }]);
-    await untilServed(payment);
-    await expectBoughtOnce(payment);
-  }, 180_000);
+  it.concurrent.each(['item', 'order', 'facilitator'] as const)(
+    '%s, and of the gateway at the same time',
+    async (sale) => {
+      const { stack } = sales.running;
+      const payment = await sales.newPayment(sale);
+      const own = ownSocket();
+      const [other, worker] = await Promise.all([
+        startCrashingGateway(stack, 'before payments.open', payment.victim, own),
+        startCrashingX402(stack, 'after payments.openSigned', payment.victim, own),
+      ]);
+      await sold(other.url);
+      expect(await payment.present(other.url)).toBeNull();
+      await Promise.all([worker.crashed(), other.crashed()]);
+      expect(await sales.ledger.attempts.of(payment.id)).toMatchObject([{ n: 1, state: 'signed' }]);
+      await sales.untilAnswered(payment);
+      await sales.expectPaidOnce(payment);
+    },
+    180_000,
+  );
 });
 
+interface GatewayCrash {
+  readonly sale: SaleName;
+  readonly at: string;
+  /** The answer that the buyer gets in the end. Default: the item. */
+  readonly answer?: readonly [status: number, text: string];
+  /** Number of requests that the upstream receives. Default: not checked, as a GET may be repeated. */
+  readonly asked?: number;
+}
+
+const REFUNDABLE = [502, 'the payment is recorded as refundable'] as const;
+const CANCELLED = [502, 'nothing was paid'] as const;
+
+/** Payments of workflows. */
+const GATEWAY_CRASHES: readonly GatewayCrash[] = [
+  { sale: 'item', at: 'before payments.open' },
+  { sale: 'item', at: 'after payments.open' },
+  { sale: 'item', at: 'before workflow.executeUpdateWithStart' },
+  { sale: 'item', at: 'after workflow.executeUpdateWithStart' },
+  { sale: 'example', at: 'before payments.open' },
+  { sale: 'example', at: 'after payments.open' },
+  { sale: 'example', at: 'before obligations.markServed' },
+  { sale: 'submitted', at: 'before payments.open' },
+  { sale: 'submitted', at: 'after payments.open' },
+  { sale: 'submitted', at: 'after obligations.markServed', asked: 1 },
+  { sale: 'first', at: 'after payments.open' },
+  { sale: 'first', at: 'before obligations.storeAnswer', asked: 2 },
+  { sale: 'first', at: 'after obligations.storeAnswer', asked: 1 },
+  { sale: 'first', at: 'before obligations.markServed', asked: 1 },
+  { sale: 'firstOrder', at: 'before obligations.storeAnswer', answer: CANCELLED, asked: 1 },
+  { sale: 'firstOrder', at: 'after obligations.storeAnswer', asked: 1 },
+  { sale: 'facilitatorOnce', at: 'after payments.open' },
+];
+
+/** Payments that the x402 worker settles directly. */
+const DIRECT_GATEWAY_CRASHES: readonly GatewayCrash[] = [
+  { sale: 'item', at: 'before payments.get' },
+  { sale: 'item', at: 'before obligations.take' },
+  { sale: 'item', at: 'after obligations.take' },
+  { sale: 'item', at: 'before obligations.markServed' },
+  { sale: 'item', at: 'after obligations.markServed' },
+  { sale: 'order', at: 'before obligations.take', asked: 1 },
+  { sale: 'order', at: 'after obligations.take', answer: REFUNDABLE, asked: 0 },
+  { sale: 'order', at: 'before obligations.markServed', answer: REFUNDABLE, asked: 1 },
+  { sale: 'order', at: 'after obligations.markServed', asked: 1 },
+  { sale: 'orderAgain', at: 'before obligations.markServed', asked: 2 },
+  { sale: 'facilitatorOnce', at: 'before payments.get' },
+  { sale: 'facilitatorOnce', at: 'after obligations.claim' },
+  { sale: 'facilitator', at: 'after obligations.claim' },
+];
+
 describe('a payment survives the death of the gateway', () => {
-  const withoutSocket = [
-    'before payments.open',
-    'after payments.open',
-    'before workflow.executeUpdateWithStart',
-    'after workflow.executeUpdateWithStart',
-  ];
-  const withSocket = [
-    'before payments.get',
-    'before obligations.take',
-    'after obligations.take',
-    'before obligations.markServed',
-    'after obligations.markServed',
-  ];
   it.concurrent.each([
-    ...withoutSocket.map((at) => [at, NO_SOCKET] as const),
-    ...withSocket.map((at) => [at, null] as const),
+    ...GATEWAY_CRASHES.map((crash) => [`${crash.sale}: ${crash.at}`, crash, NO_SOCKET] as const),
+    ...DIRECT_GATEWAY_CRASHES.map((crash) => [`${crash.sale}: ${crash.at}`, crash, null] as const),
   ])(
     '%s',
-    async (at, socket) => {
-      const payment = await newPayment();
-      const gateway = await startCrashingGateway(running.stack, at, payment.victim, socket ?? stackSocket());
-      await opened(gateway.url + payment.target);
-      const cut = await fetch(gateway.url + payment.target, { headers: payment.headers }).catch(() => null);
-      expect(cut).toBeNull();
+    async (_, { sale, at, answer, asked }, noSocket) => {
+      const payment = await sales.newPayment(sale);
+      const socket = noSocket ?? stackSocket();
+      const gateway = await startCrashingGateway(sales.running.stack, at, payment.victim, socket);
+      await sold(gateway.url);
+      expect(await payment.present(gateway.url)).toBeNull();
       await gateway.crashed();
-      await untilServed(payment);
-      await expectBoughtOnce(payment);
+      await sales.untilAnswered(payment, answer);
+      if (answer !== CANCELLED) await sales.expectPaidOnce(payment);
+      if (asked !== undefined) expect(sales.asked.get(payment.target) ?? []).toHaveLength(asked);
     },
     180_000,
   );
+});
+
+it('after all deaths, each payment in the blocks is served once or refundable', async () => {
+  const { ledger, payments } = sales;
+  const presented = payments.filter(({ answers }) => answers.length > 0);
+  const readRows = () => Promise.all(presented.map(({ id }) => ledger.payments.get(id)));
+  await vi.waitFor(async () => {
+    const settled = await Promise.all(presented.map(({ id }) => ledger.settlements.get(id)));
+    expect(new Set(settled.map(({ status }) => status))).toEqual(new Set(['finalized', 'cancelled']));
+    expect((await readRows()).filter(({ state }) => state === 'owed')).toEqual([]);
+  }, 90_000);
+  const made = await sales.inBlocks();
+  const rows = await readRows();
+  const inState = (state: string) => rows.filter((row) => row.state === state).length;
+  expect([inState('refundable'), inState('void')]).toEqual([2, 1]);
+  expect(made).toHaveLength(inState('served') + inState('refundable'));
+  expect(new Set(made).size).toBe(made.length);
+  const successes = (payment: CrashPayment) =>
+    payment.answers.filter(([, text]) => text.includes('"success":true')).length;
+  const sellers = presented.filter(({ sale }) => sale === 'facilitatorOnce');
+  expect(sellers.map(successes)).toEqual(sellers.map(() => 1));
 });

@@ -1,4 +1,4 @@
-import { type Discovery, hasBody } from '../routes/discovery.ts';
+import { hasBody, type RouteDiscovery } from '../routes/discovery.ts';
 import type { PricedRoute } from '../routes/route.ts';
 import type { JsonObject } from './json.ts';
 
@@ -10,7 +10,7 @@ export const BAZAAR = 'bazaar';
  * list of routes.
  */
 export function bazaarExtension(
-  route: Pick<PricedRoute, 'method' | 'segments' | 'mimeType'> & { readonly discovery: Discovery },
+  route: Pick<PricedRoute, 'method' | 'segments' | 'mimeType'> & { readonly discovery: RouteDiscovery },
   prefix: string,
   path: string | null,
 ): JsonObject {
@@ -51,7 +51,7 @@ function inputOf({
   discovery,
 }: {
   readonly method: PricedRoute['method'];
-  readonly discovery: Discovery;
+  readonly discovery: RouteDiscovery;
 }) {
   const { bodyType = 'json', schema, example } = discovery.input ?? {};
   if (!hasBody(method))
@@ -70,7 +70,13 @@ function inputOf({
   };
 }
 
-function outputOf({ discovery, mimeType }: { readonly discovery: Discovery; readonly mimeType: string }) {
+function outputOf({
+  discovery,
+  mimeType,
+}: {
+  readonly discovery: RouteDiscovery;
+  readonly mimeType: string;
+}) {
   if (discovery.output === undefined) return null;
   const { schema = {}, example } = discovery.output;
   return {

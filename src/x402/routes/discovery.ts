@@ -36,7 +36,7 @@ export const discovery = z
   .describe(
     'Lists the route for buyers: the 402 describes input and output (extension bazaar), and the facilitator lists the route',
   );
-export type Discovery = z.output<typeof discovery>;
+export type RouteDiscovery = z.output<typeof discovery>;
 
 export function hasBody(method: Method): boolean {
   return BODY_METHODS.includes(method);

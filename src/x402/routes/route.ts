@@ -1,5 +1,5 @@
 import type { HeaderValue, StoredAnswer } from '../../ledger/x402/obligations.ts';
-import type { Discovery } from './discovery.ts';
+import type { RouteDiscovery } from './discovery.ts';
 
 /**
  * Methods that a route may have. The gateway responds to HEAD with 405, because an upstream may execute HEAD as GET. It
@@ -76,7 +76,7 @@ export interface PricedRoute extends CommonRoute {
   /** The memo that each payment must contain. Null: any memo, or none. */
   readonly memo: string | null;
   /** Input and output for the lists of resources. Null: the route is not listed. */
-  readonly discovery: Discovery | null;
+  readonly discovery: RouteDiscovery | null;
 }
 
 export type Route = FreeRoute | PricedRoute;

@@ -44,7 +44,7 @@ export function hasBody(method: Method): boolean {
 
 /** Faults of the key, each with its place in it. */
 export function faultsOfDiscovery(
-  { input = {}, output = {} }: Discovery,
+  { input = {}, output = {} }: RouteDiscovery,
   methods: readonly Method[],
 ): readonly string[] {
   const faults: string[] = [];

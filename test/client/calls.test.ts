@@ -165,6 +165,7 @@ const CALLS: Readonly<Record<string, Part>> = {
     get: ({ payments }, how) => payments.get('x402/solana:a/b', how),
     list: ({ payments }, how) => payments.list({}, how).next(),
     page: ({ payments }, how) => payments.page({}, how),
+    revenue: ({ payments }, how) => payments.revenue({ by: 'day' }, how),
   },
   depositAddresses: {
     assign: ({ depositAddresses }, how) => depositAddresses.assign('user', how),

@@ -1,6 +1,6 @@
 import { chunksOf } from '../domain/chunks.ts';
 
-interface Waiter<Item, Result> {
+interface GroupWaiter<Item, Result> {
   readonly item: Item;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
@@ -14,7 +14,7 @@ const MAX_ITEMS = 256;
  */
 export class Groups<Item, Result> {
   readonly #run: (items: readonly Item[]) => Promise<(item: Item) => Result>;
-  #waiters: Waiter<Item, Result>[] = [];
+  #waiters: GroupWaiter<Item, Result>[] = [];
 
   constructor(run: (items: readonly Item[]) => Promise<(item: Item) => Result>) {
     this.#run = run;
@@ -33,7 +33,7 @@ export class Groups<Item, Result> {
     for (const group of chunksOf(waiters, MAX_ITEMS)) void this.#runGroup(group);
   }
 
-  async #runGroup(group: readonly Waiter<Item, Result>[]): Promise<void> {
+  async #runGroup(group: readonly GroupWaiter<Item, Result>[]): Promise<void> {
     try {
       const resultOf = await this.#run(group.map(({ item }) => item));
       for (const { item, resolve } of group) resolve(resultOf(item));

@@ -231,7 +231,6 @@ describe('a payment survives the death of the gateway', () => {
     'after workflow.executeUpdateWithStart',
   ];
   const withSocket = [
-    'before payments.get',
     'before obligations.take',
     'after obligations.take',
     'before obligations.markServed',

@@ -167,7 +167,6 @@ const CALLS: Readonly<Record<string, Part>> = {
     revokePass: ({ payments }, how) => payments.revokePass('x402/solana:a/b', 'a test', how),
     list: ({ payments }, how) => payments.list({}, how).next(),
     page: ({ payments }, how) => payments.page({}, how),
-    revenue: ({ payments }, how) => payments.revenue({ by: 'day' }, how),
   },
   routes: {
     get: ({ routes }, how) => routes.get('1', how),

@@ -219,7 +219,6 @@ const GATEWAY_CRASHES: readonly GatewayCrash[] = [
 
 /** Payments that the x402 worker settles directly. */
 const DIRECT_GATEWAY_CRASHES: readonly GatewayCrash[] = [
-  { sale: 'item', at: 'before payments.get' },
   { sale: 'item', at: 'before obligations.take' },
   { sale: 'item', at: 'after obligations.take' },
   { sale: 'item', at: 'before obligations.markServed' },
@@ -229,7 +228,6 @@ const DIRECT_GATEWAY_CRASHES: readonly GatewayCrash[] = [
   { sale: 'order', at: 'before obligations.markServed', answer: REFUNDABLE, asked: 1 },
   { sale: 'order', at: 'after obligations.markServed', asked: 1 },
   { sale: 'orderAgain', at: 'before obligations.markServed', asked: 2 },
-  { sale: 'facilitatorOnce', at: 'before payments.get' },
   { sale: 'facilitatorOnce', at: 'after obligations.claim' },
   { sale: 'facilitator', at: 'after obligations.claim' },
 ];

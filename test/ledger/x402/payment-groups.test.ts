@@ -119,7 +119,7 @@ it('payments that change at the same time end as if each had changed alone', asy
       }
       for (const { id, twin } of pairs) expect(await stored(id)).toEqual(await stored(twin));
     }),
-    { numRuns: 60, examples: [[[['confirm', 'revert', 'land']]], [[['confirm', 'serve', 'landShort']]]] },
+    { numRuns: 15, examples: [[[['confirm', 'revert', 'land']]], [[['confirm', 'serve', 'landShort']]]] },
   );
 });
 

@@ -3,6 +3,7 @@ import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { isSignature } from '../../solana/rpc/node-text.ts';
 import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
+import { hasPayment } from '../formats/read-payment.ts';
 import { type ClientNetwork, clientAddress, clientAdvice } from '../routes/client-address.ts';
 import { forwardedHeaders, upstreamRequestHeaders, upstreamResponseHeaders } from '../routes/headers.ts';
 import type { FreeRoute, Method, PricedRoute } from '../routes/route.ts';
@@ -36,7 +37,7 @@ export function gateway(deps: GatewayDeps): Handle {
   return async (request) => {
     warnOnce(request);
     const { book } = deps.routes;
-    const matched = findRoute(book, request.method, request.target, hasPayment(request));
+    const matched = findRoute(book, request.method, request.target, hasPayment(request.headers));
     if (matched.kind === 'route' && matched.route.kind === 'free' && matched.route.upstream !== null)
       return passage(deps, matched.route, upstreamUrl(matched.route.upstream, matched.target), request);
     // The body is read even if the response does not depend on it: a client that still sends may not read a response.
@@ -57,10 +58,6 @@ export function gateway(deps: GatewayDeps): Handle {
     const sale = { ...saleOf(deps, paid, target, { ...request, body }), ended };
     return withAnyOrigin(await sell(deps, sale));
   };
-}
-
-function hasPayment({ headers }: RawRequest): boolean {
-  return headers['payment-signature'] !== undefined || headers['x-payment'] !== undefined;
 }
 
 /** Warns once per address about clients that a setting would identify. */

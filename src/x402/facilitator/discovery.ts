@@ -44,7 +44,7 @@ export const DiscoveryQuery = z.object({
 });
 
 /** The list of resources: the routes of the gateway, and what callers with a key have sold within 30 days. */
-export class Discovery {
+export class ResourceList {
   readonly #deps: DiscoveryDeps;
   readonly #listed = new TtlCache<readonly DiscoveryItem[]>(LIST_CACHE_MS, 1);
   readonly #stored = new TtlCache<void>(STORED_FOR_MS, MAX_STORED_KEYS);

@@ -4,7 +4,7 @@ import { databaseFault } from '../../ledger/connection.ts';
 import { settleBody, supportedBody, verifyBody } from './answers.ts';
 import { guardRoutes, idempotencyKeyOf } from './callers.ts';
 import { SuccessDeliveries } from './deliveries.ts';
-import { Discovery, DiscoveryQuery } from './discovery.ts';
+import { DiscoveryQuery, ResourceList } from './discovery.ts';
 import type { RefusedPayment } from './examine.ts';
 import { Facilitator, type FacilitatorDeps } from './facilitator.ts';
 import { acceptStrictJson, type ReadRequest, read, readRequest } from './request.ts';
@@ -24,15 +24,15 @@ export function facilitatorRoutes(deps: FacilitatorDeps): FastifyPluginAsync {
     app.addHook('onClose', () => deliveries.close());
     acceptStrictJson(app);
     answerErrors(app, deps);
-    const discovery = new Discovery(deps.discovery);
+    const resources = new ResourceList(deps.discovery);
     app.get('/supported', async () => supportedBody(deps));
-    app.get('/discovery/resources', async ({ query }) => discovery.page(read(DiscoveryQuery, query)));
+    app.get('/discovery/resources', async ({ query }) => resources.page(read(DiscoveryQuery, query)));
     await app.register(async (guarded) => {
       guardRoutes(guarded, deps);
       const options = { bodyLimit: BODY_LIMIT_BYTES };
       guarded.post('/verify', options, (request, reply) => answerVerify(facilitator, request, reply));
       guarded.post('/settle', options, (request, reply) =>
-        answerSettle(facilitator, deliveries, discovery, request, reply),
+        answerSettle(facilitator, deliveries, resources, request, reply),
       );
     });
   };
@@ -53,7 +53,7 @@ async function answerVerify(facilitator: Facilitator, request: FastifyRequest, r
 async function answerSettle(
   facilitator: Facilitator,
   deliveries: SuccessDeliveries,
-  discovery: Discovery,
+  resources: ResourceList,
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
@@ -67,7 +67,7 @@ async function answerSettle(
   const settled = await facilitator.settle(parsed.request, { key, facilitatorKey, isGone });
   if (settled.kind === 'success') {
     deliveries.follow(reply.raw, { id: settled.payment.id, holder: settled.holder, key });
-    const responses = discovery.note(parsed.request, facilitatorKey);
+    const responses = resources.note(parsed.request, facilitatorKey);
     if (responses !== null) reply.header('extension-responses', responses);
   }
   return settleBody(settled, parsed.request.dialect, parsed.request.requirements);

@@ -13,6 +13,11 @@ export type PresentedPayment =
 
 const IDENTIFIER_TEXT = /^[A-Za-z0-9_-]{16,128}$/;
 
+/** True if the request headers, with lower-case names, have a payment in any form. */
+export function hasPayment(headers: Readonly<Record<string, unknown>>): boolean {
+  return at(headers, 'payment-signature') !== undefined || at(headers, 'x-payment') !== undefined;
+}
+
 /** Reads the payment in request headers with lower-case names. PAYMENT-SIGNATURE has precedence over X-PAYMENT. */
 export function readPayment(headers: Readonly<Record<string, unknown>>): PresentedPayment {
   const signature = at(headers, 'payment-signature');

@@ -3,6 +3,7 @@ import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { isSignature } from '../../solana/rpc/node-text.ts';
 import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
+import { hasPayment } from '../formats/read-payment.ts';
 import type { PassKeys } from '../passes/keys.ts';
 import { type ClientNetwork, clientAddress, clientAdvice } from '../routes/client-address.ts';
 import { JWKS_PATH } from '../routes/faults.ts';
@@ -46,7 +47,7 @@ export function gateway(deps: GatewayDeps): Handle {
     warnOnce(request);
     if (isForJwks(deps, request)) return jsonAnswer(200, deps.passKeys.jwks, JWKS_HEADERS);
     const { book } = deps.routes;
-    const matched = findRoute(book, request.method, request.target, hasPayment(request));
+    const matched = findRoute(book, request.method, request.target, hasPayment(request.headers));
     if (matched.kind === 'route' && matched.route.kind === 'free' && matched.route.upstream !== null) {
       deps.metrics.count(matched.route.id, 'free');
       return passage(deps, matched.route, upstreamUrl(matched.route.upstream, matched.target), request);
@@ -73,10 +74,6 @@ export function gateway(deps: GatewayDeps): Handle {
     const sale = { ...saleOf(deps, paid, target, { ...request, body }), ended };
     return withAnyOrigin(await sellMeasured(deps, sale, begin));
   };
-}
-
-function hasPayment({ headers }: RawRequest): boolean {
-  return headers['payment-signature'] !== undefined || headers['x-payment'] !== undefined;
 }
 
 /** True for `GET /.well-known/jwks.json`, the public keys of access passes, if a route has any. Source: RFC 7517. */

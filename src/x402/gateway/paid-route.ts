@@ -3,7 +3,7 @@ import { paymentId } from '../../domain/payment.ts';
 import { messageHashOf } from '../../solana/tx/message.ts';
 import { readSigned } from '../../solana/tx/signed-transaction.ts';
 import { readQuoteToken } from '../formats/quote-token.ts';
-import { readPayment } from '../formats/read-payment.ts';
+import { hasPayment, readPayment } from '../formats/read-payment.ts';
 import type { PricedRoute } from '../routes/route.ts';
 import { type RouteBook, rivalsOf } from '../routes/route-book.ts';
 import type { Proof } from '../terms.ts';
@@ -19,6 +19,7 @@ export async function paidRoute(
   matched: PricedRoute,
   request: { readonly method: string; readonly target: string; readonly headers: IncomingHttpHeaders },
 ): Promise<PricedRoute> {
+  if (!book.hasEarlier || !hasPayment(request.headers)) return matched;
   const rivals = rivalsOf(book, matched, request.method, request.target);
   const presented = rivals.length === 0 ? null : readPayment(request.headers);
   if (presented?.kind !== 'proof') return matched;

@@ -1,5 +1,6 @@
+import { matchesPattern } from './patterns.ts';
 import type { PricedRoute, Route } from './route.ts';
-import { matchRoute, type RouteMatch } from './target.ts';
+import { matchRoute, type RouteMatch, readTarget, segmentsOf } from './target.ts';
 
 /** The routes of the newest version, and the priced routes that only earlier versions have. */
 export interface RouteBook {
@@ -52,8 +53,10 @@ export function rivalsOf(
   method: string,
   rawTarget: string,
 ): readonly PricedRoute[] {
-  if (!hasEarlier) return [];
+  const target = hasEarlier ? readTarget(rawTarget) : '';
+  if (typeof target === 'string') return [];
+  const segments = segmentsOf(target.path);
   return [...pricedOf(current), ...former].filter(
-    (one) => one.id !== route.id && matchRoute([one], method, rawTarget).kind === 'route',
+    (one) => one.id !== route.id && one.method === method && matchesPattern(one, segments),
   );
 }

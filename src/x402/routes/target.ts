@@ -107,7 +107,7 @@ function narrowest(matching: readonly Route[]): readonly Route[] {
   return first === undefined ? [] : sorted.filter((one) => shapeOf(one) === shapeOf(first));
 }
 
-function segmentsOf(path: string): readonly string[] {
+export function segmentsOf(path: string): readonly string[] {
   return path.slice(1).split('/');
 }
 

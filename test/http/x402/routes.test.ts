@@ -58,6 +58,13 @@ it('routes are replaced only after the version that their author has read, and o
   expect(versions[0]).not.toHaveProperty('routes');
 });
 
+it('of several changes to one version, one is stored', async () => {
+  const { version } = (await ask('GET', '')).json<{ version: string }>();
+  const prices = ['0.01', '0.02', '0.03', '0.04', '0.05'];
+  const answers = await Promise.all(prices.map((price) => put(version, routesAt(price))));
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409, 409, 409]);
+});
+
 it('routes with a fault are refused with each place, and change nothing', async () => {
   const before = (await ask('GET', '')).json<{ version: string }>();
   const faulty = {

@@ -16,7 +16,8 @@ import {
   serveMetrics,
 } from './platform/metrics.ts';
 import { openNodes } from './platform/roles/nodes.ts';
-import { routesContextOf, serveGateway } from './platform/roles/x402-gateway.ts';
+import { serveGateway } from './platform/roles/x402-gateway.ts';
+import { routesContextOf } from './platform/roles/x402-routes.ts';
 import { Closers, shutdownSignal, untilAborted } from './platform/shutdown.ts';
 import { connectTemporal, registerSearchAttributes } from './platform/temporal/client.ts';
 import { dataConverter } from './platform/temporal/codec.ts';

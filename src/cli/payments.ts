@@ -58,6 +58,10 @@ export function registerPayments(program: Command): void {
         ({ revoked }) => (revoked ? EXIT.ok : EXIT.refused),
       ),
     );
+  registerRevenue(payments);
+}
+
+function registerRevenue(payments: Command): void {
   apiCommand(payments, 'revenue', 'Sum up the payments that are served or owed; default: of the last 30 days')
     .addOption(
       new Option('--by <keys>', 'Separate sums for each route, for each UTC day, or both').choices([

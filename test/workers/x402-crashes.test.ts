@@ -228,6 +228,7 @@ const DIRECT_GATEWAY_CRASHES: readonly GatewayCrash[] = [
   { sale: 'order', at: 'before obligations.markServed', answer: REFUNDABLE, asked: 1 },
   { sale: 'order', at: 'after obligations.markServed', asked: 1 },
   { sale: 'orderAgain', at: 'before obligations.markServed', asked: 2 },
+  { sale: 'facilitatorOnce', at: 'before payments.get' },
   { sale: 'facilitatorOnce', at: 'after obligations.claim' },
   { sale: 'facilitator', at: 'after obligations.claim' },
 ];

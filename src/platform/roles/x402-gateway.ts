@@ -26,8 +26,7 @@ import { Passes } from '../../x402/passes/passes.ts';
 import type { PurchaseDeps } from '../../x402/purchase.ts';
 import { addressLimiter } from '../../x402/rate-limit.ts';
 import { readProxies } from '../../x402/routes/client-address.ts';
-import type { RoutesContext } from '../../x402/routes/faults.ts';
-import { LiveRoutes } from '../../x402/routes/live-routes.ts';
+import type { LiveRoutes } from '../../x402/routes/live-routes.ts';
 import { pricedOf } from '../../x402/routes/route-book.ts';
 import { maxPrice } from '../../x402/rules/exact-fees.ts';
 import { NETWORKS } from '../../x402/terms.ts';
@@ -37,6 +36,7 @@ import { plainTextWarning } from '../encryption.ts';
 import type { Logger } from '../logging.ts';
 import type { Closers } from '../shutdown.ts';
 import { PaymentRuns } from '../temporal/settle-payment.ts';
+import { followRoutes, openRoutes } from './x402-routes.ts';
 
 export interface GatewayParts {
   readonly ledger: Ledger;
@@ -56,7 +56,6 @@ const MAX_SIGNERS = 2;
 const OFFERS_INTERVAL_MS = 30_000;
 /** Short, because at the start wallets and nodes can become ready a moment after the gateway. */
 const REOPENING_INTERVAL_MS = 1_000;
-const ROUTES_INTERVAL_MS = 1_000;
 const FEE_PAYERS_INTERVAL_MS = 60_000;
 const UNFETCHED_INTERVAL_MS = 60_000;
 const QUOTE_VALIDITY_MS = 3_600_000;
@@ -69,33 +68,18 @@ export async function serveGateway(
   config: Config<'api'> & { readonly x402Routes: string },
   parts: GatewayParts,
 ): Promise<string> {
-  const { ledger, chain, logger, closers } = parts;
+  const { ledger, logger, closers } = parts;
   const warning = plainTextWarning(config.payloadKeys);
   if (warning !== null) logger.warn(warning);
-  const { x402FacilitatorPath: facilitatorPath, feePayers } = config;
+  const { x402FacilitatorPath: facilitatorPath } = config;
   const routes = await openRoutes(config, parts);
-  const runPeriodically = (name: string, intervalMs: number, job: () => Promise<void>) =>
-    closers.runPeriodically(name, intervalMs, job, (err) =>
-      logger.warn({ err }, `${name} cannot be read now`),
-    );
   const metrics = new GatewayMetrics(parts.metrics ?? new Registry());
   const purchases = { ...purchaseDeps(config, parts), observe: metrics.observe };
   const offers = openOffers(config, routes, purchases, parts);
-  const lowLamports = config.x402FeePayerLow;
-  const checkFeePayers = feePayerWatch({ ledger, chain, addresses: feePayers, lowLamports });
-  runPeriodically('the balances of fee payers', FEE_PAYERS_INTERVAL_MS, checkFeePayers);
-  closers.runPeriodically('unfetched successes', UNFETCHED_INTERVAL_MS, endUnfetched(parts), (err) =>
-    logger.warn({ err }, 'payments whose success was not fetched cannot be ended now'),
-  );
   await offers
     .refresh()
     .catch((err: unknown) => logger.warn({ err }, 'the terms of routes cannot be read now'));
-  runPeriodically('the terms of routes', OFFERS_INTERVAL_MS, () => offers.refresh());
-  runPeriodically('fee payers and closed routes', REOPENING_INTERVAL_MS, () => offers.refreshClosed());
-  const reportClosed = closedRouteWatch({ ledger, offers });
-  closers.runPeriodically('alerts of closed routes', CLOSED_ROUTES_INTERVAL_MS, reportClosed, (err) =>
-    logger.warn({ err }, 'the alerts of closed routes cannot be updated now'),
-  );
+  runJobs(config, offers, parts);
   followRoutes(routes, offers, parts);
   const app = await gatewayApp(
     gateway({ ...gatewayDeps(config, routes, offers, purchases, parts), metrics }),
@@ -116,42 +100,24 @@ export async function serveGateway(
   return url;
 }
 
-/** What routes must fit in this process. Without a gateway, the variables of their headers are not checked. */
-export function routesContextOf({
-  cluster,
-  x402FacilitatorPath: facilitatorPath,
-  x402Routes,
-  upstreamVariables,
-}: Config<'api'>): RoutesContext {
-  const place = { network: NETWORKS[cluster], facilitatorPath };
-  return x402Routes === undefined ? place : { ...place, upstreamVariables };
-}
-
-async function openRoutes(
-  config: Config<'api'> & { readonly x402Routes: string },
-  { ledger: { routeVersions: versions }, logger }: GatewayParts,
-): Promise<LiveRoutes> {
-  const { x402Routes: file } = config;
-  const warn = (err: unknown, message: string) => logger.warn({ err }, message);
-  return LiveRoutes.start({ versions, file, place: routesContextOf(config), warn });
-}
-
-/** Sells each new version of the routes. SIGHUP makes the routes file a new version. */
-function followRoutes(routes: LiveRoutes, offers: RouteOffers, { logger, closers }: GatewayParts): void {
-  const follow = async () => {
-    if (await routes.follow((priced) => offers.replace(priced)))
-      logger.info({ routes: routes.book.current.length }, 'the gateway sells a new version of the routes');
-  };
-  closers.runPeriodically('the version of the routes', ROUTES_INTERVAL_MS, follow, (err) =>
-    logger.warn({ err }, 'the version of the routes cannot be read now'),
-  );
-  const reload = () =>
-    void routes
-      .reload()
-      .then(follow)
-      .catch((err: unknown) => logger.error({ err }, 'the routes file was not reloaded'));
-  process.on('SIGHUP', reload);
-  closers.add('SIGHUP', () => process.off('SIGHUP', reload));
+function runJobs(config: Config<'api'>, offers: RouteOffers, parts: GatewayParts): void {
+  const { ledger, chain, logger, closers } = parts;
+  const run = (
+    name: string,
+    intervalMs: number,
+    job: () => Promise<void>,
+    failure = `${name} cannot be read now`,
+  ) => closers.runPeriodically(name, intervalMs, job, (err) => logger.warn({ err }, failure));
+  const { feePayers: addresses, x402FeePayerLow: lowLamports } = config;
+  const checkFeePayers = feePayerWatch({ ledger, chain, addresses, lowLamports });
+  run('the balances of fee payers', FEE_PAYERS_INTERVAL_MS, checkFeePayers);
+  run('the terms of routes', OFFERS_INTERVAL_MS, () => offers.refresh());
+  run('fee payers and closed routes', REOPENING_INTERVAL_MS, () => offers.refreshClosed());
+  const notEnded = 'payments whose success was not fetched cannot be ended now';
+  run('unfetched successes', UNFETCHED_INTERVAL_MS, endUnfetched(parts), notEnded);
+  const reportClosed = closedRouteWatch({ ledger, offers });
+  const notUpdated = 'the alerts of closed routes cannot be updated now';
+  run('alerts of closed routes', CLOSED_ROUTES_INTERVAL_MS, reportClosed, notUpdated);
 }
 
 /** Ends payments of the facilitator whose success no caller has fetched, and logs how many. */

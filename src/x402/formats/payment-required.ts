@@ -24,7 +24,6 @@ export interface QuotedTerms {
 export type IdentifierUse = 'off' | 'optional' | 'required';
 
 const MAX_ERROR_BYTES = 512;
-const MAX_HEADER_BYTES = 8_000;
 export const IDENTIFIER = 'payment-identifier';
 const IDENTIFIER_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',

@@ -66,6 +66,9 @@ async function isServing(address: string, namespace: string): Promise<boolean> {
   }
 }
 
+/** Fewer garbage collections of the server, for more memory: about a fifth of its processor time. */
+const GOGC = '400';
+
 /** Port of the Web UI in Temporal's development server and in the compose file. */
 const DEFAULT_UI_PORT = 8233;
 
@@ -126,7 +129,7 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Loca
       ...dynamicConfigArgs(options.dynamicConfig),
       ...SEARCH_ATTRIBUTES.flatMap((key) => ['--search-attribute', `${key.name}=Keyword`]),
     ],
-    env,
+    env: { GOGC, ...env },
     logFile: join(resolve(options.logDir ?? '.sluice/logs'), 'temporal.log'),
     stopTimeoutMs: 3_000,
     ready: () => isServing(address, namespace),

@@ -45,11 +45,12 @@ describe('a failover of PostgreSQL between the commit of a direct settlement and
   });
 
   it.each([
-    ['after workflow.start', 0],
-    ['after chain.send', 1],
+    // The send and the start run at the same time.
+    ['after workflow.start', [0, 1]],
+    ['after chain.send', [1]],
   ])(
     'waits for an operator if the standby lacks the commit, and pays no second time: %s',
-    async (at, sent) => {
+    async (at, transfers) => {
       await postgres.cutReplication();
       const payment = await diedAt(at);
       const [lost] = await sales.ledger.attempts.of(payment.id);
@@ -67,7 +68,9 @@ describe('a failover of PostgreSQL between the commit of a direct settlement and
       expect(status).not.toBe(200);
       expect(await ledger.attempts.of(payment.id)).toEqual([]);
       expect(sales.asked.get(payment.target)).toBeUndefined();
-      expect(await sales.inBlocks()).toEqual(sent === 0 ? [] : [lost?.signature]);
+      const inBlocks = await sales.inBlocks();
+      expect(transfers).toContain(inBlocks.length);
+      expect(new Set([...inBlocks, lost?.signature]).size).toBe(1);
     },
   );
 });

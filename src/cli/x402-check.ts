@@ -1,6 +1,6 @@
 import { formatUnits } from '../domain/amount.ts';
 import type { CheckedOffer, UrlReport } from '../x402/check/check-url.ts';
-import { NETWORKS } from '../x402/terms.ts';
+import { isUsdc } from '../x402/terms.ts';
 import { settings } from './dev-file.ts';
 import { UsageError } from './exit.ts';
 
@@ -53,10 +53,11 @@ export function renderUrlReport({ url, ok, offers, faults, notes, isChainChecked
 
 function describeOffer(offer: CheckedOffer): string {
   const { form, amount, asset, decimals, cluster, payTo, feePayer, memo, maxTimeoutSeconds } = offer;
-  const isUsdc = Object.values(NETWORKS).some(({ usdc }) => usdc === asset);
   const units = `${amount} base units of ${asset}`;
   const price =
-    decimals === null ? units : `${formatUnits(amount, decimals)} ${isUsdc ? 'USDC' : 'tokens'} (${units})`;
+    decimals === null
+      ? units
+      : `${formatUnits(amount, decimals)} ${isUsdc(asset) ? 'USDC' : 'tokens'} (${units})`;
   const parts = [
     `${price} on Solana ${cluster} to ${payTo}`,
     feePayer === null ? 'the buyer pays the fee' : `${feePayer} pays the fee`,

@@ -10,15 +10,19 @@ const DECIMAL_TEXT = /^[1-9][0-9]{0,19}$/;
  * Throws DomainError InvalidRequest that names `field`.
  */
 export function parseAmount(text: string, field: string): bigint {
-  const amount = DECIMAL_TEXT.test(text) ? BigInt(text) : 0n;
-  if (amount < 1n || amount > U64_MAX) {
+  if (!isAmount(text)) {
     throw new DomainError(
       'InvalidRequest',
       `${field} must be a whole number of base units from 1 to ${U64_MAX}, as a decimal string without sign or leading zero`,
       { field },
     );
   }
-  return amount;
+  return BigInt(text);
+}
+
+/** True for base units that {@link parseAmount} accepts. */
+export function isAmount(text: string): boolean {
+  return DECIMAL_TEXT.test(text) && BigInt(text) <= U64_MAX;
 }
 
 /**

@@ -29,6 +29,13 @@ export const NETWORKS: Readonly<Record<'localnet' | 'devnet' | 'mainnet-beta', N
   'mainnet-beta': MAINNET,
 };
 
+export const USDC_DECIMALS = 6;
+
+/** True for the mint of USDC on any network. */
+export function isUsdc(mint: string): boolean {
+  return Object.values(NETWORKS).some(({ usdc }) => usdc === mint);
+}
+
 /** Names of a network that payments of version 1 may have: some clients use the name of version 2. */
 export function namesInVersion1({ v1, caip2 }: Network): readonly string[] {
   return [v1, caip2];

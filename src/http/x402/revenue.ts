@@ -5,9 +5,7 @@ import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { REVENUE_KEYS, type RevenueKey, type RevenueSum } from '../../ledger/x402/revenue.ts';
 import { route } from '../route.ts';
-import { decimal, text, textOrNull, time, timeParam } from '../schemas.ts';
-
-const visibleText = z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters');
+import { decimal, idParam, text, textOrNull, time, timeParam } from '../schemas.ts';
 
 /** Conditions on payments, as query parameters. */
 export const saleFilter = {
@@ -19,8 +17,8 @@ export const saleFilter = {
     .meta({ pattern: '^[^\\u0000]+$' })
     .optional()
     .describe('Id of the route, such as `GET /reports/:id`'),
-  payer: visibleText.optional().describe('Address of the wallet of the buyer'),
-  asset: visibleText.optional().describe('Address of the mint of the token'),
+  payer: idParam.optional().describe('Address of the wallet of the buyer'),
+  asset: idParam.optional().describe('Address of the mint of the token'),
   seller: z.enum(['gateway', 'facilitator']).optional().describe('Part of Sluice that received the payment'),
   from: timeParam
     .optional()

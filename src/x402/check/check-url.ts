@@ -4,14 +4,12 @@ import { readAccounts } from '../../solana/rpc/agreed-accounts.ts';
 import { getMinimumBalanceForRentExemption } from '../../solana/rpc/methods.ts';
 import { SolanaNode } from '../../solana/rpc/node.ts';
 import { probeGenesis } from '../../solana/rpc/probe.ts';
-import { NETWORKS, type Network } from '../terms.ts';
+import { isUsdc, type Network, USDC_DECIMALS } from '../terms.ts';
 import { askUrl } from './ask-url.ts';
 import { chainFaults, type OnChain } from './chain-faults.ts';
 import { formFaults } from './compare-forms.ts';
 import type { Form, FormOffer, TermsFault } from './offer.ts';
 import { read402 } from './read-402.ts';
-
-const USDC_DECIMALS = 6;
 
 /** Terms of one form, for display. */
 export interface CheckedOffer extends Omit<FormOffer, 'network'> {
@@ -90,7 +88,6 @@ async function readChain(offers: readonly FormOffer[], rpcUrl: string): Promise<
 }
 
 function presented({ network, ...offer }: FormOffer, chain: AccountReading | null): CheckedOffer {
-  const isUsdc = Object.values(NETWORKS).some(({ usdc }) => usdc === offer.asset);
-  const decimals = chain?.decimals.get(offer.asset) ?? (isUsdc ? USDC_DECIMALS : null);
+  const decimals = chain?.decimals.get(offer.asset) ?? (isUsdc(offer.asset) ? USDC_DECIMALS : null);
   return { ...offer, network: network.caip2, cluster: network.cluster, decimals };
 }

@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { deriveAta } from '../../solana/tokens/ata.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../solana/tx/programs.ts';
+import { BAZAAR } from '../formats/bazaar.ts';
 import { at, isObject, type JsonObject, readHeaderJson } from '../formats/json.ts';
 import { IDENTIFIER } from '../formats/payment-required.ts';
+import { SIGN_IN } from '../passes/sign-in.ts';
 import { NETWORKS } from '../terms.ts';
 import { fault, joined, NOTHING, note, type TermsReading } from './offer.ts';
 import { parsed, readAccepts } from './read-accepts.ts';
@@ -19,7 +21,7 @@ export interface ReceivedAnswer {
 const HEADER = 'PAYMENT-REQUIRED';
 /** Proxies and clients often refuse larger ones. */
 const MAX_HEADER_BYTES = 8_192;
-const KNOWN_EXTENSIONS: readonly string[] = [IDENTIFIER, 'bazaar', 'sign-in-with-x', 'offer-receipt'];
+const KNOWN_EXTENSIONS: readonly string[] = [IDENTIFIER, BAZAAR, SIGN_IN, 'offer-receipt'];
 
 /** Reads the terms of a 402 in every form. Calls no node. */
 export function read402(answer: ReceivedAnswer): TermsReading {

@@ -95,13 +95,13 @@ function withOptionalParts(
   extensions: object,
   bazaar: JsonObject | null,
 ): object {
-  const add = (all: object, maxBytes: number) => ({
-    ...version2,
-    resource: shortResource(resource, maxBytes),
-    ...(Object.keys(all).length === 0 ? {} : { extensions: all }),
-  });
   const bytesOf = (value: object) => Buffer.byteLength(JSON.stringify(value));
-  const required = add(extensions, MAX_JSON_BYTES - bytesOf(add(extensions, 0)));
+  const empty = {
+    ...version2,
+    resource: { url: '', description: '', mimeType: '' },
+    ...(Object.keys(extensions).length === 0 ? {} : { extensions }),
+  };
+  const required = { ...empty, resource: shortResource(resource, MAX_JSON_BYTES - bytesOf(empty)) };
   if (bazaar === null) return required;
   const whole = { ...required, extensions: { ...extensions, [BAZAAR]: bazaar } };
   return bytesOf(whole) <= MAX_JSON_BYTES ? whole : required;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { mintOf, unitsOfDecimal } from '../routes/prices.ts';
+import { DECIMAL } from '../routes/schema.ts';
 import type { Network, Terms } from '../terms.ts';
 import type { UpstreamAnswer } from '../upstream.ts';
 import { ambiguousKeys } from './json.ts';
@@ -19,7 +20,6 @@ type PriceResult<Value> =
   | { readonly ok: false; readonly reason: string };
 
 const HEADER_ENTRY = /^([0-9.]+) +([A-Za-z0-9]+)$/;
-const DECIMAL = /^(0|[1-9]\d{0,19})(\.\d{1,18})?$/;
 const body = z.object({
   prices: z.array(z.object({ amount: z.string(), asset: z.string() })).min(1),
 });

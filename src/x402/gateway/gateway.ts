@@ -78,9 +78,9 @@ export function gateway(deps: GatewayDeps): Handle {
 
 /** True for `GET /.well-known/jwks.json`, the public keys of access passes, if a route has any. Source: RFC 7517. */
 function isForJwks({ routes }: GatewayDeps, { method, target }: RawRequest): boolean {
+  if (method !== 'GET' || target !== JWKS_PATH) return false;
   const { current, former } = routes.book;
-  const hasPasses = [...pricedOf(current), ...former].some(({ accessPass }) => accessPass !== null);
-  return method === 'GET' && target === JWKS_PATH && hasPasses;
+  return [...pricedOf(current), ...former].some(({ accessPass }) => accessPass !== null);
 }
 
 /** Sells, and counts the answer. `begin`: when the request arrived, a time of `performance.now()`. */

@@ -1,4 +1,4 @@
-import { U64_MAX } from '../../domain/amount.ts';
+import { isAmount } from '../../domain/amount.ts';
 import { readSigned } from '../../solana/tx/signed-transaction.ts';
 import { EXAMPLE_NETWORKS } from '../formats/example.ts';
 import { at, textAt } from '../formats/json.ts';
@@ -14,8 +14,6 @@ export type OpenOffer = Pick<Extract<Offer, { readonly kind: 'open' }>, 'valid' 
 
 type Version2 = Extract<Proof, { readonly dialect: 'v2' }>;
 type Version1OrExample = Extract<Proof, { readonly dialect: 'v1' | 'example' }>;
-
-const BASE_UNITS = /^[1-9]\d{0,19}$/;
 
 /** True if the payment accepts the terms (version 2), or names their network. */
 export function isFor(proof: Proof, terms: Terms): boolean {
@@ -78,16 +76,12 @@ function acceptedTerms(
   const amount = textAt(accepted, 'amount') ?? '';
   const quote = textAt(at(accepted, 'extra'), 'quote');
   const quoted =
-    quote === null || !isUnits(amount)
+    quote === null || !isAmount(amount)
       ? []
       : capped
           .map((terms) => ({ ...terms, amount: BigInt(amount) }))
           .filter((terms) => isQuoted(quote, terms));
   return [...fixed, ...quoted].filter((terms) => isFor(proof, terms));
-}
-
-function isUnits(text: string): boolean {
-  return BASE_UNITS.test(text) && BigInt(text) <= U64_MAX;
 }
 
 /**

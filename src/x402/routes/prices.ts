@@ -1,9 +1,7 @@
 import { U64_MAX } from '../../domain/amount.ts';
-import type { Network } from '../terms.ts';
+import { type Network, USDC_DECIMALS } from '../terms.ts';
 import type { PricedRoute, RoutePrice } from './route.ts';
 import type { RouteEntry } from './schema.ts';
-
-const USDC_DECIMALS = 6;
 
 /** Bytes of the memo in all entries of the header PAYMENT-REQUIRED. */
 const MAX_MEMO_BYTES = 1_024;

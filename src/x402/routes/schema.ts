@@ -17,9 +17,9 @@ const asset = z
   .refine((text) => text === 'USDC' || isAddress(text), 'must be USDC or the address of a mint')
   .describe('USDC, or the address of a mint. Default: USDC');
 const units = z.string().regex(/^(0|[1-9]\d{0,19})$/, 'must be base units in quotes, such as "1000"');
-const decimal = z
-  .string()
-  .regex(/^(0|[1-9]\d{0,19})(\.\d{1,18})?$/, 'must be a decimal in quotes, such as "0.001"');
+/** A price in units of its asset. */
+export const DECIMAL = /^(0|[1-9]\d{0,19})(\.\d{1,18})?$/;
+const decimal = z.string().regex(DECIMAL, 'must be a decimal in quotes, such as "0.001"');
 
 const amountForms = [
   decimal,

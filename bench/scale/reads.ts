@@ -132,7 +132,6 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   await attempts.newestSignatures([of.id]);
   for (const name of [of.paymentSignature, of.payment, of.signature]) await payments.findByName(name);
   await payments.find(of.payment);
-  await payments.findPaid(of.payment, 1);
   await payments.listByIds([of.payment]);
   await payments.get(of.payment);
   await ledger.obligations.answerOf(of.payment);
@@ -171,6 +170,7 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await inFlight.newestEnds('withdrawal', 32);
   await paymentCosts.failuresOf('GET /r1', since, { payments: 1_000, buyers: 20 });
   await payments.listOverdue(60_000, 100);
+  await payments.listLate(new Date(Date.now() - 2_000), new Date(), 100);
   await payments.listOwed(of.payer, '0'.repeat(64), 50);
   for (const by of [[], ['route', 'day']] as const)
     await payments.revenue({ by, from: since, to: new Date() });

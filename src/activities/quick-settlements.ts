@@ -1,17 +1,15 @@
 import { isDomainError } from '../domain/errors.ts';
 import { isTerminal } from '../domain/settlement.ts';
-import type { SettlementState, SignedStep } from '../domain/steps.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { createQuickLanding, waitIfRowLost } from '../settlement/land.ts';
+import type { SettlementState } from '../domain/steps.ts';
+import { createQuickLanding } from '../settlement/land.ts';
 import type { JudgeDeps } from '../settlement/record-verdict.ts';
-import { signedAttempt } from '../settlement/signatures.ts';
-import { holdUnlessEnded, preparedOf } from '../settlement/state.ts';
+import { holdUnlessEnded } from '../settlement/state.ts';
 import {
   createSettlementActivities,
   type SettlementActivities,
   type SettlementsDeps,
 } from './settlements.ts';
-import { isBuyerOwed, isOwedHere } from './x402.ts';
+import { isBuyerOwed } from './x402.ts';
 
 export interface QuickDeps extends JudgeDeps, Pick<SettlementsDeps, 'signer'> {
   /**
@@ -23,9 +21,7 @@ export interface QuickDeps extends JudgeDeps, Pick<SettlementsDeps, 'signer'> {
 /** `isOwed`: whether the buyer must still be served; only if the settlement has ended. */
 export type QuickState = SettlementState & { readonly isOwed?: boolean };
 
-type QuickInput = Parameters<SettlementActivities['prepareSettlement']>[0] & {
-  readonly signed?: Omit<SignedStep, 'id'>;
-};
+type QuickInput = Parameters<SettlementActivities['prepareSettlement']>[0];
 
 const DEFAULT_ANSWER_WITHIN_MS = 2_000;
 
@@ -39,17 +35,11 @@ export function createQuickActivities(deps: QuickDeps) {
     /**
      * Prepares, signs and sends an attempt. Returns the state when a node reports the attempt as confirmed, or after
      * `answerWithinMs`, or at once if keys on other workers must sign. A repeated call continues with the stored
-     * attempt. `signed`: an attempt that must be stored already; if it is not, see {@link waitIfRowLost}.
+     * attempt.
      * @throws NotFound, SigningRefused
      */
-    async settleQuickly({ signed, ...input }: QuickInput): Promise<QuickState> {
+    async settleQuickly(input: QuickInput): Promise<QuickState> {
       const { id } = input;
-      if (signed !== undefined) {
-        const end = await findPaidEnd(ledger, id, signed.n);
-        if (end !== null) return end;
-        const step = { id, ...signed };
-        await waitIfRowLost(ledger, step, signedAttempt(ledger, id, signed.n, signed.signature));
-      }
       try {
         const preparation = await steps.prepareSettlement(input);
         if (preparation.kind === 'prepared') {
@@ -65,16 +55,6 @@ export function createQuickActivities(deps: QuickDeps) {
       return isTerminal(state.status) ? { ...state, isOwed: await isBuyerOwed(ledger, id) } : state;
     },
   };
-}
-
-/**
- * The state of a payment that is final. Null for any other payment. Normally a run with a signed attempt finds this end,
- * so that it costs one statement.
- */
-async function findPaidEnd({ payments }: Ledger, id: string, n: number): Promise<QuickState | null> {
-  const paid = await payments.findPaid(id, n);
-  if (paid === undefined) return null;
-  return { status: 'finalized', reason: null, attempt: preparedOf(paid.attempt), isOwed: isOwedHere(paid) };
 }
 
 export type QuickActivities = ReturnType<typeof createQuickActivities>;

@@ -51,9 +51,6 @@ export interface SignedStep {
   readonly signature: string;
 }
 
-/** A signed attempt, as the input of a workflow that begins after the attempt was stored. */
-export type SignedMessage = Pick<PreparedAttempt, 'n' | 'message'> & { readonly signature: string };
-
 /** How an attempt ended. `slot` is a decimal string. */
 export type Landing =
   | { readonly kind: 'finalized'; readonly signature: string; readonly slot: string }

@@ -15,10 +15,10 @@ export const TIMEOUTS = {
   /** One request to an upstream: longer than the longest `timeoutSeconds` of a route. */
   serveMs: 660_000,
   /**
-   * Start delay of the workflow of a payment that the x402 worker settles itself: longer than most payments take to be
-   * final, so that the workflow has nothing left to do.
+   * Age at which a payment that the x402 worker settles itself gets a workflow, unless it has ended. Most payments are
+   * final and served after 13 to 16 seconds.
    */
-  directRunDelayMs: 15_000,
+  latePaymentMs: 20_000,
   heartbeatMs: 10_000,
   heartbeatEveryMs: 3_000,
   /** Minimum interval of landing signals: each costs about five history events, and a wait may take days. */

@@ -9,14 +9,26 @@ export class Closers {
     this.#open.push({ name, close });
   }
 
-  /** Runs `work` now and every `intervalMs` until {@link close}. `onFailure` receives errors; the next run retries. */
+  /**
+   * Runs `work` now and every `intervalMs` until {@link close}, but never twice at the same time. `onFailure` receives
+   * errors; the next run retries.
+   */
   runPeriodically(
     name: string,
     intervalMs: number,
     work: () => Promise<void>,
     onFailure: (error: unknown) => void,
   ): void {
-    const run = () => void work().catch(onFailure);
+    let isRunning = false;
+    const run = () => {
+      if (isRunning) return;
+      isRunning = true;
+      void work()
+        .catch(onFailure)
+        .finally(() => {
+          isRunning = false;
+        });
+    };
     run();
     const timer = setInterval(run, intervalMs);
     this.add(name, () => clearInterval(timer));

@@ -84,7 +84,7 @@ function landingOf(attempt: AttemptRow, goesOn: boolean): Landing {
 }
 
 /**
- * Handles a run whose signed attempt is missing from the database, because PostgreSQL was restored from an older
+ * Handles work on a signed attempt that is missing from the database, because PostgreSQL was restored from an older
  * backup. Pauses all payments and makes the run wait for the row, so that the run never composes again. Rethrows
  * every other error.
  */
@@ -106,7 +106,7 @@ function lostAlarm({ id, n, signature }: SignedStep, { message }: DomainError): 
   return {
     kind: 'attempt_lost',
     subject: id,
-    message: `the workflow of settlement ${id} has signed attempt ${n} with signature ${signature}, but ${message}: the database was restored from an older backup`,
+    message: `attempt ${n} of settlement ${id} was signed with signature ${signature}, but ${message}: the database was restored from an older backup`,
     details: { n, signature },
   };
 }

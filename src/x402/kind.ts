@@ -2,6 +2,7 @@ import { base64 } from '@scure/base';
 import { isDomainError } from '../domain/errors.ts';
 import { X402 } from '../domain/settlement-kinds.ts';
 import type { SigningTask } from '../domain/steps.ts';
+import { TIMEOUTS } from '../domain/timeouts.ts';
 import { Groups } from '../ledger/groups.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NewAttempt } from '../ledger/settlements/attempts.ts';
@@ -52,9 +53,10 @@ export function x402Kind({ ledger, chain, lifetimes, feePayers }: X402KindDeps):
     },
     tasks: async (settlement, { message }) => signingTasksOf(await paymentOf(settlement), message),
     onMissingRun: async ({ id, status }) => {
-      const { leaseUntil, state, askedAt } = await ledger.payments.get(id);
-      // Bytes that are stored and perhaps not sent expire soon. Their run disturbs no request.
-      if (status === 'sending' || status === 'confirmed') return 'start';
+      const { leaseUntil, state, askedAt, createdAt } = await ledger.payments.get(id);
+      // The worker that settles a payment itself needs no run unless the payment is late: see `LatePayments`. Such a run
+      // disturbs no request.
+      if (status === 'sending' || status === 'confirmed') return isLate(createdAt) ? 'start' : 'leave';
       if (leaseUntil !== null && leaseUntil.getTime() > Date.now()) return 'leave';
       // The upstream was called before settlement, and no request waits for the answer any more.
       return state === 'settling' && askedAt !== null ? 'cancel' : 'start';
@@ -64,6 +66,10 @@ export function x402Kind({ ledger, chain, lifetimes, feePayers }: X402KindDeps):
       return { movedLamports: 0n, amountReceived: receivedBy(payment, spending) };
     },
   };
+}
+
+function isLate(createdAt: Date): boolean {
+  return createdAt.getTime() < Date.now() - TIMEOUTS.latePaymentMs;
 }
 
 /** What the attempt of a payment is made from; it never changes. */

@@ -20,7 +20,6 @@ import { openLedger } from '../../src/ledger/ledger.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import { startTemporal } from '../../devkit/localstack/temporal.ts';
 import { startBackfill, startSettlement } from '../../src/platform/temporal/starts.ts';
-import { PaymentRuns } from '../../src/platform/temporal/settle-payment.ts';
 import { messageHashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { NETWORKS } from '../../src/x402/terms.ts';
@@ -64,53 +63,29 @@ async function continued(): Promise<void> {
   rmSync(logDir, { recursive: true, force: true });
 }
 
-/** Sells on a stack of its own. `buy` pays for the path and resolves with the id of the payment. */
-async function withShop(work: (buy: (path: string) => Promise<string>, client: Client) => Promise<void>): Promise<void> {
+/** A payment that its workflow settles, on a stack of its own. */
+async function sale(): Promise<void> {
   const upstream = await startHttp(async (_request, response) => void response.writeHead(200).end('item'));
   const routesOf = ({ seller }: { seller: string }) => ({
     payTo: seller,
-    routes: [
-      { path: '/item', price: '0.001', upstream: upstream.url },
-      { path: '/first', price: '0.001', upstream: upstream.url, flow: 'serve-first' },
-    ],
+    routes: [{ path: '/first', price: '0.001', upstream: upstream.url, flow: 'serve-first' }],
   });
   const other = await testStack(SLOT_MS, {}, 'own', { routesOf });
   const { gatewayUrl = '', buyer } = other.stack.sales ?? {};
   const customer = new Customer(Uint8Array.from(JSON.parse(readFileSync(buyer?.path ?? '', 'utf8'))));
-  const client = temporalClient(other.stack.temporal);
-  const buy = async (path: string) => {
-    const url = gatewayUrl + path;
-    await until(async () => (await fetch(url).catch(() => null))?.status === 402);
-    const accepted = requirementsOf(await fetch(url));
-    const transaction = customer.transaction(accepted, randomBytes(8).toString('hex'));
-    await fetch(url, { headers: customer.shows(accepted, transaction) });
-    const message = readSigned(Buffer.from(transaction, 'base64'))?.message ?? new Uint8Array();
-    return paymentId(NETWORKS.localnet.caip2, messageHashOf(message));
-  };
-  await work(buy, client);
+  const url = `${gatewayUrl}/first`;
+  await until(async () => (await fetch(url).catch(() => null))?.status === 402);
+  const accepted = requirementsOf(await fetch(url));
+  const transaction = customer.transaction(accepted, randomBytes(8).toString('hex'));
+  await fetch(url, { headers: customer.shows(accepted, transaction) });
+  const message = readSigned(Buffer.from(transaction, 'base64'))?.message ?? new Uint8Array();
+  const id = paymentId(NETWORKS.localnet.caip2, messageHashOf(message));
+  const run = temporalClient(other.stack.temporal).workflow.getHandle(id);
+  await run.result();
+  await keep('x402-settlement', run);
   await other.close();
   await upstream.close();
 }
-
-/** A payment that its workflow settles. */
-const sale = () =>
-  withShop(async (buy, { workflow }) => {
-    const run = workflow.getHandle(await buy('/first'));
-    await run.result();
-    await keep('x402-settlement', run);
-  });
-
-/** Payments that the x402 worker settles: one is final before its workflow begins; for the other, a caller ends the start delay. */
-const directSales = () =>
-  withShop(async (buy, client) => {
-    const late = client.workflow.getHandle(await buy('/item'));
-    await late.result();
-    await keep('x402-direct', late);
-    const early = client.workflow.getHandle(await buy('/item'));
-    await new PaymentRuns(client).reach(early.workflowId, 'confirmed', 20_000);
-    await early.result();
-    await keep('x402-direct-early', early);
-  });
 
 async function ends(id: string): Promise<void> {
   await sluice.waitForFinal(id);
@@ -242,7 +217,7 @@ async function nonces(): Promise<void> {
   await save('settlement', settlementId(NONCE_CREATE, address));
 }
 
-const RECORDS = { payments, customers, deaths, funding, failure, webhook, deposits, nonces, continued, sale, directSales };
+const RECORDS = { payments, customers, deaths, funding, failure, webhook, deposits, nonces, continued, sale };
 const wanted = process.argv.slice(2);
 
 try {

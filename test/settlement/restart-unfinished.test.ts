@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { backfillWorkflowId } from '../../src/domain/backfill.ts';
 import { settlementWorkflowId, withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import { NONCE_CREATE, settlementId } from '../../src/domain/settlement-kinds.ts';
+import { TIMEOUTS } from '../../src/domain/timeouts.ts';
 import type { AttemptOutcome } from '../../src/ledger/settlements/attempts.ts';
 import { createMissingRunStarter, type WorkflowRuns } from '../../src/settlement/restart-unfinished.ts';
 import { nonceKinds } from '../../src/treasury/nonce-accounts.ts';
@@ -86,10 +87,13 @@ describe('the restart of missing runs', () => {
     await use.ledger.settlements.cancel(payment.id, REASON);
   });
 
-  it('starts the run of a payment that was signed with its row, during the lease of a request too', async () => {
+  it('starts the run of a payment that was signed with its row once it is late, during the lease of a request too', async () => {
     const payment = newPayment();
     const signed = attempt(payment.id, 1, { signers: [payment.feePayer], signatures: [newId('sig')] });
     await use.ledger.payments.openSigned(payment, signed);
+    expect(await round([], 'none')).toEqual([]);
+    const createdAt = new Date(Date.now() - TIMEOUTS.latePaymentMs - 1);
+    await use.ledger.db.updateTable('payment').set({ createdAt }).where('id', '=', payment.id).execute();
     expect(await round([], 'none')).toEqual([payment.id]);
     await use.ledger.attempts.settle(payment.id, 1, DEAD);
   });

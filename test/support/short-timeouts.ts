@@ -8,7 +8,7 @@ export const TIMEOUTS: { readonly [Name in keyof typeof PRODUCTION]: number } = 
   prepareMs: 8_000,
   quickMs: 8_000,
   serveMs: 30_000,
-  directRunDelayMs: 5_000,
+  latePaymentMs: 5_000,
   heartbeatMs: 4_000,
   heartbeatEveryMs: 500,
   landingSignalMs: 2_000,

@@ -6,13 +6,7 @@ import { testWorkflows, type WorkflowBundleFile } from '../support/workflows.ts'
 
 const HISTORIES = new URL('../histories/', import.meta.url);
 const files = readdirSync(HISTORIES).filter((file) => file.endsWith('.bin'));
-const OF_SETTLEMENTS = [
-  'confirmed-by-customer.bin',
-  'held.bin',
-  'settlement.bin',
-  'x402-settlement.bin',
-  'x402-direct-early.bin',
-];
+const OF_SETTLEMENTS = ['confirmed-by-customer.bin', 'held.bin', 'settlement.bin', 'x402-settlement.bin'];
 let workflowBundle: WorkflowBundleFile;
 
 beforeAll(async () => {
@@ -48,8 +42,6 @@ describe('a saved history', () => {
       'token.bin',
       'waited-for-funds.bin',
       'webhook.bin',
-      'x402-direct-early.bin',
-      'x402-direct.bin',
       'x402-settlement.bin',
     ]);
   });

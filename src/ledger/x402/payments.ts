@@ -5,7 +5,7 @@ import type { TextCipher } from '../../domain/webhook.ts';
 import { isUniqueViolation } from '../connection.ts';
 import { anyOf, type Database, Repository, type Tables } from '../database.ts';
 import type { Page } from '../page.ts';
-import type { AttemptRow, NewAttempt } from '../settlements/attempts.ts';
+import type { NewAttempt } from '../settlements/attempts.ts';
 import type { Lease } from './obligations.ts';
 import { listPayments, type PaymentFilter } from './payment-list.ts';
 import {
@@ -36,8 +36,7 @@ export type OwedPayment = Pick<
   'id' | 'position' | 'seller' | 'state' | 'caller' | 'leaseUntil' | 'askedAt' | 'isAnswered'
 >;
 
-/** A payment whose transaction is final, with the attempt that landed. */
-export type PaidPayment = Pick<PaymentRow, 'state' | 'seller'> & { readonly attempt: AttemptRow };
+export type LatePayment = Pick<PaymentRow, 'id' | 'createdAt'>;
 
 /** x402 payments. Every step is idempotent. */
 export class Payments extends Repository {
@@ -132,24 +131,6 @@ export class Payments extends Repository {
       .execute();
   }
 
-  /** The payment with its n-th attempt, if that attempt has landed and the settlement is final. */
-  async findPaid(id: string, n: number): Promise<PaidPayment | undefined> {
-    const row = await this.db
-      .selectFrom('attempt')
-      .innerJoin('settlement', 'settlement.id', 'attempt.settlementId')
-      .innerJoin('payment', 'payment.id', 'attempt.settlementId')
-      .selectAll('attempt')
-      .select(['payment.state as paymentState', 'payment.seller'])
-      .where('attempt.settlementId', '=', id)
-      .where('attempt.n', '=', n)
-      .where('attempt.state', '=', 'landed')
-      .where('settlement.status', '=', 'finalized')
-      .executeTakeFirst();
-    if (row === undefined) return undefined;
-    const { paymentState: state, seller, ...attempt } = row;
-    return { state, seller, attempt };
-  }
-
   /** Finds a payment by its id, the hash of its message (hex), or the signature of its transaction (base58). */
   findByName(name: string): Promise<PaymentRow | undefined> {
     // Each part of the union uses an index. An `or` over two tables would read all payments.
@@ -172,6 +153,28 @@ export class Payments extends Repository {
       .limit(limit)
       .execute();
     return rows.map(toPaymentRow);
+  }
+
+  /**
+   * Up to `limit` payments that were stored in this interval, and that are sent but not final, or whose buyer the gateway
+   * has not served; oldest first.
+   */
+  listLate(since: Date, until: Date, limit: number): Promise<readonly LatePayment[]> {
+    return this.db
+      .selectFrom('payment')
+      .innerJoin('settlement', 'settlement.id', 'payment.id')
+      .select(['payment.id', 'payment.createdAt'])
+      .where('payment.createdAt', '>', since)
+      .where('payment.createdAt', '<=', until)
+      .where((row) =>
+        row.or([
+          row('settlement.status', 'in', SENT),
+          row.and([row('payment.state', '=', 'owed'), row('payment.seller', '=', 'gateway')]),
+        ]),
+      )
+      .orderBy('payment.createdAt')
+      .limit(limit)
+      .execute();
   }
 
   /** Lists payments, newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
@@ -222,6 +225,7 @@ async function firstRow(query: SelectQueryBuilder<Tables, 'payment', StoredPayme
   return stored === undefined ? undefined : toPaymentRow(stored);
 }
 
+const SENT = ['sending', 'confirmed'] as const;
 const MAX_DELETED_AT_ONCE = 200;
 
 /** Literal states, so that PostgreSQL can use the index of stored data. */

@@ -16,9 +16,9 @@ import { Chain } from '../../solana/chain.ts';
 import { AdoptedLifetimes } from '../../solana/proof/adopted.ts';
 import { LandingWatcher } from '../../solana/proof/landing.ts';
 import { ConfirmedSlots } from '../../solana/rpc/confirmed-slots.ts';
-import { RunStarts } from '../../x402/direct/run-starts.ts';
+import { LatePayments } from '../../x402/direct/late-payments.ts';
 import { serveDirect } from '../../x402/direct/server.ts';
-import { type DirectSettlementDeps, DirectSettlements } from '../../x402/direct/settle.ts';
+import { DirectSettlements } from '../../x402/direct/settle.ts';
 import { type AdoptPaymentDeps, adoptPayment, x402Kind } from '../../x402/kind.ts';
 import { timed } from '../../x402/timed.ts';
 import { createUpstreamCall } from '../../x402/upstream-call.ts';
@@ -26,7 +26,7 @@ import type { Config } from '../config.ts';
 import { plainTextWarning, textCipherOf } from '../encryption.ts';
 import type { Closers } from '../shutdown.ts';
 import { dataConverter } from '../temporal/codec.ts';
-import { startSignedPayment } from '../temporal/starts.ts';
+import { startQuickSettlement } from '../temporal/starts.ts';
 import type { ChainWorkerDeps } from './chain.ts';
 import { openNodes } from './nodes.ts';
 import { warningLogger, workerOptions } from './run.ts';
@@ -37,6 +37,7 @@ import { workflowSource } from './workflow-source.ts';
 /** Maximum number of activities, which are mostly waits of payments for finality. */
 const MAX_LANDINGS = 10_000;
 const MAX_CONFIRMATIONS = 200;
+const LATE_INTERVAL_MS = 2_000;
 const DELETION_INTERVAL_MS = 3_600_000;
 /** An adopted message keeps its own price, so the salt has no effect. */
 const FIRST_ATTEMPT: AttemptPosition = { n: 1, salt: 0n, lastPrice: null };
@@ -79,7 +80,8 @@ export async function x402Worker(
   const onAccepted = (seconds: number) => observe('send', seconds);
   const deps = decorate({ ledger, chain: new Chain(pool, { accountWindowMs: 0, onAccepted }), temporal });
   const parts = settlementParts(config, deps, slots, signers, addresses);
-  await serveDirectly(config, deps, { ...parts, observe }, closers);
+  await serveDirectly(config, { ...parts, observe }, closers);
+  startLateRuns(deps, closers);
   deleteOldData(config, ledger, closers);
   return Worker.create({
     ...workerOptions(config, connection, QUICK_TASK_QUEUE),
@@ -134,6 +136,12 @@ function x402Activities(config: Config<'x402'>, { judging, signing, observe }: M
   };
 }
 
+function startLateRuns({ ledger, temporal }: X402WorkerDeps, closers: Closers): void {
+  const late = new LatePayments(ledger.payments, (id) => startQuickSettlement(temporal, id));
+  const warn = warningLogger('the workflows of late x402 payments cannot be started now');
+  closers.runPeriodically('runs of late payments', LATE_INTERVAL_MS, () => late.startRuns(), warn);
+}
+
 function deleteOldData({ x402RetentionDays }: Config<'x402'>, { payments }: Ledger, closers: Closers): void {
   const deleteAll = async (): Promise<void> => {
     while ((await payments.deleteOldData(x402RetentionDays)) > 0n);
@@ -145,7 +153,6 @@ function deleteOldData({ x402RetentionDays }: Config<'x402'>, { payments }: Ledg
 /** Listens on the socket, if it is set and the keys are in this process. */
 async function serveDirectly(
   { x402Socket }: Config<'x402'>,
-  { temporal }: X402WorkerDeps,
   { judging, adopting, signing, observe }: MeasuredParts,
   closers: Closers,
 ): Promise<void> {
@@ -153,16 +160,10 @@ async function serveDirectly(
   const warn = (error: unknown, message: string) => Runtime.instance().logger.warn(message, { error });
   if (signing === null)
     return warn(null, 'SLUICE_X402_SOCKET has no effect: this worker has no SLUICE_FEE_PAYER_KEY_FILES');
-  const starts = new RunStarts<Parameters<DirectSettlementDeps['startRun']>>(
-    ([id, attempt]) => startSignedPayment(temporal, id, attempt),
-    warn,
-  );
-  closers.add('starts of x402 workflows', () => starts.close());
   const settlements = new DirectSettlements({
     ...judging,
     adopt: (payment) => adoptPayment(adopting, payment, FIRST_ATTEMPT),
     sign: (task) => timed(observe, 'sign', () => signTask(signing, task)),
-    startRun: (...run) => starts.add(run),
     warn,
     observe,
   });

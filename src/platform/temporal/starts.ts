@@ -14,17 +14,12 @@ import {
 } from '../../domain/ids.ts';
 import { type AwaitedCommitment } from '../../domain/settlement.ts';
 import { settlementId } from '../../domain/settlement-kinds.ts';
-import type { SettlementEnd, SignedMessage } from '../../domain/steps.ts';
+import type { SettlementEnd } from '../../domain/steps.ts';
 import { TIMEOUTS } from '../../domain/timeouts.ts';
 import type { DeliveryLine, Patience } from '../../domain/webhook.ts';
 import type { WithdrawalTerms } from '../../domain/withdrawal.ts';
 import { wakeDelivery } from '../../workflows/messages.ts';
-import {
-  SLUICE_ASSET,
-  SLUICE_DESTINATION,
-  SLUICE_SIGNATURE,
-  SLUICE_STATUS,
-} from '../../workflows/search-attributes.ts';
+import { SLUICE_ASSET, SLUICE_DESTINATION, SLUICE_STATUS } from '../../workflows/search-attributes.ts';
 
 // Starts throw a ServiceError of the Temporal client if the server does not answer within this time.
 const START_DEADLINE_MS = 10_000;
@@ -73,35 +68,27 @@ export function startSettlement(
   answersAt: AwaitedCommitment = 'finalized',
 ): Promise<WorkflowHandleWithStartDetails> {
   const { kind, subjectId } = settlement;
-  const isQuick = answersAt === 'confirmed';
-  return startOrJoin(client, isQuick ? 'x402Settlement' : 'settlement', {
-    ...(isQuick ? { taskQueue: QUICK_TASK_QUEUE } : {}),
+  const id = settlementId(kind, subjectId);
+  if (answersAt === 'confirmed') return startQuickSettlement(client, id, settlementWorkflowId(settlement));
+  return startOrJoin(client, 'settlement', {
     workflowId: settlementWorkflowId(settlement),
-    args: [{ id: settlementId(kind, subjectId) }],
+    args: [{ id }],
     staticSummary: `${kind} ${subjectId}`,
   });
 }
 
-/**
- * Starts the workflow of a payment that is signed and that its own process sends. The first task comes after the delay,
- * or as soon as a caller waits for the workflow.
- */
-export async function startSignedPayment(client: Client, id: string, attempt: SignedMessage): Promise<void> {
-  await withStartDeadline(client, () =>
-    client.workflow.start('x402Settlement', {
-      ...RUN_DEFAULTS,
-      taskQueue: QUICK_TASK_QUEUE,
-      workflowId: id,
-      args: [{ id, attempt }],
-      startDelay: TIMEOUTS.directRunDelayMs,
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      staticSummary: id,
-      typedSearchAttributes: [
-        { key: SLUICE_STATUS, value: 'sending' },
-        { key: SLUICE_SIGNATURE, value: attempt.signature },
-      ],
-    }),
-  );
+/** {@link startOrJoin} for a settlement whose kind's callers wait only for `confirmed`, for example an x402 payment. */
+export function startQuickSettlement(
+  client: Client,
+  id: string,
+  workflowId = id,
+): Promise<WorkflowHandleWithStartDetails> {
+  return startOrJoin(client, 'x402Settlement', {
+    taskQueue: QUICK_TASK_QUEUE,
+    workflowId,
+    args: [{ id }],
+    staticSummary: id,
+  });
 }
 
 export async function runSettlement(client: Client, settlement: SettlementRef): Promise<SettlementEnd> {

@@ -3,10 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError, isDomainError } from '../../domain/errors.ts';
 import type { ObserveStage } from '../../domain/payment-stages.ts';
 import { X402 } from '../../domain/settlement-kinds.ts';
-import type { SignedMessage } from '../../domain/steps.ts';
+import { isDatabaseUnavailable } from '../../ledger/connection.ts';
 import type { AttemptRow, NewAttempt } from '../../ledger/settlements/attempts.ts';
 import type { NewPayment } from '../../ledger/x402/payments.ts';
-import { createJudge, type JudgeDeps, settle } from '../../settlement/record-verdict.ts';
+import { waitIfRowLost } from '../../settlement/land.ts';
+import {
+  createJudge,
+  type JudgeDeps,
+  type JudgedSettlement,
+  settle,
+} from '../../settlement/record-verdict.ts';
 import { type SignHere, signLocally } from '../../settlement/signatures.ts';
 import { signingTasksOf } from '../kind.ts';
 import type { Reached } from '../purchase.ts';
@@ -17,15 +23,15 @@ export interface DirectSettlementDeps extends JudgeDeps {
   /** Makes the attempt of a payment; see `adoptPayment`. */
   readonly adopt: (payment: NewPayment) => Promise<NewAttempt>;
   readonly sign: SignHere;
-  /** Starts the payment's workflow with a delay. Returns at once, and never throws. */
-  readonly startRun: (id: string, attempt: SignedMessage) => void;
   readonly warn: (error: unknown, message: string) => void;
   readonly observe: ObserveStage;
 }
 
+const DATABASE_RETRY_MS = 2_000;
+
 /**
- * Settles payments in this process: one transaction, one send, one watch. The workflow of a payment takes over if this
- * process stops. The table of crash points is in docs/decisions/0025-direct-settlement.md.
+ * Settles payments in this process: one transaction, one send, one watch. If this process stops, the payment is late, and
+ * a workflow takes over: see `LatePayments`. The table of crash points is in docs/decisions/0025-direct-settlement.md.
  */
 export class DirectSettlements {
   readonly #deps: DirectSettlementDeps;
@@ -45,7 +51,7 @@ export class DirectSettlements {
    * says nothing about what is stored: the caller must look the payment up.
    */
   async settle(payment: NewPayment, withinMs: number): Promise<DirectOutcome> {
-    const { ledger, startRun, observe } = this.#deps;
+    const { ledger, observe } = this.#deps;
     if (this.#closing.signal.aborted) throw new DomainError('Unavailable', 'this x402 worker is stopping');
     const signed = await this.#signed(payment);
     if (signed === null)
@@ -57,13 +63,10 @@ export class DirectSettlements {
         kind: 'declined',
         reason: `payment ${payment.id} is stored, or its request or identifier is taken`,
       };
-    const { n, message, signature } = opened.attempt;
-    if (signature === null) throw new Error(`attempt ${n} of ${payment.id} was stored without its signature`);
-    startRun(payment.id, { n, message, signature });
     return { kind: 'settled', ...(await this.#reach(opened.attempt, withinMs)) };
   }
 
-  /** Ends all watches; the workflows take over. */
+  /** Ends all watches. Workflows take over. */
   async close(): Promise<void> {
     this.#closing.abort(new DomainError('Unavailable', 'this x402 worker is stopping'));
     await Promise.allSettled(this.#watches);
@@ -110,7 +113,7 @@ export class DirectSettlements {
         (error: unknown) => {
           const { settlementId: id } = attempt;
           if (!this.#closing.signal.aborted)
-            this.#deps.warn(error, `the watch of payment ${id} has ended: its workflow continues`);
+            this.#deps.warn(error, `the watch of payment ${id} has ended: a workflow continues it`);
           reject(error);
         },
       );
@@ -119,11 +122,39 @@ export class DirectSettlements {
     });
   }
 
-  /** Sends the attempt and follows it to its end, which is stored. Without a verdict, the workflow continues. */
-  async #watch(attempt: AttemptRow, onConfirmed: () => void): Promise<void> {
+  /**
+   * Follows the attempt to its end, over outages of PostgreSQL too. If a failover has lost the attempt, pauses all payments
+   * with an alert.
+   */
+  async #watch(opened: AttemptRow, onConfirmed: () => void): Promise<void> {
+    const { ledger } = this.#deps;
+    const { settlementId: id, n, signature } = opened;
+    if (signature === null) throw new Error(`attempt ${n} of ${id} was stored without its signature`);
+    const { signal } = this.#closing;
+    for (let isFirst = true; ; isFirst = false)
+      try {
+        if (isFirst) return await this.#follow(opened, onConfirmed, SENDING);
+        const stored = ledger.attempts.get(id, n);
+        const attempt = await waitIfRowLost(ledger, { id, n, signature }, stored);
+        return attempt.state === 'signed' ? await this.#follow(attempt, onConfirmed) : undefined;
+      } catch (error) {
+        if (!isDatabaseUnavailable(error) && !isDomainError(error, 'NotFound')) throw error;
+        await sleep(DATABASE_RETRY_MS, undefined, { signal });
+      }
+  }
+
+  /** Sends the attempt and follows it to its end, which is stored. Without a verdict, a workflow continues. */
+  async #follow(
+    attempt: AttemptRow,
+    onConfirmed: () => void,
+    stored?: Omit<JudgedSettlement, 'id'>,
+  ): Promise<void> {
     const show = ({ status }: { readonly status: string }) => void (status === 'confirmed' && onConfirmed());
-    const opened = { id: attempt.settlementId, kind: X402, status: 'sending', reason: null } as const;
-    const judgement = await this.#judge(attempt, { begin: show, show }, this.#closing.signal, opened);
+    const settlement = stored && { id: attempt.settlementId, ...stored };
+    const judgement = await this.#judge(attempt, { begin: show, show }, this.#closing.signal, settlement);
     if (judgement !== null) await settle(this.#deps, attempt, judgement);
   }
 }
+
+/** The settlement of a payment that is stored with its signed attempt. */
+const SENDING = { kind: X402, status: 'sending', reason: null } as const;

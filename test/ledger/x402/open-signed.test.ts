@@ -34,11 +34,8 @@ describe('a payment that is opened with its signed attempt', () => {
     expect(await use.ledger.payments.find(payment.id)).toMatchObject({ leaseHolder: payment.lease.holder });
     await use.ledger.settlements.note(payment.id, 'confirmed', null);
     expect(await stored(payment)).toEqual(['owed', 'confirmed', 'signed']);
-    expect(await use.ledger.payments.findPaid(payment.id, 1)).toBeUndefined();
     await use.ledger.attempts.settle(payment.id, 1, { state: 'landed', slot: 7n, proof: {} });
     expect(await stored(payment)).toEqual(['owed', 'finalized', 'landed']);
-    const paid = { state: 'owed', seller: 'gateway', attempt: { n: 1, state: 'landed', slot: 7n } };
-    expect(await use.ledger.payments.findPaid(payment.id, 1)).toMatchObject(paid);
   });
 
   it('is opened once, however many processes open it at once, by this way or the other', async () => {

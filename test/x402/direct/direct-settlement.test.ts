@@ -1,6 +1,9 @@
 import { base64 } from '@scure/base';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { paymentId } from '../../../src/domain/payment.ts';
+import type { AttemptRow } from '../../../src/ledger/settlements/attempts.ts';
+import type { X402WorkerDeps } from '../../../src/platform/roles/x402.ts';
 import { PaymentRuns } from '../../../src/platform/temporal/settle-payment.ts';
 import { messageHashOf } from '../../../src/solana/tx/message.ts';
 import { readSigned } from '../../../src/solana/tx/signed-transaction.ts';
@@ -13,11 +16,27 @@ import { Shop } from '../gateway/shop.ts';
 const NOTE = { actor: 'ops', reason: 'we look at it' };
 let shop: Shop;
 let customer: Customer;
+/** Called after the worker has stored a payment with its attempt. */
+let whenOpened: ((id: string) => Promise<void>) | null = null;
+
+function decorate({ ledger, ...deps }: X402WorkerDeps): X402WorkerDeps {
+  const payments = new Proxy(ledger.payments, {
+    get(target, key) {
+      const member: unknown = Reflect.get(target, key, target);
+      if (typeof member !== 'function') return member;
+      return async (...args: readonly [{ readonly id: string }]) => {
+        const result: unknown = await member.apply(target, args);
+        if (key === 'openSigned') await whenOpened?.(args[0].id);
+        return result;
+      };
+    },
+  });
+  return { ...deps, ledger: { ...ledger, payments } };
+}
 
 beforeAll(async () => {
   const routes = (upstream: string) => [{ path: '/item', price: '0.001', upstream }];
-  // No workflow begins unless a caller waits for it.
-  shop = await Shop.open(routes, {}, undefined, 'x402', { runDelay: '1 day' });
+  shop = await Shop.open(routes, {}, undefined, 'x402', { decorate });
   await shop.opened('/item');
   customer = new Customer((await shop.buyer()).secretKey);
 });
@@ -38,26 +57,17 @@ async function isFinal(id: string): Promise<void> {
 }
 
 describe('a payment that the x402 worker settles directly', () => {
-  it('is served and final without a task of its workflow, which ends when it begins', async () => {
+  it('is served and final without a workflow; a caller who waits starts one, which finds the end', async () => {
     const { id, message, buy } = await newPayment();
     expect((await buy()).status).toBe(200);
     await isFinal(id);
     const run = shop.temporal.workflow.getHandle(id);
+    await expect(run.describe()).rejects.toThrow(WorkflowNotFoundError);
     const [attempt] = await shop.ledger.attempts.of(id);
-    const { typedSearchAttributes, historyLength } = await run.describe();
-    expect(historyLength).toBe(1);
-    const attributes = typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]);
-    expect(Object.fromEntries(attributes)).toMatchObject({
-      sluiceStatus: 'sending',
-      sluiceSignature: attempt?.signature,
-    });
-    // A caller who waits ends the start delay.
+    expect(attempt).toMatchObject({ n: 1, state: 'landed', message });
     const reached = await new PaymentRuns(shop.temporal).reach(id, 'finalized', 20_000);
     expect(reached).toMatchObject({ status: 'finalized', signature: attempt?.signature });
     expect(await run.result()).toMatchObject({ status: 'finalized', signature: attempt?.signature });
-    const { events } = await run.fetchHistory();
-    expect(events?.filter(({ activityTaskScheduledEventAttributes: scheduled }) => scheduled)).toEqual([]);
-    expect(attempt).toMatchObject({ n: 1, state: 'landed', message });
   });
 
   it('is not stored while payments are paused, and buys after the pause', async () => {
@@ -83,33 +93,33 @@ describe('a payment that the x402 worker settles directly', () => {
     expect(await settle()).toMatchObject({ success: false, errorReason: 'unexpected_settle_error' });
     expect(await shop.ledger.payments.find(id)).toBeUndefined();
     await resume(shop.ledger);
-    const [{ success }, run] = [await settle(), shop.temporal.workflow.getHandle(id)];
-    expect(success).toBe(true);
-    expect((await run.describe()).historyLength).toBe(1);
+    expect((await settle()).success).toBe(true);
+    await isFinal(id);
+    await expect(shop.temporal.workflow.getHandle(id).describe()).rejects.toThrow(WorkflowNotFoundError);
   });
 
-  it('waits for an operator if a failover has lost the commit, and is never composed again', async () => {
+  it('waits for an operator if a failover has lost the commit, and makes no attempt', async () => {
     const { id, buy } = await newPayment();
-    expect((await buy()).status).toBe(200);
-    await isFinal(id);
-    const [lost] = await shop.ledger.attempts.of(id);
-    const { db } = shop.ledger;
-    await db.deleteFrom('attempt').where('settlementId', '=', id).execute();
-    await db.deleteFrom('payment').where('id', '=', id).execute();
-    await db.deleteFrom('settlement').where('id', '=', id).execute();
-    const wait = new PaymentRuns(shop.temporal).reach(id, 'confirmed', 60_000).catch(() => undefined);
+    const { attempts, alerts, pauses, db } = shop.ledger;
+    let lost: AttemptRow | undefined;
+    whenOpened = async () => {
+      whenOpened = null;
+      [lost] = await attempts.of(id);
+      await db.deleteFrom('attempt').where('settlementId', '=', id).execute();
+      await db.deleteFrom('payment').where('id', '=', id).execute();
+      await db.deleteFrom('settlement').where('id', '=', id).execute();
+    };
+    const bought = buy();
     await vi.waitFor(async () => {
-      const { rows } = await shop.ledger.alerts.list({ open: true, limit: 10 });
+      const { rows } = await alerts.list({ open: true, limit: 10 });
       const details = { n: 1, signature: lost?.signature };
       expect(rows).toMatchObject([{ kind: 'attempt_lost', subject: id, details }]);
     }, 20_000);
-    expect(await shop.ledger.pauses.listOpen()).toMatchObject([{ scope: 'all' }]);
-    expect(await shop.ledger.attempts.of(id)).toEqual([]);
-    // The buyer's repeat changes nothing: its transaction is on chain, and payments are paused.
-    expect((await buy()).status).not.toBe(200);
-    expect(await shop.ledger.attempts.of(id)).toEqual([]);
-    await shop.temporal.workflow.getHandle(id).terminate();
-    await wait;
+    expect(await pauses.listOpen()).toMatchObject([{ scope: 'all' }]);
+    // The gateway has stored the payment again: its workflow waits, too.
+    await vi.waitFor(() => shop.temporal.workflow.getHandle(id).terminate(), 20_000);
+    expect((await bought).status).not.toBe(200);
+    expect(await attempts.of(id)).toEqual([]);
     await resume(shop.ledger);
   });
 });

@@ -161,7 +161,8 @@ export class Shop {
     localnetOptions: LocalnetOptions = QUICK_CHAIN,
     keysAt: 'x402' | 'signer' = 'x402',
     changes: Pick<GatewayParts, 'answerWithinMs' | 'metrics' | 'replaceUpstream'> & {
-      readonly runDelay?: '1 day';
+      /** Wraps what the x402 worker uses. */
+      readonly decorate?: (deps: X402WorkerDeps) => X402WorkerDeps;
     } = {},
   ): Promise<Shop> {
     const closers = new Closers();
@@ -215,8 +216,7 @@ export class Shop {
     closers.add('connection', () => connection.close());
     const keys = { SLUICE_FEE_PAYER_KEY_FILES: keyFile };
     const own = keysAt === 'x402' ? keys : {};
-    const { runDelay, ...gatewayChanges } = changes;
-    const decorate = (deps: X402WorkerDeps) => ({ ...deps, temporal: withDelay(deps.temporal, runDelay) });
+    const { decorate, ...gatewayChanges } = changes;
     run(
       await x402Worker(readConfig({ ...settings, ...own }, 'x402'), connection, closers, decorate),
       closers,
@@ -253,15 +253,6 @@ export class Shop {
     later.shop = new Shop(parts, closers, serve, write, gateway);
     return later.shop;
   }
-}
-
-/** The client, whose started workflows have this delay in place of their own. */
-function withDelay(client: Client, startDelay: '1 day' | undefined): Client {
-  if (startDelay === undefined) return client;
-  const start: Client['workflow']['start'] = (type, options) =>
-    client.workflow.start(type, { ...options, startDelay });
-  const workflow = Object.create(client.workflow, { start: { value: start } });
-  return Object.create(client, { workflow: { value: workflow } });
 }
 
 /** A check of the terms that runs while its gateway ends would mark them as still offered, after the test made them old. */

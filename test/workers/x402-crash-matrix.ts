@@ -118,7 +118,7 @@ const DIRECT_CRASHES: readonly WorkerCrash[] = [
   ['facilitator', 'after chain.send'],
 ];
 
-/** Payments whose gateway dies, too. Nobody presents them again before a workflow has settled them. */
+/** Payments whose gateway dies, too. They are not presented again before a workflow has settled them. */
 const BOTH_CRASHES: readonly SaleName[] = ['item', 'order', 'facilitator'];
 
 function describeDirectCrashes(forms: readonly SaleName[]): void {

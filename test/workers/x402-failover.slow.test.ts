@@ -91,5 +91,5 @@ describe('a failover of PostgreSQL after the commit of a direct settlement', () 
     expect(status).not.toBe(200);
     expect(await sales.ledger.attempts.of(payment.id)).toEqual([]);
     expect(await sales.inBlocks()).toEqual([signature]);
-  });
+  }, 180_000);
 });

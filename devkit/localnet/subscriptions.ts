@@ -101,7 +101,7 @@ class Session {
     const newest = view.lagBlocks === 0 ? block : view.at('processed');
     const timestamp = Date.now();
     const updates = [
-      { type: 'createdBank', slot: newest.slot, parent: newest.parentSlot },
+      { type: 'createdBank', slot: newest.slot + 1, parent: newest.slot },
       { type: 'optimisticConfirmation', slot: view.at('confirmed').slot },
       { type: 'root', slot: view.at('finalized').slot },
     ];

@@ -18,9 +18,10 @@ afterEach(() => {
 /** Notifications from these nodes, and their number so far. */
 function listenTo(rpcUrls: readonly string[]) {
   const slots = new ConfirmedSlots(rpcUrls);
-  const received = { count: 0 };
-  const stop = slots.listen(() => {
+  const received = { count: 0, slot: 0 };
+  const stop = slots.listen((slot) => {
     received.count += 1;
+    received.slot = slot;
   });
   closers.push(() => slots.close());
   return { slots, received, stop };
@@ -40,6 +41,7 @@ describe('notifications of confirmed slots', () => {
     expect(slots.isLive).toBe(false);
     await untilNotified({ ...received }, received);
     expect(slots.isLive).toBe(true);
+    expect(slots.openSlot).toBeGreaterThan(received.slot);
     fixture.localnet.controls.setFault(0, 'slotsUpdatesNotification', { kind: 'drop' }, 1);
     fixture.localnet.controls.produceSlot();
     await untilNotified({ ...received }, received);
@@ -54,9 +56,9 @@ describe('notifications of confirmed slots', () => {
 });
 
 describe('a caller that waits for confirmed, with notifications of confirmed slots', () => {
-  it('shares one poll for each slot with all others, and is not polled at the fixed interval', async () => {
-    const listeners = new Set<() => void>();
-    const listen = (listener: () => void) => {
+  it('shares one poll for each slot with all others, and none for earlier slots or at the fixed interval', async () => {
+    const listeners = new Set<(slot: number) => void>();
+    const listen = (listener: (slot: number) => void) => {
       listeners.add(listener);
       return () => undefined;
     };
@@ -64,7 +66,7 @@ describe('a caller that waits for confirmed, with notifications of confirmed slo
       pollMs: HOUR_MS,
       awaitedPollMs: 10,
       resendMs: HOUR_MS,
-      slots: { listen, isLive: true },
+      slots: { listen, isLive: true, openSlot: 7 },
     });
     const sizes: number[] = [];
     const statuses = fixture.chain.recentStatuses.bind(fixture.chain);
@@ -81,10 +83,11 @@ describe('a caller that waits for confirmed, with notifications of confirmed slo
     const landings = waits.map(({ attempt, hooks }) =>
       watcher.watch(attempt, { ...hooks, answersAt: 'confirmed' }),
     );
+    for (const listener of listeners) listener(6);
     await sleep(100);
     expect(sizes).toEqual([]);
     fixture.localnet.controls.produceSlots(2);
-    for (const listener of listeners) listener();
+    for (const listener of listeners) listener(7);
     await until(() => waits.every(({ progress }) => progress.includes('confirmed')));
     expect(new Set(sizes)).toEqual(new Set([8]));
     for (const { abort } of waits) abort.abort();

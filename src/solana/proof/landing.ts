@@ -98,7 +98,7 @@ export class LandingWatcher {
     hooks: LandingHooks,
     start: AttemptProgress = SENDING,
   ): Promise<LandingOutcome> {
-    const watch = new Watch(attempt, hooks, start);
+    const watch = new Watch(attempt, hooks, start, this.#schedule.openSlot);
     this.#watches.add(watch);
     if (!watch.isIncluded) this.#send(watch);
     this.#schedule.wake();

@@ -7,7 +7,7 @@ export interface PollScheduleOptions {
   /** Poll interval while a caller waits for `confirmed`, unless `slots` are live. */
   readonly awaitedPollMs: number;
   /** While they are live, attempts that callers wait for are polled when a slot is confirmed. Default: none. */
-  readonly slots?: Pick<ConfirmedSlots, 'listen' | 'isLive'> | undefined;
+  readonly slots?: Pick<ConfirmedSlots, 'listen' | 'isLive' | 'openSlot'> | undefined;
 }
 
 /** Time that a node takes after a notification to report the statuses of the slot. */
@@ -26,6 +26,7 @@ export class PollSchedule {
   readonly #options: PollScheduleOptions;
   #polledAt = 0;
   #notifiedAt = 0;
+  #confirmedSlot = 0;
   /** Time from the start of a watch to the poll that reported the attempt as finalized, for the newest such attempt. */
   #finalAfterMs = 0;
   #waitAbort = new AbortController();
@@ -34,11 +35,17 @@ export class PollSchedule {
     this.#options = options;
   }
 
+  /** The first slot in which a transaction that is sent now can land; 0 if it is unknown. */
+  get openSlot(): number {
+    return this.#options.slots?.openSlot ?? 0;
+  }
+
   /** Runs `polls` while notifications of confirmed slots wake {@link untilDue}. */
   async during(polls: () => Promise<void>): Promise<void> {
     this.#polledAt = performance.now();
-    const stopListening = this.#options.slots?.listen(() => {
+    const stopListening = this.#options.slots?.listen((slot) => {
       this.#notifiedAt = performance.now();
+      this.#confirmedSlot = slot;
       this.wake();
     });
     await polls().finally(() => stopListening?.());
@@ -74,13 +81,14 @@ export class PollSchedule {
     return this.#polledAt + (isYoung ? YOUNG_INTERVAL_FACTOR * pollMs : pollMs);
   }
 
-  #awaitedDueAt({ startedAt }: Watch): number {
+  #awaitedDueAt({ startedAt, fromSlot }: Watch): number {
     const { pollMs, awaitedPollMs, slots } = this.#options;
     const isLive = slots?.isLive === true;
     const intervalMs = isLive ? NOTIFIED_INTERVAL_FACTOR * pollMs : Math.min(pollMs, awaitedPollMs);
     const intervalAt = Math.max(this.#polledAt, startedAt) + intervalMs;
     const reportedAt = this.#notifiedAt + NOTIFICATION_LAG_MS;
-    const isNotified = reportedAt > this.#polledAt && this.#notifiedAt > startedAt;
+    const isNotified =
+      reportedAt > this.#polledAt && this.#notifiedAt > startedAt && this.#confirmedSlot >= fromSlot;
     return isNotified
       ? Math.min(intervalAt, Math.max(reportedAt, this.#polledAt + MIN_NOTIFIED_INTERVAL_MS))
       : intervalAt;

@@ -42,6 +42,8 @@ export class Watch {
   readonly outcome: Promise<LandingOutcome>;
   /** Start of the watch, on the clock of `performance.now()`. */
   readonly startedAt = performance.now();
+  /** No earlier block contains the transaction, unless it was sent before the watch. Only decides when to poll. */
+  readonly fromSlot: number;
   /** Time of the last send, on the clock of `performance.now()`. */
   sentAt = 0;
   /** Nodes with an unanswered send. */
@@ -70,9 +72,10 @@ export class Watch {
   #resolve: (outcome: LandingOutcome) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
 
-  constructor(attempt: WatchedAttempt, hooks: LandingHooks, start: AttemptProgress) {
+  constructor(attempt: WatchedAttempt, hooks: LandingHooks, start: AttemptProgress, fromSlot = 0) {
     hooks.signal.throwIfAborted();
     this.attempt = attempt;
+    this.fromSlot = fromSlot;
     this.#hooks = hooks;
     this.#commitment = start.status === 'confirmed' ? 'confirmed' : null;
     this.#holdReason = start.reason;

@@ -6,6 +6,7 @@ const SILENCE_MS = 2_000;
 /** Time that a connection stays open without listeners, so that a busy shop keeps one connection. */
 const IDLE_MS = 30_000;
 const MAX_RECONNECT_MS = 30_000;
+const SLOT = /"slot":(\d+)/;
 const SUBSCRIBE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'slotsUpdatesSubscribe' });
 
 /**
@@ -15,8 +16,9 @@ const SUBSCRIBE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'slotsUpdatesS
  */
 export class ConfirmedSlots {
   readonly #urls: readonly string[];
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<(slot: number) => void>();
   #notifiedAt = Number.NEGATIVE_INFINITY;
+  #openSlot = 0;
   /** Time at which the newest listener to end has ended. */
   #neededAt = 0;
   #isRunning = false;
@@ -33,8 +35,13 @@ export class ConfirmedSlots {
     return performance.now() - this.#notifiedAt < SILENCE_MS;
   }
 
+  /** The slot of the newest bank, in which transactions may still land; 0 if it is unknown. */
+  get openSlot(): number {
+    return this.#openSlot;
+  }
+
   /** Calls `listener` for each slot that is confirmed until the returned function is called. */
-  listen(listener: () => void): () => void {
+  listen(listener: (slot: number) => void): () => void {
     this.#listeners.add(listener);
     void this.#run();
     return () => {
@@ -75,10 +82,12 @@ export class ConfirmedSlots {
     let wasLive = false;
     socket.addEventListener('open', () => socket.send(SUBSCRIBE));
     socket.addEventListener('message', ({ data }) => {
-      if (typeof data !== 'string' || !data.includes('"optimisticConfirmation"')) return;
+      const slot = typeof data === 'string' ? Number(SLOT.exec(data)?.[1] ?? 0) : 0;
+      if (data.includes('"createdBank"')) this.#openSlot = slot;
+      if (!data.includes('"optimisticConfirmation"')) return;
       wasLive = true;
       this.#notifiedAt = performance.now();
-      for (const listener of this.#listeners) listener();
+      for (const listener of this.#listeners) listener(slot);
     });
     const watchdog = setInterval(() => {
       const lastAt = Math.max(openedAt, this.#notifiedAt);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { base58 } from '@scure/base';
+import { Chance } from '../chance.ts';
 
 /** Shape of a synthetic block. */
 export interface BlockShape {
@@ -19,28 +20,6 @@ const MOST = 2 ** 31;
 const MINTS = 50;
 const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const VOTE_PROGRAM = 'Vote111111111111111111111111111111111111111';
-
-/** Numbers that look random and are the same for the same seed (mulberry32). */
-export class Chance {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = seed;
-  }
-
-  /** A whole number from 0 up to, and without, `below`. */
-  below(below: number): number {
-    this.#state = (this.#state + 0x6d2b79f5) | 0;
-    let value = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
-    value ^= value + Math.imul(value ^ (value >>> 7), value | 61);
-    return ((((value ^ (value >>> 14)) >>> 0) / 2 ** 32) * below) | 0;
-  }
-
-  /** Base58 text of so many bytes: 32 are an address, 64 a signature. */
-  base58(bytes: number): string {
-    return base58.encode(Uint8Array.from({ length: bytes }, () => this.below(256)));
-  }
-}
 
 /** The wallet of ours that a transaction pays, and the account of it that gets tokens; null for one among strangers. */
 export type Recipient = (transaction: number) => { readonly wallet: string; readonly ata: string } | null;

@@ -1,6 +1,6 @@
 import { Lookups, WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
+import { Chance } from '../chance.ts';
 import { median } from '../figures.ts';
-import { Chance } from './block.ts';
 import { walletText } from './wallets.ts';
 
 /** What a watch set takes. */

@@ -1,6 +1,6 @@
 import { BASE58_DIGITS } from '../../src/domain/address.ts';
 import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
-import type { Chance } from './block.ts';
+import type { Chance } from '../chance.ts';
 
 const CHARACTERS = 44;
 

@@ -30,7 +30,7 @@ export function registerX402(program: Command): void {
     .option('--quick', 'about two minutes, for development: figures mean nothing')
     .option(
       '--warm-up <n>',
-      size('paid requests of each seller before the first turn', 'warmUp'),
+      size('paid requests of each seller with 64 in flight before the first turn', 'warmUp'),
       parsePositive,
     )
     .option('--rounds <n>', size('rounds of both sellers by turns', 'rounds'), parsePositive)

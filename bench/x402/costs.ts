@@ -19,14 +19,27 @@ const SHARED = { driver: 'driver', chain: 'chain' } as const;
 export function startCosts(market: Market, seller: Seller): () => Costs {
   const read = () => costsNow(market, seller);
   const before = read();
-  return () => {
-    const after = read();
-    return {
-      cpu: difference(before.cpu, after.cpu),
-      rpc: difference(before.rpc, after.rpc),
-      notifications: difference(before.notifications, after.notifications),
-      besideRpc: difference(before.besideRpc, after.besideRpc),
-    };
+  return () => combine(before, read(), difference);
+}
+
+/**
+ * The costs without `share` times the costs of the idle market. Only the pauses of a turn are subtracted: they make the turn longer,
+ * and a seller with more background work must not pay for that. Work that a payment causes during a pause remains a cost.
+ */
+export function withoutIdle(costs: Costs, idle: Costs, share: number): Costs {
+  return combine(costs, idle, (sums, idleSums) =>
+    Object.fromEntries(
+      Object.entries(sums).map(([name, sum]) => [name, sum - share * (idleSums[name] ?? 0)]),
+    ),
+  );
+}
+
+function combine(one: Costs, other: Costs, how: (one: CallTally, other: CallTally) => CallTally): Costs {
+  return {
+    cpu: how(one.cpu, other.cpu),
+    rpc: how(one.rpc, other.rpc),
+    notifications: how(one.notifications, other.notifications),
+    besideRpc: how(one.besideRpc, other.besideRpc),
   };
 }
 

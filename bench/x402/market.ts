@@ -31,6 +31,8 @@ export interface Seller {
   phases(since: Date): Promise<Phases | null>;
 }
 
+export type BySeller<T> = Readonly<Record<Seller['name'], T>>;
+
 /** Both sellers on one chain. */
 export interface Market {
   readonly chain: LocalChain;

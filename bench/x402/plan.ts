@@ -2,7 +2,7 @@ import type { MarketOptions } from './market.ts';
 
 /** What to measure. */
 export interface Plan {
-  /** Paid requests of each seller before anything is measured, at the highest level. */
+  /** Paid requests of each seller at the highest level before anything is measured. One round of the other levels follows. */
   readonly warmUp: number;
   readonly rounds: number;
   /** Paid requests of a round, one at a time. */
@@ -27,10 +27,15 @@ export type LoadLevel = (typeof LEVELS)[number];
 export const SUSTAINED_LEVEL = 64;
 export const ONE_WALLET_LEVELS = [8, 16] as const;
 
+/** Paid requests of one round. */
+export function roundCount({ alone, perLane }: Pick<Plan, 'alone' | 'perLane'>, inFlight: LoadLevel): number {
+  return inFlight === 1 ? alone : inFlight * perLane;
+}
+
 type Size = Omit<Plan, 'chain' | 'wallets'>;
 
 export const FULL: Size = {
-  warmUp: 384,
+  warmUp: 1_500,
   rounds: 3,
   alone: 15,
   perLane: 4,

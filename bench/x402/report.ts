@@ -1,12 +1,29 @@
-import type { Idle, Measurement, SaleCount } from './measure.ts';
+import { total } from '../tally.ts';
+import { ownCpuMs } from './costs.ts';
+import type { Idle } from './idle.ts';
+import type { Measurement, SaleCount } from './measure.ts';
 import { PENDING } from './payments.ts';
 import { LEVELS, type LoadLevel, ONE_WALLET_LEVELS, type Plan } from './plan.ts';
+import { type Rounds, roundsOf } from './rounds.ts';
 import { round, type Side, sideOf } from './side.ts';
 import type { Turn } from './turns.ts';
 
 interface Pair {
   readonly ours: Side;
   readonly theirs: Side;
+}
+
+/** All rounds together, and each for itself: a trend over the rounds shows that the warm-up was too short. */
+interface MeasuredPair extends Pair, Rounds {}
+
+/** Costs of a second without payments, and the slot time of the chain. */
+interface IdleReport {
+  readonly cpuMsPerSecond: number;
+  readonly rpcPerSecond: number;
+  readonly besideRpcPerSecond: number;
+  readonly peerCpuMsPerSecond: number;
+  readonly peerRpcPerSecond: number;
+  readonly slotMs: number;
 }
 
 /** Sales of one wallet that buys at one target. */
@@ -55,11 +72,11 @@ interface Accounts {
 /** The figures of many wallets: null without them, like `oneWallet`. */
 export interface Report extends Partial<Headline> {
   readonly chain: Plan['chain'];
-  readonly idle: Idle;
+  readonly idle: IdleReport;
   readonly many:
     | ({
-        readonly levels: readonly (Pair & { readonly inFlight: LoadLevel })[];
-        readonly sustained: Pair;
+        readonly levels: readonly (MeasuredPair & { readonly inFlight: LoadLevel })[];
+        readonly sustained: MeasuredPair;
       } & Accounts)
     | null;
   readonly oneWallet: OneWalletReport | null;
@@ -76,7 +93,7 @@ export function reportOf({ many, oneWallet, idle }: Measurement, { chain }: Pick
   return {
     ...(sides === null ? {} : headlineOf(sides)),
     chain,
-    idle,
+    idle: idleOf(idle),
     many: sides,
     oneWallet: oneWallet === null ? null : oneWalletOf(oneWallet),
     faults,
@@ -94,9 +111,22 @@ function manyOf({ levels, sustained, accounts }: NonNullable<Measurement['many']
   };
 }
 
-function pairOf(turns: readonly Turn[]): Pair {
-  const side = (name: Turn['seller']) => sideOf(turns.filter(({ seller }) => seller === name));
-  return { ours: side('ours'), theirs: side('theirs') };
+function pairOf(turns: readonly Turn[]): MeasuredPair {
+  const turnsOf = (name: Turn['seller']) => turns.filter(({ seller }) => seller === name);
+  const [ours, theirs] = [turnsOf('ours'), turnsOf('theirs')];
+  const eachSide = (some: readonly Turn[]) => some.map((turn) => sideOf([turn]));
+  return { ours: sideOf(ours), theirs: sideOf(theirs), ...roundsOf(eachSide(ours), eachSide(theirs)) };
+}
+
+function idleOf({ costs: { ours, theirs }, seconds, slotMs }: Idle): IdleReport {
+  return {
+    cpuMsPerSecond: round(ownCpuMs(ours) / seconds),
+    rpcPerSecond: round(total(ours.rpc) / seconds),
+    besideRpcPerSecond: round(total(ours.besideRpc) / seconds),
+    peerCpuMsPerSecond: round(ownCpuMs(theirs) / seconds),
+    peerRpcPerSecond: round(total(theirs.rpc) / seconds),
+    slotMs: round(slotMs),
+  };
 }
 
 function headlineOf({ levels, sustained }: ReturnType<typeof manyOf>): Headline {

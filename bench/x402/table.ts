@@ -1,4 +1,5 @@
 import type { Headline, OneWalletReport, Report } from './report.ts';
+import type { RoundPair, Rounds } from './rounds.ts';
 import type { Side } from './side.ts';
 
 type Row = readonly (string | number)[];
@@ -13,14 +14,16 @@ export function renderReport(report: Report): string {
   if (many !== null) {
     const { levels, sustained } = many;
     lines.push('', ...headlineTable(report));
-    for (const { inFlight, ours, theirs } of levels)
-      lines.push('', ...sides(`${inFlight} in flight`, ours, theirs));
-    lines.push('', ...sides('64 in flight, sustained', sustained.ours, sustained.theirs));
+    for (const { inFlight, ours, theirs, ...rounds } of levels)
+      lines.push('', ...sides(`${inFlight} in flight`, ours, theirs), '', ...roundTable(rounds));
+    const { ours, theirs, ...turns } = sustained;
+    lines.push('', ...sides('64 in flight, sustained', ours, theirs), '', ...roundTable(turns));
   }
   if (oneWallet !== null) lines.push('', ...oneWalletTable(oneWallet));
   lines.push(
     '',
     `Without payments our processes use ${idle.cpuMsPerSecond} ms CPU and ${idle.rpcPerSecond} RPC calls a second; the chain worker makes ${idle.besideRpcPerSecond} more calls.`,
+    `Theirs use ${idle.peerCpuMsPerSecond} ms and ${idle.peerRpcPerSecond} calls. A slot takes ${idle.slotMs} ms.`,
   );
   for (const [what, part] of Object.entries({ 'many wallets': many, 'one wallet': oneWallet }))
     for (const [seller, { made, sold, finalized }] of Object.entries(part?.accounts ?? {}))
@@ -66,6 +69,19 @@ function sides(title: string, ours: Side, theirs: Side): readonly string[] {
     Object.entries(side.notServed).map(([answer, count]) => `  ${seller}: ${count} x ${answer}`),
   );
   return [...table([title, 'ours', 'theirs'], rows), ...notServed];
+}
+
+/** Ours, theirs and their ratio, by round: a trend shows code that was still cold. */
+function roundTable({ rounds, noise }: Rounds): readonly string[] {
+  const row = (what: string | number, { ours, theirs, ratio }: RoundPair): Row => [
+    what,
+    ...(['perSecond', 'p50Ms', 'cpuMs'] as const).map(
+      (figure) => `${ours[figure]}, ${theirs[figure]}, ${ratio[figure]}`,
+    ),
+  ];
+  const rows = rounds.map((pair, index) => row(index + 1, pair));
+  const head = ['ours, theirs, ratio', 'served a second', 'median (ms)', 'CPU until the answer (ms)'];
+  return table(head, noise === null ? rows : [...rows, row('noise', noise)]);
 }
 
 function figures(what: string, ours: Side, theirs: Side, figure: (side: Side) => string | number): Row {

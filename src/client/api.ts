@@ -575,7 +575,7 @@ export interface PaymentDetails {
   readonly createdAt: string;
   /** Id of the owed payment that was served in place of settling this one; else null */
   readonly replacedBy: string | null;
-  /** Time at which the upstream was first called; null until then */
+  /** Time at which the upstream was first called; null until then, and if the first call of a repeatable request has served the payment */
   readonly askedAt: string | null;
   /** Time at which the failure of the transaction on chain was final; null if it did not fail */
   readonly failedAt: string | null;
@@ -587,7 +587,7 @@ export interface PaymentDetails {
     readonly reason: StatusReason | null;
     /** Time at which the settlement last changed */
     readonly updatedAt: string;
-    /** Id of the Temporal workflow of the payment */
+    /** Id of the Temporal workflow of the payment, if it needs one */
     readonly workflowId: string;
   } | null;
   /** Attempts, oldest first */

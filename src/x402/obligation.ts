@@ -17,6 +17,11 @@ interface ObligationDeps {
   readonly upstream: UpstreamCall;
   /** Owner of the lease, unique for each process and request. */
   readonly holder: string;
+  /**
+   * A repeatable request whose payment was stored with a lease of `holder` that still lasts longer than the call: the
+   * call is not noted in the database before it begins. Default: the lease is taken.
+   */
+  readonly leased?: BoughtRequest | undefined;
   readonly bounds: UpstreamOptions;
   /** True if the buyer is connected, so that an answer that is too large to be stored can be delivered. */
   readonly canDeliver: boolean;
@@ -49,13 +54,15 @@ const LEASE_MARGIN_MS = 15_000;
  * `verdictOf` decides between served, refundable and owed; without a response the payment stays owed.
  */
 export async function serveOwed(deps: ObligationDeps, payment: ServedColumns): Promise<ServeResult> {
-  const { obligations, upstream, holder, bounds, canDeliver } = deps;
+  const { obligations, upstream, holder, bounds, canDeliver, leased } = deps;
   const { id, isAnswered, answerStatus } = payment;
   if (isAnswered) {
     await obligations.markServed(id, answerStatus ?? 200, null);
     return { kind: 'served', answer: null };
   }
-  const claimed = await obligations.take(id, { holder, ms: bounds.timeoutMs + LEASE_MARGIN_MS });
+  const claimed = leased
+    ? { request: leased, again: false }
+    : await obligations.take(id, { holder, ms: bounds.timeoutMs + LEASE_MARGIN_MS });
   if (claimed === null) return { kind: 'taken' };
   const { request, again } = claimed;
   if (again && !request.isRepeatable) {

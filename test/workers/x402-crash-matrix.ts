@@ -244,8 +244,6 @@ const GATEWAY_CRASHES: readonly GatewayCrash[] = [
 
 /** Payments that the x402 worker settles directly. */
 const DIRECT_GATEWAY_CRASHES: readonly GatewayCrash[] = [
-  { sale: 'item', at: 'before obligations.take' },
-  { sale: 'item', at: 'after obligations.take' },
   { sale: 'item', at: 'before obligations.markServed' },
   { sale: 'item', at: 'after obligations.markServed' },
   { sale: 'order', at: 'before obligations.take', asked: 1 },

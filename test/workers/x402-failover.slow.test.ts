@@ -22,7 +22,7 @@ afterEach(async () => {
 /** A payment whose gateway dies before it stores the payment itself, and whose x402 worker dies at `at`, if it is given. */
 async function abandoned(at = ''): Promise<{ readonly payment: CrashPayment; readonly worker: Crashing }> {
   const { stack } = sales.running;
-  const payment = await sales.newPayment('item');
+  const payment = await sales.newPayment('order');
   const own = { socket: join(mkdtempSync(join(tmpdir(), 'sluice-')), 'x402.sock') };
   const gatewayAt = at === '' ? 'before obligations.take' : 'before payments.open';
   const [gateway, worker] = await Promise.all([

@@ -13,12 +13,21 @@ const { status, reason, updatedAt } = settlementFields;
 /** Fields of a single payment that its list does not have. */
 export const PaymentDetailsFields = {
   replacedBy: textOrNull('Id of the owed payment that was served in place of settling this one; else null'),
-  askedAt: time.nullable().describe('Time at which the upstream was first called; null until then'),
+  askedAt: time
+    .nullable()
+    .describe(
+      'Time at which the upstream was first called; null until then, and if the first call of a repeatable request has served the payment',
+    ),
   failedAt: time
     .nullable()
     .describe('Time at which the failure of the transaction on chain was final; null if it did not fail'),
   settlement: z
-    .object({ status, reason, updatedAt, workflowId: text('Id of the Temporal workflow of the payment') })
+    .object({
+      status,
+      reason,
+      updatedAt,
+      workflowId: text('Id of the Temporal workflow of the payment, if it needs one'),
+    })
     .nullable()
     .describe('Settlement of the payment; null if Sluice did not settle it'),
   attempts: z.array(AttemptBody).readonly().describe('Attempts, oldest first'),

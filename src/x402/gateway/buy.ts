@@ -69,7 +69,7 @@ async function settleNew(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
         deps,
         input.id,
         holder,
-        deliver(deps, order, sold, opened.signature, holder),
+        deliver(deps, order, sold, opened.signature, holder, true),
       );
     }
     case 'stopped':

@@ -34,19 +34,23 @@ export async function settlingOutcome({ ledger }: SaleDeps, payment: SoldPayment
   return { kind: 'settling', signature: await signatureOf(ledger, payment), payer: payment.payer };
 }
 
-/** Serves a settled payment from the upstream or the database. `holder` identifies the owner of the lease. */
+/**
+ * Serves a settled payment from the upstream or the database. `holder` identifies the owner of the lease; `isLeased`: it
+ * has the lease already, from the request that opened the payment.
+ */
 export async function deliver(
   deps: SaleDeps,
   sale: Sale,
   payment: SoldPayment,
   signature: string,
   holder: string,
+  isLeased = false,
 ): Promise<SaleOutcome> {
   const paid = { payment, signature };
   const reason = payment.reason ?? 'the payment cannot be served';
   switch (payment.state) {
     case 'owed':
-      return serveOnce(deps, sale, payment, signature, holder);
+      return serveOnce(deps, sale, payment, signature, { holder, isLeased });
     case 'served':
       return serveAgain(deps, sale, payment, signature);
     case 'refundable': {
@@ -67,7 +71,7 @@ async function serveOnce(
   sale: Sale,
   payment: SoldPayment,
   signature: string,
-  holder: string,
+  { holder, isLeased }: { readonly holder: string; readonly isLeased: boolean },
 ): Promise<SaleOutcome> {
   const limit = priceIn(sale.route, payment.terms.asset)?.confirmedByTwoAbove ?? null;
   const byQuorum = needsSecondNode(deps.chain.pool, limit, payment);
@@ -77,8 +81,10 @@ async function serveOnce(
   if (tooLittle !== null) return tooLittle;
   const { upstream, ledger } = deps;
   const bounds = upstreamOptionsOf(sale.route);
+  // The wait for a second node can use up the lease.
+  const leased = isLeased && !byQuorum && sale.request?.isRepeatable ? sale.request : undefined;
   const result = await serveOwed(
-    { obligations: ledger.obligations, upstream, holder, bounds, canDeliver: true },
+    { obligations: ledger.obligations, upstream, holder, leased, bounds, canDeliver: true },
     payment,
   );
   if (result.kind === 'taken') return awaitOtherRequest(deps, sale, payment, signature);

@@ -12,18 +12,16 @@ export interface Idle {
   readonly slotMs: number;
 }
 
-const IDLE_MS = 10_000;
-
-export async function measureIdle(market: Market): Promise<Idle> {
+export async function measureIdle(market: Market, idleSeconds: number): Promise<Idle> {
   const [ours, theirs] = market.sellers;
   const slot = () => rpc<number>(market.nodeUrl, 'getSlot', [{ commitment: 'processed' }]);
   const firstSlot = await slot();
   const startedAt = performance.now();
   const costs = { ours: startCosts(market, ours), theirs: startCosts(market, theirs) };
-  await sleep(IDLE_MS);
+  await sleep(1_000 * idleSeconds);
   const measured = { ours: costs.ours(), theirs: costs.theirs() };
   const elapsedMs = performance.now() - startedAt;
   const slots = (await slot()) - firstSlot;
-  if (slots < 1) throw new Error(`the chain produced no slot in ${IDLE_MS} ms`);
+  if (slots < 1) throw new Error(`the chain produced no slot in ${idleSeconds} s`);
   return { seconds: elapsedMs / 1_000, costs: measured, slotMs: elapsedMs / slots };
 }

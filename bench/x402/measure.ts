@@ -54,7 +54,7 @@ const SOLD_WITHIN_MS = 60_000;
 export async function measure(market: Market, plan: Plan, say: Say): Promise<Measurement> {
   for (const { url } of market.sellers) await isSold(url);
   await warmUp(market, plan, say);
-  const idle = await measureIdle(market);
+  const idle = await measureIdle(market, plan.idleSeconds);
   const many = plan.wallets === 'one' ? null : await measureMany(market, plan, idle, say);
   const oneWallet = plan.wallets === 'many' ? null : await measureOneWallet(market, plan, idle, say);
   return { many, oneWallet, idle };

@@ -4,6 +4,8 @@ import type { MarketOptions } from './market.ts';
 export interface Plan {
   /** Paid requests of each seller at the highest level before anything is measured. One round of the other levels follows. */
   readonly warmUp: number;
+  /** Seconds without payments before the first round. Background work, such as probes of nodes, is uneven: short times differ much. */
+  readonly idleSeconds: number;
   readonly rounds: number;
   /** Paid requests of a round, one at a time. */
   readonly alone: number;
@@ -36,6 +38,7 @@ type Size = Omit<Plan, 'chain' | 'wallets'>;
 
 export const FULL: Size = {
   warmUp: 1_500,
+  idleSeconds: 30,
   rounds: 3,
   alone: 15,
   perLane: 4,
@@ -49,6 +52,7 @@ export const FULL: Size = {
 /** About two minutes, for development. Its figures mean nothing. */
 export const QUICK: Size = {
   warmUp: 64,
+  idleSeconds: 5,
   rounds: 1,
   alone: 4,
   perLane: 2,

@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { challengeIn, signChallenge } from '../passes/sign-challenge.ts';
+import { challengeIn, signChallenge } from '../../../devkit/localstack/sign-in.ts';
 import { Customer, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';
 

@@ -590,6 +590,24 @@ export interface PaymentDetails {
     /** Id of the Temporal workflow of the payment */
     readonly workflowId: string;
   } | null;
+  /** Access pass of the payment; null if none was issued */
+  readonly accessPass: {
+    /** Path for which the pass is valid, on the route of the payment */
+    readonly path: string;
+    /** Time at which the pass was issued */
+    readonly issuedAt: string;
+    /** Time at which the pass ends */
+    readonly expiresAt: string;
+  } | null;
+  /** Revocation of the access pass, also of one that is not issued yet; null if the pass is not revoked */
+  readonly passRevocation: {
+    /** Name of the API key that revoked the pass */
+    readonly actor: string;
+    /** Reason of the revocation */
+    readonly reason: string;
+    /** Time of the revocation */
+    readonly revokedAt: string;
+  } | null;
   /** Attempts, oldest first */
   readonly attempts: readonly Attempt[];
   /** Open alerts about this payment, newest first */

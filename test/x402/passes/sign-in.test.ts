@@ -1,8 +1,10 @@
 import { base58 } from '@scure/base';
 import { Keypair } from '@solana/web3.js';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { challengeOf, type SignInChallenge, signChallenge } from '../../../devkit/localstack/sign-in.ts';
 import { readSignIn, type SignInPlace, signInChallenge } from '../../../src/x402/passes/sign-in.ts';
+import { forgedProofs } from './forgeries.ts';
 
 const PLACE: SignInPlace = {
   publicUrl: 'https://shop.example',
@@ -29,6 +31,18 @@ describe('a wallet signs in', () => {
     const long = { ...PLACE, path: `/${'a'.repeat(400)}` };
     expect(infoOf(long).uri).toBe('https://shop.example/');
     expect(readSignIn([SECRET], long, signed(infoOf(long)), NOW)).toEqual({ wallet: ADDRESS });
+  });
+
+  it('with no other header: a change of any field, other JSON and other text are refused without an exception', () => {
+    const header = signed(infoOf());
+    fc.assert(
+      fc.property(forgedProofs(header), (text) => {
+        expect(readSignIn([OTHER, SECRET], PLACE, text, NOW)).toMatchObject({
+          error: expect.stringMatching(/^invalid_siwx_/),
+        });
+      }),
+      { numRuns: 500 },
+    );
   });
 
   const info = infoOf();

@@ -1,7 +1,7 @@
 import { UnsecuredJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { auditPayments, type PaymentEvidence } from '../../chaos/payments/audit.ts';
 import type { AccessUse } from '../../chaos/payments/access.ts';
+import { auditPayments, type PaymentEvidence } from '../../chaos/payments/audit.ts';
 import type { Bought } from '../../chaos/payments/buyer.ts';
 import {
   ACCESSES,

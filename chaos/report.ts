@@ -36,8 +36,9 @@ function depositsLine({ made, credited, duplicates, missed }: DepositAudit): str
   return `${made} deposits on chain, ${credited} credited, ${duplicates} duplicates, ${missed} missed`;
 }
 
-function paymentsLine({ made, served, refundable, unpaidAnswers, lost, servedTwice }: PaymentAudit): string {
-  return `${made} payments on chain, ${served} served, ${refundable} refundable, ${unpaidAnswers} answers without a payment, ${lost} lost, ${servedTwice} served twice`;
+function paymentsLine(audit: PaymentAudit): string {
+  const { made, served, refundable, unpaidAnswers, lost, servedTwice, passes } = audit;
+  return `${made} payments on chain, ${served} served, ${refundable} refundable, ${unpaidAnswers} answers without a payment, ${lost} lost, ${servedTwice} served twice, ${passes} requests served by access passes`;
 }
 
 function count(times = 0): string {

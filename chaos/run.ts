@@ -152,6 +152,7 @@ async function drive(driven: Drive): Promise<ChaosReport> {
     ...(plan.minutes < LONG_ENOUGH_MINUTES ? [] : unmetFaults(met)),
   ];
   await buying;
+  await selling?.restart(stack, limit.signal);
   if (selling !== null) say(selling.summary);
   clearTimeout(timer);
   return { ...(await judgeAll(driven, orders, wrong)), faults, met };

@@ -137,6 +137,7 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.obligations.answerOf(of.payment);
   await ledger.obligations.requestOf(of.payment);
   await ledger.accessPasses.find(of.payment);
+  await ledger.accessPasses.revocationOf(of.payment);
   await ledger.accessPasses.findValid(of.payer, 'GET /r1', '/r1');
   await walletHistory.kindOf(of.address);
   for (const wallet of [HOT, FEE_PAYER, 'a new wallet']) await walletHistory.judgedTo(wallet);

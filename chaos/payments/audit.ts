@@ -1,4 +1,6 @@
 import type { Payment } from '../../src/client/client.ts';
+import type { AccessUse } from './access.ts';
+import { auditAccess } from './audit-access.ts';
 import type { Bought } from './buyer.ts';
 import type { ItemRequest } from './upstream.ts';
 
@@ -13,6 +15,8 @@ export interface PaymentEvidence {
   readonly bought: readonly Bought[];
   readonly record: readonly Payment[];
   readonly requests: readonly ItemRequest[];
+  /** Requests without a payment, by access passes and sign-ins. */
+  readonly uses: readonly AccessUse[];
 }
 
 /** The sales of a run, compared with the blocks and with the requests at the upstream. */
@@ -23,7 +27,7 @@ export interface PaymentAudit {
   readonly served: number;
   /** Of those, payments that are not served and whose row is `refundable`. */
   readonly refundable: number;
-  /** Answers with the item for which no payment of their subject landed. */
+  /** Answers with the item for which no payment of their subject landed, and those to a forged or foreign access. */
   readonly unpaidAnswers: number;
   /** Landed payments that are neither served nor recorded as owed, refundable or unmatched. */
   readonly lost: number;
@@ -32,6 +36,8 @@ export interface PaymentAudit {
    * payments for which the facilitator returned two successes to callers without an Idempotency-Key.
    */
   readonly servedTwice: number;
+  /** Requests that the upstream answered for an access pass or a sign-in. No payment is served by one of them. */
+  readonly passes: number;
 }
 
 export interface PaymentVerdict {
@@ -51,21 +57,25 @@ const ACCOUNTED_FOR: ReadonlySet<string> = new Set(['owed', 'refundable', 'unmat
 const MONEY_MOVED: ReadonlySet<string> = new Set(['served', ...ACCOUNTED_FOR]);
 
 /** Judges the sales of a run from the payments in its blocks. */
-export function auditPayments(evidence: PaymentEvidence): PaymentVerdict {
+export function auditPayments(all: PaymentEvidence): PaymentVerdict {
+  const withoutPayment = new Set(all.uses.map(({ subject }) => subject));
+  const evidence = { ...all, requests: all.requests.filter(({ subject }) => !withoutPayment.has(subject)) };
   const { bought, record } = evidence;
   const sold = soldOf(evidence);
   const landed = new Set(evidence.landed.flatMap(({ signatures }) => signatures));
   const unpaid = bought.filter((one) => one.end.kind === 'answered' && !isPaid(one, sold));
   const lost = sold.filter((one) => !isServed(one) && !ACCOUNTED_FOR.has(one.row?.state ?? ''));
+  const access = auditAccess(all, landed);
   const twice = servedTwice(evidence);
   return {
     payments: {
       made: sold.length,
       served: sold.filter(isServed).length,
       refundable: sold.filter((one) => !isServed(one) && one.row?.state === 'refundable').length,
-      unpaidAnswers: unpaid.length,
+      unpaidAnswers: unpaid.length + access.unpaidAnswers,
       lost: lost.length,
       servedTwice: twice.length,
+      passes: access.passes,
     },
     findings: [
       ...unpaid.map((one) => `${nameOf(one)} has the item, and no payment of it landed: ${one.last}`),
@@ -75,6 +85,7 @@ export function auditPayments(evidence: PaymentEvidence): PaymentVerdict {
       ...rowsWithoutMoney(record, landed),
       ...deliveryFindings(evidence, landed),
       ...twice,
+      ...access.findings,
     ],
   };
 }

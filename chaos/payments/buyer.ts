@@ -16,6 +16,8 @@ export interface Bought {
   readonly presented: number;
   /** Successes that the facilitator returned for the payment of this sale. */
   readonly successes: number;
+  /** The access pass of the answer; null if it had none. */
+  readonly pass: string | null;
   /** `none`: the gateway did not decide before the end of the run. */
   readonly end: Exclude<BuyerReaction, { kind: 'undecided' | 'pay-again' }> | { readonly kind: 'none' };
   /** The last answer, or the last failure, for people. */
@@ -31,8 +33,8 @@ export interface BuyerDeps {
   readonly end: AbortSignal;
 }
 
-const ANSWER_MS = 40_000;
-const REPEAT_MS = 1_000;
+export const ANSWER_MS = 40_000;
+export const REPEAT_MS = 1_000;
 const SILENCE_MS = 15_000;
 /** More blocks than a blockhash is valid for, and a node lags behind. */
 const LIFETIME_BLOCKS = 300;
@@ -68,9 +70,9 @@ export async function buyItem(deps: BuyerDeps, purchase: PlannedPurchase): Promi
     successes += shown.successes;
     if (shown.reaction.kind === 'undecided') break;
     if (shown.reaction.kind === 'pay-again') continue;
-    return { purchase, signatures, presented, successes, end: shown.reaction, last };
+    return { purchase, signatures, presented, successes, pass: shown.pass, end: shown.reaction, last };
   }
-  return { purchase, signatures, presented, successes, end: { kind: 'none' }, last };
+  return { purchase, signatures, presented, successes, pass: null, end: { kind: 'none' }, last };
 }
 
 /** Signs a payment. The gateway has not seen it yet, so a failure here allows another one. */
@@ -121,12 +123,12 @@ async function presentUntilDecided(
     text = once.text;
     times += 1;
     successes += once.successes;
-    if (reaction.kind !== 'undecided') return { reaction, text, times, successes };
+    if (reaction.kind !== 'undecided') return { reaction, pass: once.pass, text, times, successes };
     // A buyer that hung up comes back later than one that waits.
     await sleep(patienceMs === ANSWER_MS ? REPEAT_MS : patienceMs * 10);
     patienceMs = ANSWER_MS;
   }
-  return { reaction: { kind: 'undecided' }, text, times, successes };
+  return { reaction: { kind: 'undecided' }, pass: null, text, times, successes };
 }
 
 /** A buyer whose own transaction is final never pays again: nodes that lag can deny it to the gateway. */

@@ -3,10 +3,35 @@ import type { PaymentForm } from '../../devkit/localstack/buyer.ts';
 
 /**
  * How an item is sold. `shared`: one wallet buys one target several times at once. `post-once`: the route forbids a
- * repetition of its POST. `facilitator`: another seller settles the payment, by `/facilitator/settle`.
+ * repetition of its POST. `facilitator`: another seller settles the payment, by `/facilitator/settle`. `pass`: the answer
+ * has an access pass; so has that of `serve-first`.
  */
-export const FLOWS = ['get', 'shared', 'post', 'post-once', 'stream', 'serve-first', 'facilitator'] as const;
+export const FLOWS = [
+  'get',
+  'shared',
+  'post',
+  'post-once',
+  'stream',
+  'serve-first',
+  'pass',
+  'facilitator',
+] as const;
 export type Flow = (typeof FLOWS)[number];
+
+/** Flows whose routes have access passes. */
+export const PASS_FLOWS: ReadonlySet<Flow> = new Set(['serve-first', 'pass']);
+
+/**
+ * How a buyer asks for more without a payment: with its access pass (in the header of its own or as a bearer token), by a
+ * signature of its wallet, with a forged pass, or by a signature of a wallet that has not paid.
+ */
+export const ACCESSES = ['pass', 'bearer', 'sign-in', 'forged', 'stranger'] as const;
+export type AccessKind = (typeof ACCESSES)[number];
+
+/** The two that must never be served. */
+export function isForbidden(access: AccessKind): boolean {
+  return access === 'forged' || access === 'stranger';
+}
 
 /** One purchase of one buyer. All buyers have the same wallet. */
 export interface PlannedPurchase {
@@ -23,6 +48,8 @@ export interface PlannedPurchase {
   readonly hangUpMs: number | null;
   /** The buyer sends an Authorization header of its own with each request. */
   readonly authorized: boolean;
+  /** How the buyer asks for more after its purchase; null: it does not, or its route has no access passes. */
+  readonly access: AccessKind | null;
   /** So many requests for the subject get 503 from the upstream first. */
   readonly refusals: number;
   /** The upstream waits so long before each answer for the subject. */
@@ -64,9 +91,10 @@ type Choices = Omit<PlannedPurchase, 'item' | 'subject' | 'atMs'>;
  * that hangs up is lost, because the key alone identifies the caller.
  */
 function permitted(drawn: Choices): Choices {
-  if (drawn.flow !== 'facilitator') return drawn;
+  if (drawn.flow !== 'facilitator')
+    return { ...drawn, access: PASS_FLOWS.has(drawn.flow) ? drawn.access : null };
   const form = drawn.form === 'v1' ? 'v1' : 'v2';
-  return { ...drawn, form, hangUpMs: drawn.identified ? drawn.hangUpMs : null };
+  return { ...drawn, form, access: null, hangUpMs: drawn.identified ? drawn.hangUpMs : null };
 }
 
 const choices: fc.Arbitrary<Choices> = fc.record({
@@ -75,6 +103,7 @@ const choices: fc.Arbitrary<Choices> = fc.record({
   identified: fc.boolean(),
   hangUpMs: oneIn(5, fc.integer({ min: 5, max: 800 }), null),
   authorized: fc.boolean(),
+  access: fc.constantFrom(null, ...ACCESSES),
   refusals: oneIn(6, fc.integer({ min: 1, max: 3 }), 0),
   slowMs: oneIn(8, fc.integer({ min: 500, max: 4_000 }), 0),
 });

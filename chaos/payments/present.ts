@@ -1,4 +1,5 @@
 import { type PaymentHeaders, paymentSignature, type SellerTerms } from '../../devkit/localstack/buyer.ts';
+import { PASS_HEADER } from '../../src/x402/passes/presented.ts';
 import type { PlannedPurchase } from './plan.ts';
 import { type BuyerReaction, reactionTo, reactionToSettle } from './reaction.ts';
 import { bodyOf, methodOf } from './upstream.ts';
@@ -14,6 +15,8 @@ export interface Presented {
   readonly reaction: BuyerReaction;
   /** The answer, or the failure, for people. */
   readonly text: string;
+  /** The access pass in the answer; null if it has none. */
+  readonly pass: string | null;
   /** Successes of the facilitator, each of which permits the seller to deliver the item. */
   readonly successes: number;
 }
@@ -54,11 +57,16 @@ async function presentToGateway(
   const [url, init] = requestOf(gatewayUrl, purchase);
   try {
     const response = await fetch(url, { ...init, headers: { ...init.headers, ...headers }, signal });
+    const { status } = response;
     const body = await response.text();
-    const reaction = reactionTo(response.status, body, purchase.subject, paymentSignature(response));
-    return { reaction, text: `${response.status} ${body.slice(0, 200)}`, successes: 0 };
+    const pass = response.headers.get(PASS_HEADER);
+    const reaction: BuyerReaction =
+      pass !== null && status !== 200
+        ? { kind: 'wrong', reason: `an answer with status ${status} has an access pass` }
+        : reactionTo(status, body, purchase.subject, paymentSignature(response));
+    return { reaction, pass, text: `${status} ${body.slice(0, 200)}`, successes: 0 };
   } catch (error) {
-    return { reaction: { kind: 'undecided' }, text: String(error), successes: 0 };
+    return { reaction: { kind: 'undecided' }, pass: null, text: String(error), successes: 0 };
   }
 }
 
@@ -76,7 +84,7 @@ async function presentToFacilitator(
   const [best = answers[0]] = BY_RANK.flatMap((kind) =>
     answers.filter(({ reaction }) => reaction.kind === kind),
   );
-  return { ...(best ?? { reaction: { kind: 'undecided' }, text: 'no answer' }), successes };
+  return { ...(best ?? { reaction: { kind: 'undecided' }, text: 'no answer' }), pass: null, successes };
 }
 
 /** Of two answers, the seller follows the one whose kind is first here. */
@@ -87,7 +95,7 @@ async function settleOnce(
   { headers, terms }: SignedPurchase,
   key: PaymentHeaders,
   signal: AbortSignal,
-): Promise<Omit<Presented, 'successes'>> {
+): Promise<Pick<Presented, 'reaction' | 'text'>> {
   const paymentPayload = paymentOf(headers);
   const isFirstVersion = paymentPayload['x402Version'] === 1;
   const paymentRequirements = isFirstVersion ? terms.v1[0] : terms.v2.accepts[0];

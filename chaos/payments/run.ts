@@ -8,9 +8,17 @@ import type { Payment } from '../../src/client/client.ts';
 import { SluiceClient } from '../../src/client/client.ts';
 import { healthy } from '../healthy.ts';
 import { retryWhileUnavailable } from '../unavailable.ts';
+import { type AccessUse, useAccess } from './access.ts';
 import { auditPayments, type LandedTransfer, type PaymentVerdict } from './audit.ts';
-import { type Bought, buyItem } from './buyer.ts';
-import { drawPurchases, FLOWS, type Flow, type PlannedPurchase, type PurchasePlan } from './plan.ts';
+import { type Bought, type BuyerDeps, buyItem } from './buyer.ts';
+import {
+  ACCESSES,
+  drawPurchases,
+  FLOWS,
+  type Flow,
+  type PlannedPurchase,
+  type PurchasePlan,
+} from './plan.ts';
 import { methodOf, Upstream } from './upstream.ts';
 
 /** Above one whole token: no node serves such a payment by its report alone, as the schedule has lying nodes. */
@@ -26,7 +34,8 @@ const ROUTES: Readonly<Record<GatewayFlow, object>> = {
   post: { retryUnsafe: true },
   'post-once': {},
   stream: { stream: true },
-  'serve-first': { flow: 'serve-first' },
+  'serve-first': { flow: 'serve-first', accessPass: { seconds: 86_400 } },
+  pass: { accessPass: { seconds: 86_400 } },
 };
 const GATEWAY_FLOWS = Object.keys(ROUTES) as readonly GatewayFlow[];
 
@@ -42,6 +51,7 @@ export class PaymentRun {
   readonly #purchases: readonly PlannedPurchase[];
   readonly #upstream: Upstream;
   readonly #bought: Bought[] = [];
+  readonly #uses: AccessUse[] = [];
 
   private constructor(purchases: readonly PlannedPurchase[], upstream: Upstream) {
     this.#purchases = purchases;
@@ -70,18 +80,34 @@ export class PaymentRun {
     };
   }
 
-  /** Every buyer comes at its moment. Resolves when all have an answer and no payment is open, or at `end`. */
+  /**
+   * Every buyer comes at its moment, and uses its access pass once. Resolves when all have an answer and no payment is open,
+   * or at `end`.
+   */
   async run(stack: Stack, startMs: number, end: AbortSignal): Promise<void> {
-    const { gatewayUrl, buyer } = salesOf(stack);
-    const key = Uint8Array.from(JSON.parse(readFileSync(buyer.path, 'utf8')) as number[]);
-    const deps = { gatewayUrl, key, rpcUrls: stack.rpcUrls, end };
+    const deps = buyerDeps(stack, end);
     await Promise.all(
       this.#purchases.map(async (purchase) => {
         await sleep(Math.max(0, startMs + purchase.atMs - performance.now()));
-        this.#bought.push(await buyItem(deps, purchase));
+        const bought = await buyItem(deps, purchase);
+        this.#bought.push(bought);
+        await this.#use(deps, bought, 1);
       }),
     );
     while (!end.aborted && (await hasOpen(stack))) await sleep(LOOK_MS);
+  }
+
+  /** Kills the gateway and starts it again. Then every buyer uses its access pass again. */
+  async restart(stack: Stack, end: AbortSignal): Promise<void> {
+    await stack.api.kill('SIGKILL');
+    await stack.api.start();
+    const deps = buyerDeps(stack, end);
+    await Promise.all(this.#bought.map((bought) => this.#use(deps, bought, 2)));
+  }
+
+  async #use(deps: BuyerDeps, bought: Bought, round: number): Promise<void> {
+    const use = await useAccess(deps, bought, round);
+    if (use !== null) this.#uses.push(use);
   }
 
   /** A readable summary of the buyers' results, with the answered purchases of each flow and form. */
@@ -93,7 +119,10 @@ export class PaymentRun {
       const forms = answered.filter(({ purchase }) => purchase.flow === flow).map((one) => one.purchase.form);
       return `${flow} ${FORMS.map((form) => `${forms.filter((one) => one === form).length} ${form}`).join(' ')}`;
     });
-    return `${this.#bought.length} buyers signed ${signed} payments and presented them ${presented} times; the upstream had ${this.#upstream.requests.length} requests; answered: ${counts.join(', ')}`;
+    const uses = ACCESSES.map(
+      (access) => `${this.#uses.filter((use) => use.access === access).length} ${access}`,
+    );
+    return `${this.#bought.length} buyers signed ${signed} payments and presented them ${presented} times; the upstream had ${this.#upstream.requests.length} requests; answered: ${counts.join(', ')}; without a payment: ${uses.join(', ')}`;
   }
 
   /** Compares the blocks with the database, once nothing can land any more. */
@@ -102,12 +131,19 @@ export class PaymentRun {
     const tip = await healthy<number>(url, 'getSlot', { commitment: 'processed' });
     while ((await healthy<number>(url, 'getSlot', { commitment: 'finalized' })) < tip) await sleep(LOOK_MS);
     const [landed, record] = await Promise.all([landedPayments(stack, url), readRecord(stack)]);
-    return auditPayments({ landed, record, bought: this.#bought, requests: this.#upstream.requests });
+    const { requests } = this.#upstream;
+    return auditPayments({ landed, record, bought: this.#bought, uses: this.#uses, requests });
   }
 
   async close(): Promise<void> {
     await this.#upstream.close();
   }
+}
+
+function buyerDeps(stack: Stack, end: AbortSignal): BuyerDeps {
+  const { gatewayUrl, buyer } = salesOf(stack);
+  const key = Uint8Array.from(JSON.parse(readFileSync(buyer.path, 'utf8')) as number[]);
+  return { gatewayUrl, key, rpcUrls: stack.rpcUrls, end };
 }
 
 async function landedPayments(stack: Stack, url: string): Promise<readonly LandedTransfer[]> {

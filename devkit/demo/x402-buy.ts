@@ -7,7 +7,7 @@ import { EXIT, UsageError } from '../../src/cli/exit.ts';
 import { type Output, type OutputOptions, run } from '../../src/cli/output.ts';
 import { messageHashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
-import type { PaymentForm } from '../localstack/buyer.ts';
+import type { PaymentForm, SellerTerms } from '../localstack/buyer.ts';
 import type { KeptPayment } from './kept-payment.ts';
 
 const FORMS: readonly PaymentForm[] = ['v2', 'v1', 'example', 'submitted'];
@@ -16,6 +16,7 @@ const KEY_BYTES = 64;
 interface BuyOptions extends OutputOptions {
   readonly key?: string | undefined;
   readonly form: PaymentForm;
+  readonly asset?: string | undefined;
   readonly resume?: true | undefined;
 }
 
@@ -24,6 +25,7 @@ export function registerBuy(x402: Command): void {
     .argument('<url>', 'URL that answers 402')
     .option('--key <file>', `Key of the buyer, a solana-keygen file (default: the buyer in ${DEV_FILE})`)
     .option('--resume', 'Present the kept payment of an earlier call again, and sign no new one')
+    .option('--asset <mint>', 'Token to pay with, of those that the seller offers (default: the first one)')
     .addOption(new Option('--form <form>', 'Payment format').choices(FORMS).default('v2' as PaymentForm))
     .action((url, options) => run(options, (output) => buy(url, options, output)));
 }
@@ -69,7 +71,11 @@ async function buy(url: string, options: BuyOptions, output: Output): Promise<nu
   return response.ok ? EXIT.ok : EXIT.failure;
 }
 
-async function signAndKeep(url: string, { key, form }: BuyOptions, rpcUrl: string): Promise<KeptPayment> {
+async function signAndKeep(
+  url: string,
+  { key, form, asset }: BuyOptions,
+  rpcUrl: string,
+): Promise<KeptPayment> {
   const keyFile = key ?? readDevFile().sales?.buyerKeyFile;
   if (keyFile === undefined)
     throw new UsageError(
@@ -77,12 +83,23 @@ async function signAndKeep(url: string, { key, form }: BuyOptions, rpcUrl: strin
     );
   const secretKey = readKey(keyFile);
   const { checkNoPaymentKept, keepPayment } = await import('./kept-payment.ts');
-  const { fetchTerms, signPayment } = await import('../localstack/buyer.ts');
+  const { signPayment } = await import('../localstack/buyer.ts');
   checkNoPaymentKept(url);
-  const { headers, transaction } = await signPayment(form, await fetchTerms(url), secretKey, rpcUrl);
+  const { headers, transaction } = await signPayment(form, await termsOf(url, asset), secretKey, rpcUrl);
   const payment = { url, form, headers, transaction: Buffer.from(transaction).toString('base64') };
   keepPayment(payment);
   return payment;
+}
+
+/** The seller's terms; for this asset alone, if it is set. */
+async function termsOf(url: string, asset: string | undefined): Promise<SellerTerms> {
+  const { fetchTerms, offeredAssets, termsFor } = await import('../localstack/buyer.ts');
+  const terms = await fetchTerms(url);
+  if (asset === undefined) return terms;
+  const offered = offeredAssets(terms);
+  if (!offered.includes(asset))
+    throw new UsageError(`${url} is not sold for ${asset}: use --asset with one of ${offered.join(', ')}`);
+  return termsFor(terms, asset);
 }
 
 /** The hash that identifies the payment at the seller; and the signature, unless the seller's fee payer makes it. */

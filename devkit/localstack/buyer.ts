@@ -1,22 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { base58 } from '@scure/base';
-import {
-  ComputeBudgetProgram,
-  Connection,
-  Keypair,
-  PublicKey,
-  type TransactionInstruction,
-  TransactionMessage,
-  VersionedTransaction,
-} from '@solana/web3.js';
-import {
-  createAssociatedTokenAccountIdempotentInstruction,
-  createTransferCheckedInstruction,
-  getAssociatedTokenAddressSync,
-  getMint,
-} from '../../src/shims/spl-token.ts';
-import { MEMO_PROGRAM } from '../../src/solana/tx/programs.ts';
+import { Connection, Keypair, PublicKey, VersionedTransaction } from '@solana/web3.js';
+import { type BuyerWallet, memoInstruction, signTransaction, transferOf } from './buyer-transaction.ts';
 
 /** Payment formats: x402 version 2 and 1, and the exchange interface's payment that the gateway or the buyer sends. */
 export const FORMS = ['v2', 'v1', 'example', 'submitted'] as const;
@@ -44,24 +30,11 @@ interface Quote {
 export interface SellerTerms {
   readonly v2: { readonly resource: unknown; readonly accepts: readonly PaymentRequirements[] };
   readonly v1: readonly PaymentRequirements[];
-  readonly quote: Quote;
+  readonly quotes: readonly Quote[];
 }
 
 export type PaymentHeaders = Readonly<Record<string, string>>;
 
-interface Transfer {
-  readonly mint: string;
-  readonly payTo: string;
-  readonly amount: bigint;
-}
-
-interface BuyerWallet {
-  readonly buyer: Keypair;
-  readonly connection: Connection;
-}
-
-const COMPUTE_UNITS = 40_000;
-const PRICE_MICRO_LAMPORTS = 1;
 const CONFIRMATION_TIMEOUT_MS = 30_000;
 const POLL_MS = 100;
 
@@ -76,8 +49,28 @@ export async function readTerms(response: Response): Promise<SellerTerms> {
   if (status !== 402) throw new Error(`${url} answered ${status}; expected 402`);
   const header = headers.get('payment-required');
   if (header === null) throw new Error(`the 402 answer of ${url} has no header PAYMENT-REQUIRED`);
-  const { accepts, payment } = (await response.json()) as { accepts: PaymentRequirements[]; payment: Quote };
-  return { v2: fromHeader(header) as SellerTerms['v2'], v1: accepts, quote: payment };
+  const body = (await response.json()) as {
+    readonly accepts: PaymentRequirements[];
+    readonly payment: Quote;
+    /** Only where several assets are offered. */
+    readonly payments?: readonly Quote[];
+  };
+  const { accepts, payment, payments = [payment] } = body;
+  return { v2: fromHeader(header) as SellerTerms['v2'], v1: accepts, quotes: payments };
+}
+
+/** Mints in which the seller can be paid, in the seller's order. */
+export function offeredAssets({ v2 }: SellerTerms): readonly string[] {
+  return [...new Set(v2.accepts.map(({ asset }) => asset))];
+}
+
+/** The terms for one of the offered assets. */
+export function termsFor({ v2, v1, quotes }: SellerTerms, asset: string): SellerTerms {
+  return {
+    v2: { ...v2, accepts: v2.accepts.filter((one) => one.asset === asset) },
+    v1: v1.filter((one) => one.asset === asset),
+    quotes: quotes.filter(({ mint }) => mint === asset),
+  };
 }
 
 /** A signed payment, before anything is sent. */
@@ -114,12 +107,13 @@ export async function signPayment(
     case 'v1':
       return payVersion1(terms, wallet);
     case 'example': {
-      const transaction = await signQuotePayment(terms.quote, wallet, randomUUID());
-      const headers = quoteHeaders(terms.quote, { serializedTransaction: base64(transaction) });
+      const quote = firstOf(terms.quotes);
+      const transaction = await signQuotePayment(quote, wallet, randomUUID());
+      const headers = quoteHeaders(quote, { serializedTransaction: base64(transaction) });
       return { headers, transaction };
     }
     case 'submitted':
-      return signSubmitted(terms.quote, wallet);
+      return signSubmitted(firstOf(terms.quotes), wallet);
   }
 }
 
@@ -207,60 +201,6 @@ function quoteHeaders({ cluster }: Quote, payload: object): PaymentHeaders {
   return { 'x-payment': toHeader({ x402Version: 1, scheme: 'exact', network, payload }) };
 }
 
-async function transferOf({ mint, payTo, amount }: Transfer, { buyer, connection }: BuyerWallet) {
-  const [asset, recipient, owner] = [new PublicKey(mint), new PublicKey(payTo), buyer.publicKey];
-  const account = await connection.getAccountInfo(asset);
-  if (account === null)
-    throw new Error(`mint ${mint} does not exist on the chain of ${connection.rpcEndpoint}`);
-  const program = account.owner;
-  const { decimals } = await getMint(connection, asset, undefined, program);
-  const source = getAssociatedTokenAddressSync(asset, owner, false, program);
-  const target = getAssociatedTokenAddressSync(asset, recipient, true, program);
-  return {
-    instruction: createTransferCheckedInstruction(
-      source,
-      asset,
-      target,
-      owner,
-      amount,
-      decimals,
-      [],
-      program,
-    ),
-    createAccount: createAssociatedTokenAccountIdempotentInstruction(
-      owner,
-      target,
-      recipient,
-      asset,
-      program,
-    ),
-  };
-}
-
-function memoInstruction(memo: string): TransactionInstruction {
-  return { programId: new PublicKey(MEMO_PROGRAM), keys: [], data: Buffer.from(memo, 'utf8') };
-}
-
-async function signTransaction(
-  instructions: readonly TransactionInstruction[],
-  payerKey: PublicKey,
-  { buyer, connection }: BuyerWallet,
-): Promise<Uint8Array> {
-  const { blockhash: recentBlockhash } = await connection.getLatestBlockhash();
-  const budget = [
-    ComputeBudgetProgram.setComputeUnitLimit({ units: COMPUTE_UNITS }),
-    ComputeBudgetProgram.setComputeUnitPrice({ microLamports: PRICE_MICRO_LAMPORTS }),
-  ];
-  const message = new TransactionMessage({
-    payerKey,
-    recentBlockhash,
-    instructions: [...budget, ...instructions],
-  });
-  const transaction = new VersionedTransaction(message.compileToV0Message());
-  transaction.sign([buyer]);
-  return transaction.serialize();
-}
-
 async function waitUntilConfirmed(connection: Connection, signature: string): Promise<void> {
   const end = Date.now() + CONFIRMATION_TIMEOUT_MS;
   while (Date.now() < end) {
@@ -273,9 +213,9 @@ async function waitUntilConfirmed(connection: Connection, signature: string): Pr
   throw new Error(`transaction ${signature} was not confirmed within ${CONFIRMATION_TIMEOUT_MS} ms`);
 }
 
-function firstOf(accepts: readonly PaymentRequirements[]): PaymentRequirements {
-  const [first] = accepts;
-  if (first === undefined) throw new Error('the 402 answer has no payment requirements in `accepts`');
+function firstOf<T>(offered: readonly T[]): T {
+  const [first] = offered;
+  if (first === undefined) throw new Error('the 402 answer has no payment requirements');
   return first;
 }
 

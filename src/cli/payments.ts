@@ -43,7 +43,11 @@ export function registerPayments(program: Command): void {
     const filter = { state, route, payer, asset, seller, from, to };
     return list(options, 'payments', COLUMNS, (sluice, page) => sluice.payments.page(filter, page));
   });
-  apiCommand(payments, 'get', 'Show an x402 payment, its settlement, its attempts and its alerts')
+  apiCommand(
+    payments,
+    'get',
+    'Show an x402 payment, its access pass, its settlement, its attempts and its alerts',
+  )
     .argument('<id>', 'Payment ID, message hash or signature')
     .action((id, options) => call(options, (sluice) => sluice.payments.get(id), renderPayment));
   apiCommand(payments, 'revoke', 'Revoke the access pass of an x402 payment for good')

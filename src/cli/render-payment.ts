@@ -2,7 +2,7 @@ import type { PaymentDetails } from '../client/client.ts';
 import { formatUnits } from '../domain/amount.ts';
 import { renderAttempt, renderStatus } from './render.ts';
 
-/** What happened to a payment: price, buyer, times, settlement, attempts and alerts. */
+/** What happened to a payment: price, buyer, times, access pass, settlement, attempts and alerts. */
 export function renderPayment(payment: PaymentDetails): string {
   const { id, state, reason, amount, asset, payTo, payer, route, seller, dialect, attempts, alerts } =
     payment;
@@ -15,6 +15,7 @@ export function renderPayment(payment: PaymentDetails): string {
     ...(reason === null ? [] : [line('reason', reason)]),
     ...(payment.replacedBy === null ? [] : [line('instead', payment.replacedBy)]),
     ...timeLines(payment),
+    ...passLines(payment),
     ...settlementLines(payment),
     ...attempts.flatMap(renderAttempt),
     ...(attempts.length === 0 && payment.signature !== null ? [line('signature', payment.signature)] : []),
@@ -46,6 +47,15 @@ function timeLines(payment: PaymentDetails): readonly string[] {
     ['served', payment.servedAt, answer],
   ];
   return times.flatMap(([name, at, note = '']) => (at === null ? [] : [line(name, `${at}${note}`)]));
+}
+
+function passLines({ accessPass, passRevocation: revocation }: PaymentDetails): readonly string[] {
+  return [
+    ...(accessPass === null ? [] : [line('pass', `for ${accessPass.path}, until ${accessPass.expiresAt}`)]),
+    ...(revocation === null
+      ? []
+      : [line('revoked', `${revocation.revokedAt} by ${revocation.actor}: ${revocation.reason}`)]),
+  ];
 }
 
 function settlementLines({ settlement }: PaymentDetails): readonly string[] {

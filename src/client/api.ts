@@ -32,7 +32,7 @@ export interface Alert {
   /** Position of the alert, for `POST /v1/resume` and `POST /v1/alerts/seen` */
   readonly position: string;
   /** Kind of alert */
-  readonly kind: "unknown_spend" | "maybe_paid" | "dead_attempt_landed" | "evidence_missing" | "payment_keeps_failing" | "confirmed_taken_back" | "attempt_lost" | "database_restored" | "fee_payer_unread" | "listing_unproved" | "fee_payer_low" | "payment_short" | "route_closed" | "payment_owed" | "workflow_failed" | "hot_account_frozen" | "mint_paused" | "default_frozen" | "account_frozen" | "confidential_only" | "asset_changed" | "mint_changed" | "cannot_prepare" | "fee_above_bound" | "tokens_seized" | "scan_gap" | "scan_stopped" | "scan_silent" | "scan_behind" | "deposit_unconfirmed" | "deposit_mismatch" | "deposit_unowned" | "deposit_missed" | "audit_incomplete" | "addresses_low" | "addresses_withheld" | "balance_difference" | "reconciliation_behind" | "confidential_pending" | "deposit_account_frozen" | "nested_tokens" | "webhook_behind" | "webhook_dead_letter" | "webhook_unsent" | "webhook_disabled" | "too_few_nodes" | "nodes_of_one_provider" | "node_history_off" | "node_ledger_gap" | "node_version_behind" | "node_other_cluster" | "node_twice" | "node_lagging" | "node_false_answer" | "node_silent";
+  readonly kind: "unknown_spend" | "maybe_paid" | "dead_attempt_landed" | "evidence_missing" | "payment_keeps_failing" | "confirmed_taken_back" | "attempt_lost" | "database_restored" | "fee_payer_unread" | "listing_unproved" | "fee_payer_low" | "payment_short" | "route_closed" | "routes_outdated" | "payment_owed" | "workflow_failed" | "hot_account_frozen" | "mint_paused" | "default_frozen" | "account_frozen" | "confidential_only" | "asset_changed" | "mint_changed" | "cannot_prepare" | "fee_above_bound" | "tokens_seized" | "scan_gap" | "scan_stopped" | "scan_silent" | "scan_behind" | "deposit_unconfirmed" | "deposit_mismatch" | "deposit_unowned" | "deposit_missed" | "audit_incomplete" | "addresses_low" | "addresses_withheld" | "balance_difference" | "reconciliation_behind" | "confidential_pending" | "deposit_account_frozen" | "nested_tokens" | "webhook_behind" | "webhook_dead_letter" | "webhook_unsent" | "webhook_disabled" | "too_few_nodes" | "nodes_of_one_provider" | "node_history_off" | "node_ledger_gap" | "node_version_behind" | "node_other_cluster" | "node_twice" | "node_lagging" | "node_false_answer" | "node_silent";
   /** Subject of the alert: a settlement (a withdrawal by its own id), signature, wallet, node, webhook or route, or `sluice` for the whole service */
   readonly subject: string;
   /** Explanation of the alert, for display */
@@ -589,6 +589,24 @@ export interface PaymentDetails {
     readonly updatedAt: string;
     /** Id of the Temporal workflow of the payment, if it needs one */
     readonly workflowId: string;
+  } | null;
+  /** Access pass of the payment; null if none was issued */
+  readonly accessPass: {
+    /** Path for which the pass is valid, on the route of the payment */
+    readonly path: string;
+    /** Time at which the pass was issued */
+    readonly issuedAt: string;
+    /** Time at which the pass ends */
+    readonly expiresAt: string;
+  } | null;
+  /** Revocation of the access pass, also of one that is not issued yet; null if the pass is not revoked */
+  readonly passRevocation: {
+    /** Name of the API key that revoked the pass */
+    readonly actor: string;
+    /** Reason of the revocation */
+    readonly reason: string;
+    /** Time of the revocation */
+    readonly revokedAt: string;
   } | null;
   /** Attempts, oldest first */
   readonly attempts: readonly Attempt[];

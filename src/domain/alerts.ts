@@ -32,6 +32,8 @@ export const ALERT_KINDS = [
   'payment_short',
   /** A gateway cannot sell a route and answers 503. Subject: the route. */
   'route_closed',
+  /** A gateway cannot use the newest version of the routes, or its routes file after SIGHUP. Subject: `sluice`. */
+  'routes_outdated',
   /** Paid requests of a route have not been served for more than a minute. Subject: the route. */
   'payment_owed',
   /** A workflow failed, and Sluice started it again. Subject: the settlement. */

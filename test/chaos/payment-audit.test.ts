@@ -1,7 +1,15 @@
+import { UnsecuredJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
+import type { AccessUse } from '../../chaos/payments/access.ts';
 import { auditPayments, type PaymentEvidence } from '../../chaos/payments/audit.ts';
 import type { Bought } from '../../chaos/payments/buyer.ts';
-import { drawPurchases, FLOWS, type PlannedPurchase } from '../../chaos/payments/plan.ts';
+import {
+  ACCESSES,
+  drawPurchases,
+  FLOWS,
+  PASS_FLOWS,
+  type PlannedPurchase,
+} from '../../chaos/payments/plan.ts';
 import type { Payment } from '../../src/client/client.ts';
 
 const PURCHASE: PlannedPurchase = {
@@ -13,6 +21,7 @@ const PURCHASE: PlannedPurchase = {
   identified: true,
   hangUpMs: null,
   authorized: false,
+  access: null,
   refusals: 0,
   slowMs: 0,
 };
@@ -21,6 +30,7 @@ const BOUGHT: Bought = {
   signatures: ['buyer'],
   presented: 1,
   successes: 0,
+  pass: null,
   end: { kind: 'answered', paidBy: 'payer' },
   last: '200',
 };
@@ -31,8 +41,9 @@ const SOUND: PaymentEvidence = {
   bought: [BOUGHT],
   record: [ROW],
   requests: [REQUEST, REQUEST],
+  uses: [],
 };
-const CLEAN = { made: 1, served: 1, refundable: 0, unpaidAnswers: 0, lost: 0, servedTwice: 0 };
+const CLEAN = { made: 1, served: 1, refundable: 0, unpaidAnswers: 0, lost: 0, servedTwice: 0, passes: 0 };
 
 const judged = (change: Partial<PaymentEvidence>) => auditPayments({ ...SOUND, ...change });
 const purchased = (purchase: Partial<PlannedPurchase>, change: Partial<Bought> = {}): Bought => ({
@@ -95,6 +106,47 @@ describe('the audit of sales', () => {
   });
 });
 
+describe('the audit of access passes', () => {
+  const pass = (id: string) => new UnsecuredJWT({ jti: id }).encode();
+  const purchase: PlannedPurchase = { ...PURCHASE, flow: 'pass', access: 'pass' };
+  const bought = [{ ...BOUGHT, purchase, pass: pass('p1') }];
+  const record = [{ ...ROW, route: 'GET /pass' } as Payment];
+  const use: AccessUse = {
+    purchase,
+    access: 'pass',
+    pass: pass('p1'),
+    subject: 'more',
+    end: 'served',
+    last: '',
+  };
+  const served = { subject: 'more', paymentId: 'p1', idempotencyKey: 'u1', status: 200 } as const;
+  const requests = [REQUEST, served];
+  const sound = { bought, record, uses: [use], requests };
+
+  it('passes if each request has the payment of its pass and an Idempotency-Key of its own', () => {
+    expect(judged(sound)).toEqual({ payments: { ...CLEAN, passes: 1 }, findings: [] });
+    const forged = { ...use, access: 'forged', end: 'refused' } as const;
+    expect(judged({ ...sound, uses: [forged], requests: [REQUEST] }).findings).toEqual([]);
+    const signIn = { ...use, access: 'sign-in', pass: pass('another of the wallet') } as const;
+    expect(judged({ ...sound, uses: [signIn] }).findings).toEqual([]);
+  });
+
+  it.each([
+    ['an answer to a forged pass', { uses: [{ ...use, access: 'forged' }] }, 2, 1],
+    ['an answer to a wallet that has not paid', { uses: [{ ...use, access: 'stranger' }] }, 2, 1],
+    ['a refused pass', { uses: [{ ...use, end: 'refused' }], requests: [REQUEST] }, 1, 0],
+    ['a pass of another payment', { uses: [{ ...use, pass: pass('p2') }] }, 1, 0],
+    ['a pass of another route', { record: [{ ...ROW, route: 'GET /get' } as Payment] }, 1, 0],
+    ['a pass for an answer that is not paid', { bought: [{ ...BOUGHT, pass: pass('p2') }] }, 1, 0],
+    ['the key of the paid request', { requests: [REQUEST, { ...served, idempotencyKey: 'p1' }] }, 1, 0],
+    ['two requests with one key', { requests: [REQUEST, served, served] }, 1, 0],
+  ] as const)('reports %s', (_, change, findings, unpaidAnswers) => {
+    const verdict = judged({ ...sound, ...change });
+    expect(verdict.findings).toHaveLength(findings);
+    expect(verdict.payments).toMatchObject({ unpaidAnswers, servedTwice: 0 });
+  });
+});
+
 it('the purchases of a run have all flows and forms, and a shared target has several buyers at one moment', () => {
   const plan = { seed: 7, payments: 300, minutes: 6 };
   const drawn = drawPurchases(plan);
@@ -102,6 +154,8 @@ it('the purchases of a run have all flows and forms, and a shared target has sev
   expect(new Set(drawn.map(({ flow }) => flow))).toEqual(new Set(FLOWS));
   const kinds = new Set(drawn.map(({ flow, form }) => `${flow} ${form}`));
   expect(kinds.size).toBe((FLOWS.length - 1) * 4 + 2);
+  const accesses = drawn.filter(({ flow }) => PASS_FLOWS.has(flow)).map(({ access }) => access);
+  expect(new Set(accesses)).toEqual(new Set([null, ...ACCESSES]));
   const shared = drawn.filter(({ flow }) => flow === 'shared');
   const subjects = [...new Set(shared.map(({ subject }) => subject))];
   const groups = subjects.map((subject) => shared.filter((one) => one.subject === subject));

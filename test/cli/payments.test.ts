@@ -12,7 +12,7 @@ const payment = newPayment();
 beforeAll(async () => {
   service = await openService();
   apiUrl = await service.app.listen({ host: '127.0.0.1', port: 0 });
-  const { payments, attempts, settlements, obligations } = service.ledger;
+  const { payments, attempts, settlements, obligations, accessPasses } = service.ledger;
   for (const each of [payment, newPayment({ route: 'POST /other' })]) {
     await payments.open(each);
     await attempts.prepare(attempt(each.id), PLENTY);
@@ -22,6 +22,8 @@ beforeAll(async () => {
   await obligations.markServed(payment.id, 200, null);
   const landed = { state: 'landed', slot: 7n, proof: null, amountReceived: 1_000n } as const;
   await attempts.settle(payment.id, 1, landed);
+  await accessPasses.issue(payment.id, '/reports/1', 300);
+  await accessPasses.revoke(payment.id, { actor: 'ops', reason: 'stolen' });
 });
 afterAll(() => service?.close());
 
@@ -45,6 +47,7 @@ it('sluice payments get shows what happened to a payment, found by its signature
     `payer      ${payment.payer}`,
     'route      GET /reports of the gateway, form v2',
     /confirmed {2}20.*Z\n {2}finalized {2}20.*Z\n {2}served {5}20.*Z, with status 200/,
+    /pass {7}for \/reports\/1, until 20.*Z\n {2}revoked {4}20.*Z by ops: stolen/,
     'status     finalized',
     `attempt 1  landed  sig-${payment.payer}`,
   ])

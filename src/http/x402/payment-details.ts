@@ -30,6 +30,24 @@ export const PaymentDetailsFields = {
     })
     .nullable()
     .describe('Settlement of the payment; null if Sluice did not settle it'),
+  accessPass: z
+    .object({
+      path: text('Path for which the pass is valid, on the route of the payment'),
+      issuedAt: time.describe('Time at which the pass was issued'),
+      expiresAt: time.describe('Time at which the pass ends'),
+    })
+    .nullable()
+    .describe('Access pass of the payment; null if none was issued'),
+  passRevocation: z
+    .object({
+      actor: text('Name of the API key that revoked the pass'),
+      reason: text('Reason of the revocation'),
+      revokedAt: time.describe('Time of the revocation'),
+    })
+    .nullable()
+    .describe(
+      'Revocation of the access pass, also of one that is not issued yet; null if the pass is not revoked',
+    ),
   attempts: z.array(AttemptBody).readonly().describe('Attempts, oldest first'),
   alerts: z.array(AlertOfSettlement).readonly().describe('Open alerts about this payment, newest first'),
 };
@@ -39,10 +57,12 @@ export async function detailsOf(
   { id, replacedBy, askedAt, failedAt }: PaymentRow,
   explorer: ExplorerSettings,
 ) {
-  const [settlement, attempts, alerts] = await Promise.all([
+  const [settlement, attempts, alerts, accessPass, passRevocation] = await Promise.all([
     ledger.settlements.find(id),
     ledger.attempts.of(id),
     ledger.alerts.listOpenAbout(id),
+    ledger.accessPasses.find(id),
+    ledger.accessPasses.revocationOf(id),
   ]);
   return {
     replacedBy,
@@ -50,6 +70,8 @@ export async function detailsOf(
     failedAt,
     settlement:
       settlement === undefined ? null : { ...settlement, workflowId: settlementWorkflowId(settlement) },
+    accessPass,
+    passRevocation,
     attempts: attempts.map((attempt) => presentAttempt(attempt, explorer)),
     alerts,
   };

@@ -97,7 +97,7 @@ export function paymentRoutes(app: FastifyInstance, { ledger, explorer }: Paymen
   route(app, 'GET', '/v1/payments/:id', {
     operationId: 'getPayment',
     tags,
-    summary: 'Get an x402 payment, its settlement and its attempts',
+    summary: 'Get an x402 payment, its settlement, its attempts and its access pass',
     params: z.object({ id }),
     response: PaymentDetailsBody,
     handler: async ({ params }) => {

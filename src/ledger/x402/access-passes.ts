@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { OperatorNote } from '../../domain/operator-note.ts';
-import { Repository } from '../database.ts';
+import { Repository, type RowOf } from '../database.ts';
 import type { PaymentRow } from './payments.ts';
 
 /** An access pass as it is stored, with the payment that bought it. */
@@ -14,6 +14,8 @@ export interface AccessPass {
   /** False if the payment has not landed any more, or if too little was received. */
   readonly isPaid: boolean;
 }
+
+export type PassRevocation = Pick<RowOf<'passRevocation'>, 'actor' | 'reason' | 'revokedAt'>;
 
 /** SQL that is true if the payment was served, is on chain, and has its price. */
 const IS_PAID = sql<boolean>`(payment.state = 'served' and coalesce(settlement.status, '') in ('confirmed', 'finalized')
@@ -75,6 +77,15 @@ export class AccessPasses extends Repository {
       .returning('paymentId')
       .executeTakeFirst();
     return revoked !== undefined;
+  }
+
+  /** The revocation of a payment's pass; null if there is none. */
+  async revocationOf(paymentId: string): Promise<PassRevocation | null> {
+    const revocation = this.db
+      .selectFrom('passRevocation')
+      .select(['actor', 'reason', 'revokedAt'])
+      .where('paymentId', '=', paymentId);
+    return (await revocation.executeTakeFirst()) ?? null;
   }
 
   #all() {

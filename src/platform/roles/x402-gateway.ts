@@ -15,7 +15,7 @@ import { feePayerWatch } from '../../x402/fee-payer-watch.ts';
 import { FeePayers } from '../../x402/fee-payers.ts';
 import { quoteKeyOf } from '../../x402/formats/quote-token.ts';
 import { gatewayApp } from '../../x402/gateway/app.ts';
-import { CLOSED_ROUTES_INTERVAL_MS, closedRouteWatch } from '../../x402/gateway/closed-route-alerts.ts';
+import { closedRouteWatch, ROUTE_ALERTS_INTERVAL_MS } from '../../x402/gateway/closed-route-alerts.ts';
 import { type GatewayDeps, gateway, paymentStateRoute } from '../../x402/gateway/gateway.ts';
 import { gatewayHealthRoute } from '../../x402/gateway/health.ts';
 import { GatewayMetrics } from '../../x402/gateway/metrics.ts';
@@ -117,7 +117,7 @@ function runJobs(config: Config<'api'>, offers: RouteOffers, parts: GatewayParts
   run('unfetched successes', UNFETCHED_INTERVAL_MS, endUnfetched(parts), notEnded);
   const reportClosed = closedRouteWatch({ ledger, offers });
   const notUpdated = 'the alerts of closed routes cannot be updated now';
-  run('alerts of closed routes', CLOSED_ROUTES_INTERVAL_MS, reportClosed, notUpdated);
+  run('alerts of closed routes', ROUTE_ALERTS_INTERVAL_MS, reportClosed, notUpdated);
 }
 
 /** Ends payments of the facilitator whose success no caller has fetched, and logs how many. */

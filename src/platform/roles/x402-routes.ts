@@ -1,5 +1,7 @@
 import type { Ledger } from '../../ledger/ledger.ts';
+import { ROUTE_ALERTS_INTERVAL_MS } from '../../x402/gateway/closed-route-alerts.ts';
 import type { RouteOffers } from '../../x402/gateway/offers.ts';
+import { outdatedRoutesWatch } from '../../x402/gateway/outdated-routes-alert.ts';
 import type { RoutesContext } from '../../x402/routes/faults.ts';
 import { LiveRoutes } from '../../x402/routes/live-routes.ts';
 import { NETWORKS } from '../../x402/terms.ts';
@@ -10,7 +12,7 @@ import type { Closers } from '../shutdown.ts';
 const ROUTES_INTERVAL_MS = 1_000;
 
 interface RoutesParts {
-  readonly ledger: Pick<Ledger, 'routeVersions'>;
+  readonly ledger: Pick<Ledger, 'routeVersions' | 'alerts'>;
   readonly logger: Logger;
   readonly closers: Closers;
 }
@@ -35,11 +37,11 @@ export async function openRoutes(
   return LiveRoutes.start({ versions, file, place: routesContextOf(config), warn });
 }
 
-/** Sells each new version of the routes. SIGHUP makes the routes file a new version. */
+/** Sells each new version of the routes, or raises an alert. SIGHUP makes the routes file a new version. */
 export function followRoutes(
   routes: LiveRoutes,
   offers: RouteOffers,
-  { logger, closers }: RoutesParts,
+  { ledger, logger, closers }: RoutesParts,
 ): void {
   const follow = async () => {
     if (await routes.follow((priced) => offers.replace(priced)))
@@ -47,6 +49,12 @@ export function followRoutes(
   };
   closers.runPeriodically('the version of the routes', ROUTES_INTERVAL_MS, follow, (err) =>
     logger.warn({ err }, 'the version of the routes cannot be read now'),
+  );
+  closers.runPeriodically(
+    'alert of outdated routes',
+    ROUTE_ALERTS_INTERVAL_MS,
+    outdatedRoutesWatch({ ledger, routes }),
+    (err) => logger.warn({ err }, 'the alert of outdated routes cannot be updated now'),
   );
   const reload = () =>
     void routes

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { bearerToken } from '../../domain/bearer-token.ts';
 import type { FacilitatorKey } from '../../ledger/operations/api-keys.ts';
 import { rateLimiter } from '../rate-limit.ts';
 import { clientAddress, subscriberOf } from '../routes/client-address.ts';
@@ -16,7 +17,6 @@ declare module 'fastify' {
 /** All callers without a key together: they share one budget. */
 const NO_KEY: FacilitatorKey = { name: '', mints: null, payTos: null, lamportsPerHour: null };
 
-const BEARER = /^Bearer +([\x21-\x7e]{1,256})$/i;
 const MAX_KEY_CHARACTERS = 255;
 /** All callers without a key together have this many times the rate of one, however many addresses they use. */
 const KEYLESS_FACTOR = 20;
@@ -38,8 +38,8 @@ export function guardRoutes(
     const address = clientAddress(request.socket.remoteAddress ?? '', request.headers, network);
     const keyless = `address ${address === null ? 'unknown' : subscriberOf(address)}`;
     if (apiKeys !== null) {
-      const key = BEARER.exec(request.headers.authorization ?? '')?.[1];
-      const known = key === undefined ? null : await apiKeys.facilitatorKey(key);
+      const key = bearerToken(request.headers.authorization);
+      const known = key === null ? null : await apiKeys.facilitatorKey(key);
       if (known === null) return unauthorized(reply);
       request.facilitatorKey = known;
     }

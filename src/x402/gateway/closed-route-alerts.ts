@@ -6,9 +6,9 @@ export interface ClosedRouteDeps {
   readonly offers: Pick<RouteOffers, 'closed'>;
 }
 
-export const CLOSED_ROUTES_INTERVAL_MS = 30_000;
+export const ROUTE_ALERTS_INTERVAL_MS = 30_000;
 /** Three intervals: a gateway that sells a route must not close the alert of a gateway that cannot. */
-const STALE_AFTER_SECONDS = (3 * CLOSED_ROUTES_INTERVAL_MS) / 1_000;
+export const STALE_AFTER_SECONDS = (3 * ROUTE_ALERTS_INTERVAL_MS) / 1_000;
 const ALERT_KIND = 'route_closed';
 
 /**

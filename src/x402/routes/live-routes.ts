@@ -1,3 +1,4 @@
+import { messageOf } from '../../domain/errors.ts';
 import type { RoutesVersionHead } from '../../domain/route-versions.ts';
 import type { RoutesVersionWithContent, RouteVersions } from '../../ledger/x402/route-versions.ts';
 import type { RoutesContext } from './faults.ts';
@@ -18,11 +19,21 @@ const ACTOR = 'gateway';
 /** Stored answers are given again for this time: see the setting x402RetentionDays. */
 const FORMER_DAYS = 30;
 
-/** The versions as this gateway reads them. `head`: the newest version that is valid here. */
+/** Why a gateway does not sell the newest routes. */
+export interface RoutesFault {
+  readonly reason: string;
+  readonly since: Date;
+}
+
+/**
+ * The versions as this gateway reads them. `head`: the newest version that is valid here. `fault`: why it is not the newest
+ * one; null if it is.
+ */
 interface ReadVersions {
   readonly newest: RoutesVersionHead;
   readonly head: RoutesVersionHead;
   readonly book: RouteBook;
+  readonly fault: RoutesFault | null;
 }
 
 /** The routes that a gateway sells: those of the newest version that is valid in its process. */
@@ -30,6 +41,10 @@ export class LiveRoutes {
   readonly #deps: LiveRoutesDeps;
   #read: ReadVersions;
   #following: Promise<boolean> | null = null;
+  /** The failure to use the newest version; null if the last try succeeded. */
+  #readFault: RoutesFault | null = null;
+  /** The failure of the last reload of the file, until another version is sold. */
+  #fileFault: RoutesFault | null = null;
 
   private constructor(deps: LiveRoutesDeps, read: ReadVersions) {
     this.#deps = deps;
@@ -46,9 +61,20 @@ export class LiveRoutes {
     return this.#read.book;
   }
 
+  /** Why this gateway does not sell the newest version or the routes file of the last reload; null if it does. */
+  get fault(): RoutesFault | null {
+    return this.#readFault ?? this.#read.fault ?? this.#fileFault;
+  }
+
   /** Stores the file as the newest version. Throws InvalidRequest, and changes nothing, if it is not valid. */
   async reload(): Promise<void> {
-    await publishFile(this.#deps, 'reload', 'the gateway received SIGHUP');
+    try {
+      await publishFile(this.#deps, 'reload', 'the gateway received SIGHUP');
+      this.#fileFault = null;
+    } catch (error) {
+      this.#fileFault = faultOf('the routes file was not reloaded', error);
+      throw error;
+    }
   }
 
   /**
@@ -63,6 +89,18 @@ export class LiveRoutes {
   }
 
   async #follow(prepare: (routes: readonly PricedRoute[]) => Promise<void>): Promise<boolean> {
+    try {
+      const isChanged = await this.#readNewest(prepare);
+      this.#readFault = null;
+      if (isChanged) this.#fileFault = null;
+      return isChanged;
+    } catch (error) {
+      this.#readFault ??= faultOf('the newest version of the routes cannot be used', error);
+      throw error;
+    }
+  }
+
+  async #readNewest(prepare: (routes: readonly PricedRoute[]) => Promise<void>): Promise<boolean> {
     const newest = await this.#deps.versions.head();
     if (newest === null || isSame(newest, this.#read.newest)) return false;
     const read = await readVersions(this.#deps);
@@ -88,12 +126,14 @@ async function readVersions(deps: LiveRoutesDeps): Promise<ReadVersions> {
   const versions = await deps.versions.recent(FORMER_DAYS);
   const [newest] = versions;
   if (newest === undefined) throw new Error('the database has no version of the routes');
-  let fault: unknown;
+  let fault: unknown = null;
   for (const [index, head] of versions.entries())
     try {
       const current = routesOf(head.content, deps.place, `version ${head.position} of the routes`);
       const earlier = versions.slice(index + 1).map((version) => formerRoutes(deps, version));
-      return { newest, head, book: routeBook(current, head.createdAt, earlier) };
+      const book = routeBook(current, head.createdAt, earlier);
+      const outdated = `version ${newest.position} of the routes is not valid here`;
+      return { newest, head, book, fault: fault === null ? null : faultOf(outdated, fault) };
     } catch (error) {
       fault ??= error;
       deps.warn(
@@ -116,6 +156,10 @@ function formerRoutes(
     warn(error, `payments for routes that only version ${position} has cannot be presented again`);
     return [];
   }
+}
+
+function faultOf(what: string, error: unknown): RoutesFault {
+  return { reason: `${what}: ${messageOf(error)}`, since: new Date() };
 }
 
 function isSame(one: RoutesVersionHead, other: RoutesVersionHead | null): boolean {

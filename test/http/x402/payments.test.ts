@@ -59,6 +59,8 @@ it('a single payment has its settlement, its attempts and its open alerts', asyn
   });
   expect(await ask<PaymentDetails>(`/${encodeURIComponent(seen.id)}`)).toMatchObject({
     settlement: null,
+    accessPass: null,
+    passRevocation: null,
     attempts: [],
     alerts: [],
   });
@@ -101,6 +103,10 @@ it('the access pass of a payment is revoked once, with the caller as its actor',
   expect((await revoke('none')).statusCode).toBe(404);
   const rows = await service.ledger.db.selectFrom('passRevocation').selectAll().execute();
   expect(rows).toMatchObject([{ paymentId: settled.id, actor: 'tests', reason: 'a stolen pass' }]);
+  expect(await ask<PaymentDetails>(`/${encodeURIComponent(settled.id)}`)).toMatchObject({
+    accessPass: null,
+    passRevocation: { actor: 'tests', reason: 'a stolen pass', revokedAt: expect.stringMatching(/Z$/) },
+  });
 });
 
 it('a page of payments needs as many SQL statements as a single payment', async () => {

@@ -1,7 +1,9 @@
+import fc from 'fast-check';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { challengeIn, signChallenge } from '../passes/sign-challenge.ts';
+import { challengeIn, signChallenge } from '../../../devkit/localstack/sign-in.ts';
+import { forgedProofs, forgedTokens } from '../passes/forgeries.ts';
 import { Customer, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';
 
@@ -159,6 +161,30 @@ describe('an access pass', () => {
       (await fetch(`${shop.url}/note`, { method: 'OPTIONS' })).headers.get('access-control-allow-headers'),
     ).toContain('Sluice-Access-Pass');
   });
+});
+
+it('a changed or random pass or sign-in gets a 402 and never reaches the upstream', async () => {
+  const { pass, customer } = await purchase('/weather');
+  const challenge = challengeIn(await fetch(`${shop.url}/weather`));
+  const proof = signChallenge(challenge, customer.keypair.secretKey);
+  const claims: fc.Arbitrary<Record<string, string>> = fc.record(
+    {
+      [PASS]: forgedTokens(pass),
+      authorization: forgedTokens(pass).map((token) => `Bearer ${token}`),
+      'sign-in-with-x': forgedProofs(proof),
+    },
+    { requiredKeys: [] },
+  );
+  shop.asked.length = 0;
+  await fc.assert(
+    fc.asyncProperty(claims, async (headers) => {
+      expect((await get('/weather', headers)).status).toBe(402);
+    }),
+    { numRuns: 300 },
+  );
+  expect(shop.asked).toEqual([]);
+  expect((await get('/weather', { [PASS]: pass })).status).toBe(200);
+  expect((await get('/weather', { 'sign-in-with-x': proof })).status).toBe(200);
 });
 
 describe('sign-in-with-x', () => {

@@ -3,7 +3,8 @@ import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { FORMS, fetchTerms, offeredAssets } from '../../../devkit/localstack/buyer.ts';
 import { type CommandResult, jsonOf, startDevelopment } from '../../support/cli.ts';
 import { Shop } from './shop.ts';
 
@@ -13,8 +14,10 @@ let proxyUrl: string;
 /** True: the proxy forwards the next payment, and cuts the connection of its answer. */
 let losesAnswer = false;
 
+const weather = (upstream: string) => [{ path: '/weather', price: '0.001', upstream }];
+
 beforeAll(async () => {
-  shop = await Shop.open((upstream) => [{ path: '/weather', price: '0.001', upstream }]);
+  shop = await Shop.open(weather);
   shop.upstream = ({ target }) => ({ status: 200, body: `answer to ${target}` });
   await shop.opened('/weather');
   proxy = createServer((client, response) => {
@@ -33,6 +36,33 @@ beforeAll(async () => {
 afterAll(async () => {
   proxy?.close();
   await shop?.close();
+});
+
+it('x402 buy pays with the asset of its choice, and names the offered ones if the choice is none of them', async () => {
+  const { secretKey, rpcUrl, address } = await shop.buyer(0n);
+  const other = await shop.localnet.controls.createToken22Mint();
+  for (const wallet of [shop.seller, address]) await shop.localnet.mintTo(other, wallet, 100n);
+  const first = shop.localnet.plantedMint.address;
+  const prices = [first, other].map((asset) => ({ amount: '7', asset }));
+  const routes = (upstream: string) => [...weather(upstream), { path: '/both', prices, upstream }];
+  shop.reload(routes);
+  const url = `${shop.url}/both`;
+  const areSold = async () => expect(offeredAssets(await fetchTerms(url))).toEqual([first, other]);
+  await vi.waitFor(areSold, { timeout: 20_000, interval: 200 });
+  const cwd = mkdtempSync(join(tmpdir(), 'sluice-buy-'));
+  writeFileSync(join(cwd, 'buyer.json'), JSON.stringify([...secretKey]));
+  const buy = (asset: string, form: string): Promise<CommandResult> => {
+    const all = ['x402', 'buy', url, '--form', form, '--key', 'buyer.json', '--asset', asset, '-o', 'json'];
+    return startDevelopment(all, { cwd, env: { SLUICE_RPC_URLS: rpcUrl } }).ended;
+  };
+  const refused = await buy(shop.seller, 'v2');
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(`one of ${first}, ${other}`)]);
+  for (const form of FORMS) {
+    const bought = await buy(other, form);
+    expect(bought.code, bought.stderr).toBe(0);
+  }
+  const { rows } = await shop.ledger.payments.list({ limit: 50, payer: address });
+  expect(rows.map(({ terms }) => terms.asset)).toEqual(FORMS.map(() => other));
 });
 
 describe.each(['v2', 'submitted'])('x402 buy in the form %s', (form) => {

@@ -1,8 +1,10 @@
 import { base58 } from '@scure/base';
 import { Keypair } from '@solana/web3.js';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { challengeOf, type SignInChallenge, signChallenge } from '../../../devkit/localstack/sign-in.ts';
 import { readSignIn, type SignInPlace, signInChallenge } from '../../../src/x402/passes/sign-in.ts';
-import { type SignInInfo, signChallenge } from './sign-challenge.ts';
+import { forgedProofs } from './forgeries.ts';
 
 const PLACE: SignInPlace = {
   publicUrl: 'https://shop.example',
@@ -15,11 +17,11 @@ const NOW = Date.parse('2026-11-27T12:00:00.000Z');
 const WALLET = Keypair.fromSeed(new Uint8Array(32).fill(7));
 const ADDRESS = WALLET.publicKey.toBase58();
 
-function infoOf(place = PLACE, secret = SECRET): SignInInfo {
-  return (signInChallenge(secret, place, NOW) as { info: SignInInfo }).info;
+function infoOf(place = PLACE, secret = SECRET): SignInChallenge {
+  return challengeOf(signInChallenge(secret, place, NOW) as Parameters<typeof challengeOf>[0]);
 }
 
-const signed = (info: SignInInfo, change?: object) => signChallenge(info, WALLET.secretKey, change);
+const signed = (info: SignInChallenge, change?: object) => signChallenge(info, WALLET.secretKey, change);
 
 describe('a wallet signs in', () => {
   it('with the challenge of its resource, until the challenge expires, under each secret', () => {
@@ -29,6 +31,18 @@ describe('a wallet signs in', () => {
     const long = { ...PLACE, path: `/${'a'.repeat(400)}` };
     expect(infoOf(long).uri).toBe('https://shop.example/');
     expect(readSignIn([SECRET], long, signed(infoOf(long)), NOW)).toEqual({ wallet: ADDRESS });
+  });
+
+  it('with no other header: a change of any field, other JSON and other text are refused without an exception', () => {
+    const header = signed(infoOf());
+    fc.assert(
+      fc.property(forgedProofs(header), (text) => {
+        expect(readSignIn([OTHER, SECRET], PLACE, text, NOW)).toMatchObject({
+          error: expect.stringMatching(/^invalid_siwx_/),
+        });
+      }),
+      { numRuns: 500 },
+    );
   });
 
   const info = infoOf();

@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DomainError } from '../../../src/domain/errors.ts';
 import type { RouteVersions } from '../../../src/ledger/x402/route-versions.ts';
+import { outdatedRoutesWatch } from '../../../src/x402/gateway/outdated-routes-alert.ts';
 import { LiveRoutes, type LiveRoutesDeps } from '../../../src/x402/routes/live-routes.ts';
 import { useLedger } from '../../ledger/support.ts';
 import { DEVNET, priced, WALLET } from './file.ts';
@@ -76,4 +78,56 @@ it('a version that is not valid in a gateway is reported once, and the one befor
   await routes.reload();
   expect(await routes.follow(async () => undefined)).toBe(true);
   expect(pathsOf(routes)).toEqual(['GET /first']);
+});
+
+it('a gateway that cannot use the newest version, or its file, has an alert from its second check on, until it can', async () => {
+  const { alerts, routeVersions, db } = use.ledger;
+  let isReadable = true;
+  const versions = {
+    head: () => routeVersions.head(),
+    publish: routeVersions.publish.bind(routeVersions),
+    recent: (days: number) =>
+      isReadable ? routeVersions.recent(days) : Promise.reject(new Error('another key')),
+  };
+  const routes = await LiveRoutes.start(deps({ versions }));
+  const [here, elsewhere] = [routes, await LiveRoutes.start(deps())].map((each) =>
+    outdatedRoutesWatch({ ledger: use.ledger, routes: each }),
+  );
+  const follow = () => routes.follow(async () => undefined);
+  const message = async () => {
+    const { rows } = await alerts.list({ open: true, limit: 50 });
+    return rows.find(({ kind, subject }) => kind === 'routes_outdated' && subject === 'sluice')?.message;
+  };
+  const becomes = async (expected: string | null) => {
+    const lastSeenAt = sql<Date>`now() - interval '91 seconds'`;
+    for (const check of [here, here, elsewhere]) await check?.();
+    if (expected !== null) return expect(await message()).toContain(expected);
+    await db.updateTable('alert').set({ lastSeenAt }).execute();
+    await elsewhere?.();
+    expect(await message()).toBeUndefined();
+  };
+  await put('/fourth', { upstreamHeaders: { 'x-token': { env: 'UPSTREAM_MISSING' } } });
+  await follow();
+  await here?.();
+  expect(await message()).toBeUndefined();
+  await becomes('version 5 of the routes is not valid here');
+  await put('/fifth');
+  isReadable = false;
+  for (const _time of ['first', 'again']) await expect(follow()).rejects.toThrow('another key');
+  await becomes('cannot be used: another key');
+  isReadable = true;
+  expect(await follow()).toBe(true);
+  await becomes(null);
+  const content = readFileSync(file, 'utf8');
+  for (const end of [() => routes.reload(), () => put('/sixth')]) {
+    writeFileSync(file, 'no JSON');
+    await expect(routes.reload()).rejects.toThrow();
+    await follow();
+    await becomes('the routes file was not reloaded');
+    writeFileSync(file, content);
+    await end();
+    await follow();
+    expect(routes.fault).toBeNull();
+    await becomes(null);
+  }
 });

@@ -21,6 +21,7 @@ import { routesContextOf } from './platform/roles/x402-routes.ts';
 import { Closers, shutdownSignal, untilAborted } from './platform/shutdown.ts';
 import { connectTemporal, registerSearchAttributes } from './platform/temporal/client.ts';
 import { dataConverter } from './platform/temporal/codec.ts';
+import { unusedConnections } from './platform/unused-connections.ts';
 import { Chain } from './solana/chain.ts';
 import { TtlCache } from './solana/rpc/ttl-cache.ts';
 import { routesOf } from './x402/routes/read-routes.ts';
@@ -78,6 +79,7 @@ async function serve(settings: Config<'api'>, log: Logger, resources: Closers): 
     metrics,
   });
   resources.add('HTTP', () => app.close());
+  resources.add('unused HTTP connections', unusedConnections(app.server));
   if (settings.x402Routes !== undefined) {
     if (chain === null)
       throw new DomainError('InvalidRequest', 'SLUICE_RPC_URLS must be set to run the x402 gateway');

@@ -35,6 +35,7 @@ import type { Config } from '../config.ts';
 import { plainTextWarning } from '../encryption.ts';
 import type { Logger } from '../logging.ts';
 import type { Closers } from '../shutdown.ts';
+import { unusedConnections } from '../unused-connections.ts';
 import { PaymentRuns } from '../temporal/settle-payment.ts';
 import { followRoutes, openRoutes } from './x402-routes.ts';
 
@@ -95,6 +96,7 @@ export async function serveGateway(
     logger,
   );
   closers.add('gateway', () => app.close());
+  closers.add('unused connections of the gateway', unusedConnections(app.server));
   const url = await app.listen({ host: config.x402Host, port: config.x402Port });
   logger.info({ url }, 'the gateway is ready');
   return url;

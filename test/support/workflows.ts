@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { workflowSource } from '../../src/platform/roles/workflow-source.ts';
 import { sharedService } from './services.ts';
 
 /** The `workflowBundle` option of a Temporal worker. */
@@ -14,12 +14,13 @@ export function testWorkflows(): Promise<WorkflowBundleFile> {
   return sharedService('workflows');
 }
 
-/** Writes that bundle into a directory. */
+/** Writes that bundle into a directory, with the options of a worker that runs from its sources. */
 export async function bundleWorkflows(directory: string): Promise<WorkflowBundleFile> {
-  const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
+  const { workflowsPath, bundlerOptions } = workflowSource();
+  if (workflowsPath === undefined) throw new Error('the tests run from sources');
   const { code } = await bundleWorkflowCode({
     workflowsPath,
-    preloadModules: [workflowsPath],
+    ...bundlerOptions,
     logger: new DefaultLogger('WARN'),
   });
   const codePath = join(directory, 'workflow-bundle.js');

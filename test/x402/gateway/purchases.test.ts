@@ -5,6 +5,12 @@ import { fetchQuote, showPayment, signTransfer, submitTransfer } from '../../pee
 import { Customer, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';
 
+/** Longer than a payment takes to be final on the quick chain. */
+vi.mock('../../../src/domain/timeouts.ts', async (original) => {
+  const { TIMEOUTS } = await original<typeof import('../../../src/domain/timeouts.ts')>();
+  return { TIMEOUTS: { ...TIMEOUTS, latePaymentMs: 2_000 } };
+});
+
 let shop: Shop;
 let url: string;
 let serial = 0;

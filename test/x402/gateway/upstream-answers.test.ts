@@ -5,6 +5,12 @@ import type { UpstreamOptions } from '../../../src/x402/upstream.ts';
 import { Customer, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';
 
+/** Longer than a payment takes to be final on the quick chain. */
+vi.mock('../../../src/domain/timeouts.ts', async (original) => {
+  const { TIMEOUTS } = await original<typeof import('../../../src/domain/timeouts.ts')>();
+  return { TIMEOUTS: { ...TIMEOUTS, latePaymentMs: 2_000 } };
+});
+
 const SECRET = 'a secret that the upstream knows, too';
 const CREDENTIALS = { authorization: { env: 'UPSTREAM_TOKEN' }, 'x-plan': 'gold' };
 let shop: Shop;

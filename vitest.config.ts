@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { SlowestFiles } from './test/support/slowest-files.ts';
 
@@ -15,6 +16,11 @@ const PROCESSES = [
 ];
 /** A validator is busy by itself. */
 const WORKERS: Readonly<Record<string, number>> = { slow: 2, validator: 1 };
+/** Workers in the process of a test load the shared bundle of the workflows: each bundle of their own takes seconds. */
+const SHARED_BUNDLE = {
+  find: /^.*\/workflow-source\.ts$/,
+  replacement: fileURLToPath(new URL('test/support/workflow-source.ts', import.meta.url)),
+};
 const PROGRAMS = { globalSetup: ['test/support/global-programs.ts'] };
 
 // The tiers: `npm test` proves every promise; `--mode slow` takes what is long by nature, and `--mode validator` runs the conformance
@@ -54,6 +60,7 @@ function project(name: string, include: string[], exclude: string[], more: objec
       exclude: [PACKAGES, ...exclude],
       pool: 'forks' as const,
       isolate: false,
+      alias: [SHARED_BUNDLE],
       expect: { poll: { timeout: 15_000 } },
       testTimeout: 60_000,
       hookTimeout: 240_000,

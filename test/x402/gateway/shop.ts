@@ -53,6 +53,8 @@ type Serve = (routes: Routes, payTo: string, closers: Closers) => Promise<string
 type WriteRoutes = (routes: Routes, payTo: string) => object;
 
 const QUICK_CHAIN: LocalnetOptions = { slotMs: 50, finalityLag: 8, nodes: 1 };
+/** A day: the workflow does not run. Two seconds: longer than a payment takes to be final on the quick chain. */
+type RunDelay = '1 day' | '2 seconds';
 const FEE_PAYER_LAMPORTS = 5_000_000_000n;
 const BUYER_UNITS = 1_000_000_000n;
 
@@ -161,7 +163,8 @@ export class Shop {
     localnetOptions: LocalnetOptions = QUICK_CHAIN,
     keysAt: 'x402' | 'signer' = 'x402',
     changes: Pick<GatewayParts, 'answerWithinMs' | 'metrics' | 'replaceUpstream'> & {
-      readonly runDelay?: '1 day';
+      /** Start delay of the workflow of a payment, in place of 15 s. */
+      readonly runDelay?: RunDelay;
     } = {},
   ): Promise<Shop> {
     const closers = new Closers();
@@ -256,7 +259,7 @@ export class Shop {
 }
 
 /** The client, whose started workflows have this delay in place of their own. */
-function withDelay(client: Client, startDelay: '1 day' | undefined): Client {
+function withDelay(client: Client, startDelay: RunDelay | undefined): Client {
   if (startDelay === undefined) return client;
   const start: Client['workflow']['start'] = (type, options) =>
     client.workflow.start(type, { ...options, startDelay });

@@ -28,4 +28,6 @@ export const TIMEOUTS = {
   prepareAgainMs: 5_000,
   /** Interval of checks for an operator's command or a restored row, if only these can continue the settlement. */
   operatorLookMs: 15_000,
+  /** Interval at which a worker reports the alerts of its nodes. */
+  nodeReportMs: 30_000,
 } as const;

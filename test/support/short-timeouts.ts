@@ -15,4 +15,5 @@ export const TIMEOUTS: { readonly [Name in keyof typeof PRODUCTION]: number } = 
   longestRetryMs: 2_000,
   prepareAgainMs: 1_000,
   operatorLookMs: 2_000,
+  nodeReportMs: 5_000,
 };

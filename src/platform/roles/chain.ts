@@ -13,6 +13,7 @@ import {
   WORKFLOW_TASK_QUEUE,
 } from '../../domain/ids.ts';
 import { type SettlementKind, WITHDRAWAL, X402 } from '../../domain/settlement-kinds.ts';
+import { TIMEOUTS } from '../../domain/timeouts.ts';
 import { type Ledger, openLedger } from '../../ledger/ledger.ts';
 import type { Kind } from '../../settlement/kind.ts';
 import { blockhashLifetimes, NonceLifetimes } from '../../settlement/lifetimes.ts';
@@ -34,7 +35,7 @@ import { dataConverter } from '../temporal/codec.ts';
 import { temporalRuns } from '../temporal/runs.ts';
 import { ENSURE_INTERVAL_MS, ensureEndlessRuns } from '../temporal/schedules.ts';
 import { NodeMetrics } from './node-metrics.ts';
-import { NODE_REPORT_INTERVAL_MS, openNodes, reportNodeAlerts } from './nodes.ts';
+import { openNodes, reportNodeAlerts } from './nodes.ts';
 import { warningLogger, workerOptions } from './run.ts';
 import { signingBounds } from './signer.ts';
 import { workflowSource } from './workflow-source.ts';
@@ -78,7 +79,7 @@ export async function chainWorkers(
   closers.add('nodes', () => pool.close());
   closers.runPeriodically(
     'node alerts',
-    NODE_REPORT_INTERVAL_MS,
+    TIMEOUTS.nodeReportMs,
     () => reportNodeAlerts(ledger, pool),
     warningLogger('problems of Solana nodes cannot be reported now'),
   );

@@ -1,5 +1,6 @@
 import { WHOLE_SYSTEM } from '../../domain/alerts.ts';
 import { checkClusterName } from '../../domain/cluster.ts';
+import { TIMEOUTS } from '../../domain/timeouts.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { PoolOptions } from '../../solana/rpc/node-registry.ts';
 import { type NodePool, openNodePool } from '../../solana/rpc/pool.ts';
@@ -23,13 +24,12 @@ export function openNodes(
   });
 }
 
-export const NODE_REPORT_INTERVAL_MS = 30_000;
 /** Three intervals: workers that do not observe a problem must not close the alert of a worker that does. */
-const STALE_AFTER_SECONDS = (3 * NODE_REPORT_INTERVAL_MS) / 1_000;
+const STALE_AFTER_SECONDS = (3 * TIMEOUTS.nodeReportMs) / 1_000;
 
 /**
  * Raises the alerts about nodes that this worker observes, and closes alerts about nodes that no worker has raised for
- * 90 seconds. Source: docs/interface.md, What the service does 7.
+ * three report intervals. Source: docs/interface.md, What the service does 7.
  */
 export async function reportNodeAlerts(ledger: Ledger, pool: Pick<NodePool, 'warnings'>): Promise<void> {
   const warnings = pool.warnings(await ledger.blockHeaders.neededSlot());

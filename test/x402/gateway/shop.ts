@@ -152,8 +152,11 @@ export class Shop {
   }> {
     const keypair = Keypair.generate();
     const address = keypair.publicKey.toBase58();
-    await this.localnet.airdrop(address, 1_000_000_000n);
-    await this.localnet.mintTo(this.localnet.plantedMint.address, address, units);
+    const { localnet } = this;
+    await Promise.all([
+      localnet.airdrop(address, 1_000_000_000n),
+      localnet.mintTo(localnet.plantedMint.address, address, units),
+    ]);
     return { rpcUrl: this.rpcUrl, secretKey: keypair.secretKey, address };
   }
 
@@ -197,8 +200,10 @@ export class Shop {
     });
     closers.add('upstream', () => upstream.close());
     const seller = Keypair.generate().publicKey.toBase58();
-    await localnet.airdrop(feePayer.publicKey.toBase58(), FEE_PAYER_LAMPORTS);
-    await localnet.mintTo(localnet.plantedMint.address, seller, 1n);
+    await Promise.all([
+      localnet.airdrop(feePayer.publicKey.toBase58(), FEE_PAYER_LAMPORTS),
+      localnet.mintTo(localnet.plantedMint.address, seller, 1n),
+    ]);
     const keyFile = join(dir, 'fee-payer.json');
     writeFileSync(keyFile, JSON.stringify([...feePayer.secretKey]));
     const routesFile = join(dir, 'x402.routes.json');

@@ -48,24 +48,19 @@ test('two concurrent starts of sluice dev leave one stack, and the other start e
   expect(new Set(codes)).toEqual(new Set([130, 2]));
 });
 
-test('sluice dev takes over the services of a killed sluice dev and discards its addresses', async () => {
+test('sluice dev takes over from a killed sluice dev and runs the whole stack: it pays, assigns addresses, accepts a local webhook and sells', async () => {
   const cwd = folder();
   const gone = startDevelopment(['--version']);
   await gone.ended;
-  writeFileSync(join(cwd, '.sluice/dev.json'), JSON.stringify({ apiUrl: 'http://127.0.0.1:9' }));
+  const addresses = join(cwd, '.sluice/dev.json');
+  const earlier = JSON.stringify({ apiUrl: 'http://127.0.0.1:9' });
+  writeFileSync(addresses, earlier);
   writeFileSync(join(cwd, '.sluice/dev.pid'), `${gone.child.pid}\n`);
-  const running = await dev(cwd, await shared());
-  await expect
-    .poll(() => running.stdout(), { timeout: 120_000, interval: 20 })
-    .toContain('a new mnemonic of 24 words is in');
-  expect(existsSync(join(cwd, '.sluice/dev.json'))).toBe(false);
-  running.child.kill('SIGINT');
-  expect(await running.ended).toMatchObject({ code: 130 });
-});
-
-test('sluice dev runs the whole stack: it pays, assigns addresses, accepts a local webhook and sells', async () => {
-  const cwd = folder();
   const running = await dev(cwd, await shared(), '--json');
+  await expect
+    .poll(() => running.stderr(), { timeout: 120_000, interval: 20 })
+    .toContain('a new mnemonic of 24 words is in');
+  expect(existsSync(addresses) && readFileSync(addresses, 'utf8')).not.toBe(earlier);
   await expect.poll(() => running.stdout(), { timeout: 180_000 }).toContain('\n');
   const facts = JSON.parse(running.stdout()) as DevFacts;
   const sluice = new SluiceClient({ baseUrl: facts.apiUrl, apiKey: facts.apiKey });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { SLOT_MS } from '../support/stack.ts';
 import { until } from '../support/until.ts';
-import { query, solTerms, waitForStatus } from './outcomes-support.ts';
+import { query, solTerms, waitForStatus, wholeRound } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack(SLOT_MS, { SLUICE_LANDINGS_AT_ONCE: '2' });
@@ -9,22 +9,6 @@ const use = useStack(SLOT_MS, { SLUICE_LANDINGS_AT_ONCE: '2' });
 async function openAlerts(): Promise<readonly string[]> {
   const text = 'select kind from alert where closed_at is null';
   return (await query<{ kind: string }>(use.stack, text)).map(({ kind }) => kind);
-}
-
-/** Whether a round that starts now ends. */
-async function rounds(schedule: 'restartUnfinished' | 'walletWatch'): Promise<void> {
-  const handle = use.temporal.schedule.getHandle(schedule);
-  const count = async () => (await handle.describe()).info.numActionsTaken;
-  const before = await count();
-  await until(async () => {
-    await handle.trigger();
-    return (await count()) > before;
-  });
-  const { action } = (await handle.describe()).info.recentActions.at(-1) ?? {};
-  if (action === undefined) throw new Error('the round has begun');
-  await use.temporal.workflow
-    .getHandle(action.workflow.workflowId, action.workflow.firstExecutionRunId)
-    .result();
 }
 
 it('payments that wait for days block no other step', async () => {
@@ -47,7 +31,7 @@ it('payments that wait for days block no other step', async () => {
   const cursor = async () => BigInt((await sluice.scan.status()).cursor?.slot ?? '0');
   const before = await cursor();
   await until(async () => (await cursor()) > before + 20n);
-  for (const schedule of ['restartUnfinished', 'walletWatch'] as const) await rounds(schedule);
+  for (const schedule of ['restartUnfinished', 'walletWatch'] as const) await wholeRound(use.temporal, schedule);
   await chain.disturb('*', { kind: 'http', status: 503 }, [1]);
   await until(async () => (await openAlerts()).includes('too_few_nodes'), 120_000);
   expect((await sluice.get('three')).status).toBe('preparing');

@@ -7,7 +7,7 @@ import {
   TransactionMessage,
   VersionedTransaction,
 } from '@solana/web3.js';
-import type { WorkflowHandle } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import pg from 'pg';
 import { expect } from 'vitest';
 import type { Fault } from '../../devkit/localnet/faults.ts';
@@ -163,6 +163,23 @@ export async function query<T extends pg.QueryResultRow>(
   } finally {
     await client.end();
   }
+}
+
+/** Starts a round of a schedule, and waits until it ends. */
+export async function wholeRound(
+  temporal: Client,
+  schedule: 'restartUnfinished' | 'walletWatch',
+): Promise<void> {
+  const handle = temporal.schedule.getHandle(schedule);
+  const count = async () => (await handle.describe()).info.numActionsTaken;
+  const before = await count();
+  await until(async () => {
+    await handle.trigger();
+    return (await count()) > before;
+  });
+  const { action } = (await handle.describe()).info.recentActions.at(-1) ?? {};
+  if (action === undefined) throw new Error('the round has begun');
+  await temporal.workflow.getHandle(action.workflow.workflowId, action.workflow.firstExecutionRunId).result();
 }
 
 /** The withdrawal as soon as it has this status. */

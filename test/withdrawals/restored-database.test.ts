@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { onServer, urlOf } from '../support/template.ts';
 import { until } from '../support/until.ts';
-import { query, waitForStatus } from './outcomes-support.ts';
+import { query, waitForStatus, wholeRound } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack();
@@ -110,8 +111,13 @@ describe('a database restored from a backup before the last attempts', () => {
     await resume();
     const stopped = await waitForStatus(sluice, 'later', 'held');
     expect(stopped.attempts).toEqual([]);
-    await use.chain.expireBlockhashes();
-    await until(async () => !(await openAlerts()).some(([kind]) => kind === 'database_restored'), 200_000);
+    // A round sets the height at which the stop can end, and a later round ends it. Rounds of the same three seconds are one.
+    await until(async () => {
+      await use.chain.expireBlockhashes();
+      await wholeRound(use.temporal, 'walletWatch');
+      await sleep(1_000);
+      return !(await openAlerts()).some(([kind]) => kind === 'database_restored');
+    }, 200_000);
     // A transaction that the wallet signed before the restore and that landed since may have paused all withdrawals again.
     await resume();
     expect((await sluice.waitForFinal('later')).status).toBe('finalized');

@@ -40,7 +40,8 @@ it('a signer slower than the validity of the blockhash leads to a proof of death
 it('a worker prepares no attempt that a slow signer cannot sign in time: the waiting withdrawals are paid by one attempt each', async () => {
   const { sluice, stack, chain } = use;
   const terms = { asset: 'SOL', amount: '2000000', acceptEmptyWallet: true };
-  const ids = Array.from({ length: 3 * DEFAULT_SIGNER_CAPACITY }, (_, index) => `queued-${index}`);
+  // More than may die: see the last expectation.
+  const ids = Array.from({ length: 2 * DEFAULT_SIGNER_CAPACITY + 8 }, (_, index) => `queued-${index}`);
   // One query each: so many requests to the API would keep the machine busy.
   const attempts = () => query<{ n: number }>(stack, ATTEMPTS_OF_EACH, [ids]);
   const waits = async () => (await query(stack, WAITS_FOR_THE_SIGNER, [ids])).length > 0;

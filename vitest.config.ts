@@ -30,7 +30,7 @@ export default defineConfig(({ mode }) => ({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     reporters: ['default', new SlowestFiles(), ...report()],
-    maxWorkers: WORKERS[mode] ?? 4,
+    maxWorkers: WORKERS[mode] ?? 5,
     projects: projectsOf(mode),
   },
 }));

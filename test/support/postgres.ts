@@ -35,7 +35,8 @@ async function create(server: string, template: string): Promise<TestDatabase> {
   };
 }
 
-const copyOf = (database: string) => `TEMPLATE ${database}`;
+/** Copies files: a copy by the log, the default, takes three times the processor time. */
+const copyOf = (database: string) => `TEMPLATE ${database} STRATEGY FILE_COPY`;
 
 /** The same database for connections with this statement timeout. */
 export function withStatementTimeout(databaseUrl: string, timeoutMs: number): string {

@@ -25,7 +25,7 @@ const PROGRAMS = { globalSetup: ['test/support/global-programs.ts'] };
 
 // The tiers: `npm test` proves every promise; `--mode slow` takes what is long by nature, and `--mode validator` runs the conformance
 // tests and the outcomes of withdrawals against a real solana-test-validator, one file after the other. Each file has a database, and a Temporal namespace or task queues, of its own, and ports
-// that were free. The longest come first, by the names of the projects. Files with processes use a third of a core, so two files run for each core.
+// that were free. The longest come first, by the names of the projects. Files with processes use a third of a core, so five files run on two cores.
 export default defineConfig(({ mode }) => ({
   test: {
     globalSetup: ['test/support/global-setup.ts'],

@@ -18,10 +18,10 @@ import {
 import { openNodes } from './platform/roles/nodes.ts';
 import { serveGateway } from './platform/roles/x402-gateway.ts';
 import { routesContextOf } from './platform/roles/x402-routes.ts';
+import { serverCloser } from './platform/server-closer.ts';
 import { Closers, shutdownSignal, untilAborted } from './platform/shutdown.ts';
 import { connectTemporal, registerSearchAttributes } from './platform/temporal/client.ts';
 import { dataConverter } from './platform/temporal/codec.ts';
-import { unusedConnections } from './platform/unused-connections.ts';
 import { Chain } from './solana/chain.ts';
 import { TtlCache } from './solana/rpc/ttl-cache.ts';
 import { routesOf } from './x402/routes/read-routes.ts';
@@ -78,8 +78,7 @@ async function serve(settings: Config<'api'>, log: Logger, resources: Closers): 
     logger: log,
     metrics,
   });
-  resources.add('HTTP', () => app.close());
-  resources.add('unused HTTP connections', unusedConnections(app.server));
+  resources.add('HTTP', serverCloser(app));
   if (settings.x402Routes !== undefined) {
     if (chain === null)
       throw new DomainError('InvalidRequest', 'SLUICE_RPC_URLS must be set to run the x402 gateway');

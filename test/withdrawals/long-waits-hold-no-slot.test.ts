@@ -31,7 +31,8 @@ it('payments that wait for days block no other step', async () => {
   const cursor = async () => BigInt((await sluice.scan.status()).cursor?.slot ?? '0');
   const before = await cursor();
   await until(async () => (await cursor()) > before + 20n);
-  for (const schedule of ['restartUnfinished', 'walletWatch'] as const) await wholeRound(use.temporal, schedule);
+  for (const schedule of ['restartUnfinished', 'walletWatch'] as const)
+    await wholeRound(use.temporal, schedule);
   await chain.disturb('*', { kind: 'http', status: 503 }, [1]);
   await until(async () => (await openAlerts()).includes('too_few_nodes'), 120_000);
   expect((await sluice.get('three')).status).toBe('preparing');

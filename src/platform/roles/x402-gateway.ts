@@ -34,8 +34,8 @@ import { createPriceCall, createUpstreamCall, type UpstreamCall } from '../../x4
 import type { Config } from '../config.ts';
 import { plainTextWarning } from '../encryption.ts';
 import type { Logger } from '../logging.ts';
+import { serverCloser } from '../server-closer.ts';
 import type { Closers } from '../shutdown.ts';
-import { unusedConnections } from '../unused-connections.ts';
 import { PaymentRuns } from '../temporal/settle-payment.ts';
 import { followRoutes, openRoutes } from './x402-routes.ts';
 
@@ -95,8 +95,7 @@ export async function serveGateway(
     },
     logger,
   );
-  closers.add('gateway', () => app.close());
-  closers.add('unused connections of the gateway', unusedConnections(app.server));
+  closers.add('gateway', serverCloser(app));
   const url = await app.listen({ host: config.x402Host, port: config.x402Port });
   logger.info({ url }, 'the gateway is ready');
   return url;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import Fastify from 'fastify';
 import { expect, it } from 'vitest';
-import { unusedConnections } from '../../src/platform/unused-connections.ts';
+import { serverCloser } from '../../src/platform/server-closer.ts';
 
 it('a connection without a request does not keep a server from closing, and a request in progress is answered', async () => {
   const app = Fastify();
@@ -14,7 +14,7 @@ it('a connection without a request does not keep a server from closing, and a re
     await answered;
     return 'answer';
   });
-  const closeUnused = unusedConnections(app.server);
+  const close = serverCloser(app);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const port = Number(new URL(url).port);
   const unused = connect(port, '127.0.0.1');
@@ -26,8 +26,7 @@ it('a connection without a request does not keep a server from closing, and a re
   await Promise.all([arrived, once(unused, 'connect')]);
 
   const isEnded = Promise.all([once(unused, 'close'), once(used, 'close')]);
-  closeUnused();
-  const closed = app.close();
+  const closed = close();
   answer();
   await Promise.all([closed, isEnded]);
   expect(read.join('')).toMatch(/^HTTP\/1.1 200 OK.*answer$/s);

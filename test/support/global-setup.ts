@@ -30,7 +30,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     '/postgres': openPostgres,
     '/template': () => (template ??= openPostgres().then(({ url }) => createTemplate(url))),
     '/workflows': () =>
-      (workflows ??= import('./workflows.ts').then(({ bundleWorkflows }) => bundleWorkflows(logDir))),
+      (workflows ??= import('./bundle-workflows.ts').then(({ bundleWorkflows }) => bundleWorkflows(logDir))),
     '/temporal': () => (temporal ??= startTemporal({ logDir, ui: false, say })),
   };
 

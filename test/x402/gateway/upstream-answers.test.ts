@@ -1,13 +1,14 @@
 import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type * as Timeouts from '../../../src/domain/timeouts.ts';
 import type { UpstreamOptions } from '../../../src/x402/upstream.ts';
 import { Customer, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';
 
 /** Longer than a payment takes to be final on the quick chain. */
 vi.mock('../../../src/domain/timeouts.ts', async (original) => {
-  const { TIMEOUTS } = await original<typeof import('../../../src/domain/timeouts.ts')>();
+  const { TIMEOUTS } = await original<typeof Timeouts>();
   return { TIMEOUTS: { ...TIMEOUTS, latePaymentMs: 2_000 } };
 });
 
@@ -39,6 +40,7 @@ beforeAll(async () => {
     undefined,
     'x402',
     {
+      runDelay: '2 seconds',
       replaceUpstream: (call) => async (request, options) => {
         bounds.push(options);
         if (options.timeoutMs < answersAfterMs) return { kind: 'none', reason: 'no answer in time' };

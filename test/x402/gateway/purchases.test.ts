@@ -16,20 +16,14 @@ let shop: Shop;
 let url: string;
 let serial = 0;
 beforeAll(async () => {
-  shop = await Shop.open(
-    (upstream) => [
-      { path: '/weather', price: '0.001', upstream },
-      { path: '/order', method: 'POST', price: '0.001', upstream },
-      { path: '/first', price: '0.001', flow: 'serve-first', upstream },
-      { path: '/first-order', method: 'POST', price: '0.001', flow: 'serve-first', upstream },
-      { path: '/named', price: '0.001', paymentIdentifier: 'required', upstream },
-      { path: '/note', price: '0.001', answer: { body: 'a note' } },
-    ],
-    {},
-    undefined,
-    'x402',
-    { runDelay: '2 seconds' },
-  );
+  shop = await Shop.open((upstream) => [
+    { path: '/weather', price: '0.001', upstream },
+    { path: '/order', method: 'POST', price: '0.001', upstream },
+    { path: '/first', price: '0.001', flow: 'serve-first', upstream },
+    { path: '/first-order', method: 'POST', price: '0.001', flow: 'serve-first', upstream },
+    { path: '/named', price: '0.001', paymentIdentifier: 'required', upstream },
+    { path: '/note', price: '0.001', answer: { body: 'a note' } },
+  ]);
   await shop.opened('/weather');
 });
 afterAll(() => shop?.close());

@@ -40,7 +40,6 @@ beforeAll(async () => {
     undefined,
     'x402',
     {
-      runDelay: '2 seconds',
       replaceUpstream: (call) => async (request, options) => {
         bounds.push(options);
         if (options.timeoutMs < answersAfterMs) return { kind: 'none', reason: 'no answer in time' };

@@ -6,7 +6,7 @@ import { type Closers, shutdownSignal } from '../../src/platform/shutdown.ts';
 import { killAtCrashPoint } from './crash-point.ts';
 
 /** The real x402 worker, which ends at calls of `payments`, `attempts`, `settlements`, `obligations`, `chain` and `workflow`. */
-function decorate({ ledger, chain, temporal }: X402WorkerDeps): X402WorkerDeps {
+function decorate({ ledger, chain, temporal, latePaymentMs }: X402WorkerDeps): X402WorkerDeps {
   const payments = killAtCrashPoint(ledger.payments, 'payments');
   const attempts = killAtCrashPoint(ledger.attempts, 'attempts');
   const settlements = killAtCrashPoint(ledger.settlements, 'settlements');
@@ -14,6 +14,7 @@ function decorate({ ledger, chain, temporal }: X402WorkerDeps): X402WorkerDeps {
   return {
     ledger: { ...ledger, payments, attempts, settlements, obligations },
     chain: killAtCrashPoint(chain, 'chain'),
+    latePaymentMs,
     temporal: Object.create(temporal, {
       workflow: { value: killAtCrashPoint(temporal.workflow, 'workflow') },
     }),

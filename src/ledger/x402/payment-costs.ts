@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import { Repository } from '../database.ts';
+import { anyOf, type Database, Repository } from '../database.ts';
+import { Groups } from '../groups.ts';
 
 /** Payments of one payer, as far as they cost our fee payers. */
 export interface PayerHistory {
@@ -20,8 +21,23 @@ export interface SourcePayment {
 /** Dialects whose fees our keys pay. */
 const SPONSORED_DIALECTS = ['v1', 'v2'] as const;
 
-/** Queries about what x402 payments cost our fee payers. */
+interface HistoryPeriod {
+  readonly payer: string;
+  readonly since: Date;
+}
+
+interface SourceQuery {
+  readonly sourceAccount: string;
+  readonly ids: readonly string[];
+}
+
+/**
+ * Queries about what x402 payments cost our fee payers. Reads that many buyers cause at the same time are one statement.
+ */
 export class PaymentCosts extends Repository {
+  readonly #histories = new Groups((periods: readonly HistoryPeriod[]) => readHistories(this.db, periods));
+  readonly #sources = new Groups((queries: readonly SourceQuery[]) => readSources(this.db, queries));
+
   /**
    * Maximum fees in lamports of the payments since `since` that are open, or that landed, with or without an error. A
    * payment that ended before it was signed, or that never landed, costs nothing.
@@ -42,47 +58,13 @@ export class PaymentCosts extends Repository {
     return spent;
   }
 
-  async payerHistory(payer: string, since: Date): Promise<PayerHistory> {
-    const landed = this.db
-      .selectFrom('payment')
-      .select('paidAt')
-      .where('payer', '=', payer)
-      .where('paidAt', 'is not', null)
-      .where('state', 'in', LANDED_STATES)
-      .orderBy('paidAt', 'desc')
-      .limit(1);
-    const { lastLanded, failures } = await this.db
-      .with('landed', () => landed)
-      .selectNoFrom((row) => [
-        row.selectFrom('landed').select('paidAt').as('lastLanded'),
-        row
-          .selectFrom('payment')
-          .select(sql<number>`count(*)::integer`.as('failures'))
-          .where('payer', '=', payer)
-          .where('dialect', 'in', SPONSORED_DIALECTS)
-          .where('failedAt', '>', since)
-          .where(sql<boolean>`failed_at > coalesce((select paid_at from landed), '-infinity')`)
-          .as('failures'),
-      ])
-      .executeTakeFirstOrThrow();
-    return { failures: failures ?? 0, hasLanded: lastLanded !== null };
+  payerHistory(payer: string, since: Date): Promise<PayerHistory> {
+    return this.#histories.add({ payer, since });
   }
 
   /** The open payments out of a token account, and those of `ids` that are stored. */
-  async paymentsOf(sourceAccount: string, ids: readonly string[]): Promise<readonly SourcePayment[]> {
-    const columns = [
-      'id',
-      sql<bigint>`(terms ->> 'amount')::numeric`.as('amount'),
-      sql<boolean>`state = 'settling'`.as('isOpen'),
-    ] as const;
-    const open = this.db
-      .selectFrom('payment')
-      .select(columns)
-      .where('sourceAccount', '=', sourceAccount)
-      .where('state', '=', 'settling');
-    // An array, so that any number of ids has the same statement, which is prepared.
-    const named = this.db.selectFrom('payment').select(columns).where(sql<boolean>`id = any(${ids}::text[])`);
-    return open.union(named).execute();
+  paymentsOf(sourceAccount: string, ids: readonly string[]): Promise<readonly SourcePayment[]> {
+    return this.#sources.add({ sourceAccount, ids });
   }
 
   /**
@@ -124,6 +106,59 @@ export class PaymentCosts extends Repository {
       ])
       .executeTakeFirstOrThrow();
   }
+}
+
+async function readHistories(
+  db: Database,
+  periods: readonly HistoryPeriod[],
+): Promise<(period: HistoryPeriod) => PayerHistory> {
+  const { rows } = await sql<PayerHistory>`
+    select landed.paid_at is not null as has_landed, (
+      select count(*)::integer from payment
+      where payer = asked.payer and dialect = any(${SPONSORED_DIALECTS}::text[]) and failed_at > asked.since
+        and failed_at > coalesce(landed.paid_at, '-infinity')
+    ) as failures
+    from unnest(
+      ${periods.map(({ payer }) => payer)}::text[], ${periods.map(({ since }) => since)}::timestamptz[]
+    ) with ordinality as asked (payer, since, n)
+    left join lateral (
+      select paid_at from payment
+      where payer = asked.payer and paid_at is not null and state = any(${LANDED_STATES}::text[])
+      order by paid_at desc
+      limit 1
+    ) as landed on true
+    order by asked.n`.execute(db);
+  return (period) => {
+    const history = rows[periods.indexOf(period)];
+    if (history === undefined) throw new Error(`the history of ${period.payer} was not read`);
+    return history;
+  };
+}
+
+async function readSources(
+  db: Database,
+  queries: readonly SourceQuery[],
+): Promise<(query: SourceQuery) => readonly SourcePayment[]> {
+  const columns = [
+    'id',
+    'sourceAccount',
+    sql<bigint>`(terms ->> 'amount')::numeric`.as('amount'),
+    sql<boolean>`state = 'settling'`.as('isOpen'),
+  ] as const;
+  const open = db
+    .selectFrom('payment')
+    .select(columns)
+    .where('sourceAccount', '=', anyOf([...new Set(queries.map(({ sourceAccount }) => sourceAccount))]))
+    .where('state', '=', 'settling');
+  const named = db
+    .selectFrom('payment')
+    .select(columns)
+    .where('id', '=', anyOf([...new Set(queries.flatMap(({ ids }) => ids))]));
+  const rows = await open.union(named).execute();
+  return ({ sourceAccount, ids }) => {
+    const own = new Set(ids);
+    return rows.filter((row) => own.has(row.id) || (row.isOpen && row.sourceAccount === sourceAccount));
+  };
 }
 
 const LANDED_STATES = ['owed', 'served', 'refundable', 'unmatched'] as const;

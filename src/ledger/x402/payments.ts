@@ -4,9 +4,11 @@ import { UNFINISHED } from '../../domain/settlement.ts';
 import type { TextCipher } from '../../domain/webhook.ts';
 import { isUniqueViolation } from '../connection.ts';
 import { anyOf, type Database, Repository, type Tables } from '../database.ts';
+import { Groups } from '../groups.ts';
 import type { Page } from '../page.ts';
 import type { NewAttempt } from '../settlements/attempts.ts';
 import type { Lease } from './obligations.ts';
+import { type OwedBuyer, type OwedPayment, readOwed } from './owed-payments.ts';
 import { listPayments, type PaymentFilter } from './payment-list.ts';
 import {
   insertReplaced,
@@ -22,6 +24,7 @@ import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-row
 import { type RevenueRequest, type RevenueRow, readRevenue } from './revenue.ts';
 
 export type { BoughtRequest, StoredAnswer } from './obligations.ts';
+export type { OwedPayment } from './owed-payments.ts';
 export type { NewPayment, ReplacedPayment, SignedOpening, UnmatchedPayment } from './payment-opening.ts';
 export type { Caller, PaymentRow, PaymentTerms } from './payment-row.ts';
 
@@ -30,17 +33,13 @@ export type OpenResult =
   | { readonly kind: 'opened' | 'known'; readonly payment: PaymentRow }
   | { readonly kind: 'identifier-taken' };
 
-/** The columns of an owed payment that decide whether it can be served. */
-export type OwedPayment = Pick<
-  PaymentRow,
-  'id' | 'position' | 'seller' | 'state' | 'caller' | 'leaseUntil' | 'askedAt' | 'isAnswered'
->;
-
 export type LatePayment = Pick<PaymentRow, 'id' | 'createdAt'>;
 
-/** x402 payments. Every step is idempotent. */
+/** x402 payments. Every step is idempotent. Reads that many buyers cause at the same time are one statement. */
 export class Payments extends Repository {
   readonly #cipher: TextCipher;
+  readonly #found = new Groups((ids: readonly string[]) => this.#byId(ids));
+  readonly #owed = new Groups((buyers: readonly OwedBuyer[]) => readOwed(this.db, buyers));
 
   constructor(db: Database, cipher: TextCipher) {
     super(db);
@@ -59,18 +58,9 @@ export class Payments extends Repository {
     return { kind: 'known', payment: await this.get(input.id) };
   }
 
-  /** Up to `limit` owed payments of one payer for one request, oldest first. */
-  listOwed(payer: string, requestHash: string, limit: number): Promise<readonly OwedPayment[]> {
-    return this.db
-      .selectFrom('payment')
-      .select(['id', 'position', 'seller', 'state', 'caller', 'leaseUntil', 'askedAt'])
-      .select(sql<boolean>`answer is not null`.as('isAnswered'))
-      .where('state', '=', 'owed')
-      .where('payer', '=', payer)
-      .where('requestHash', '=', requestHash)
-      .orderBy('position')
-      .limit(limit)
-      .execute();
+  /** See {@link readOwed}. */
+  listOwed(payer: string, requestHash: string): Promise<readonly OwedPayment[]> {
+    return this.#owed.add({ payer, requestHash });
   }
 
   /** Stores a payment that is never settled, and leases the owed payment that is served in its place. */
@@ -112,7 +102,7 @@ export class Payments extends Repository {
   }
 
   find(id: string): Promise<PaymentRow | undefined> {
-    return firstRow(this.#all().where('id', '=', id));
+    return this.#found.add(id);
   }
 
   /** Throws NotFound. */
@@ -213,6 +203,12 @@ export class Payments extends Repository {
       .where('id', 'in', oldPayments)
       .executeTakeFirst();
     return numUpdatedRows;
+  }
+
+  async #byId(ids: readonly string[]): Promise<(id: string) => PaymentRow | undefined> {
+    const rows = await this.#all().where('id', '=', anyOf(ids)).execute();
+    const payments = new Map(rows.map((row) => [row.id, toPaymentRow(row)]));
+    return (id) => payments.get(id);
   }
 
   #all() {

@@ -7,6 +7,7 @@ import { createX402Activities } from '../../activities/x402.ts';
 import { QUICK_TASK_QUEUE } from '../../domain/ids.ts';
 import type { ObserveStage } from '../../domain/payment-stages.ts';
 import { X402 } from '../../domain/settlement-kinds.ts';
+import { TIMEOUTS } from '../../domain/timeouts.ts';
 import { type Ledger, openLedger } from '../../ledger/ledger.ts';
 import type { AttemptPosition } from '../../settlement/kind.ts';
 import type { JudgeDeps } from '../../settlement/record-verdict.ts';
@@ -45,6 +46,8 @@ const FIRST_ATTEMPT: AttemptPosition = { n: 1, salt: 0n, lastPrice: null };
 /** Dependencies of the x402 worker. Tests wrap them to stop the process between two steps. */
 export interface X402WorkerDeps extends ChainWorkerDeps {
   readonly temporal: Client;
+  /** See {@link TIMEOUTS}. */
+  readonly latePaymentMs: number;
 }
 
 /**
@@ -78,7 +81,12 @@ export async function x402Worker(
   const temporal = new Client({ connection, namespace, dataConverter: dataConverter(config.payloadKeys) });
   const observe = stageHistogram(Runtime.instance().metricMeter);
   const onAccepted = (seconds: number) => observe('send', seconds);
-  const deps = decorate({ ledger, chain: new Chain(pool, { accountWindowMs: 0, onAccepted }), temporal });
+  const deps = decorate({
+    ledger,
+    chain: new Chain(pool, { accountWindowMs: 0, onAccepted }),
+    temporal,
+    latePaymentMs: TIMEOUTS.latePaymentMs,
+  });
   const parts = settlementParts(config, deps, slots, signers, addresses);
   await serveDirectly(config, { ...parts, observe }, closers);
   startLateRuns(deps, closers);
@@ -136,8 +144,9 @@ function x402Activities(config: Config<'x402'>, { judging, signing, observe }: M
   };
 }
 
-function startLateRuns({ ledger, temporal }: X402WorkerDeps, closers: Closers): void {
-  const late = new LatePayments(ledger.payments, (id) => startQuickSettlement(temporal, id));
+function startLateRuns({ ledger, temporal, latePaymentMs }: X402WorkerDeps, closers: Closers): void {
+  const start = (id: string) => startQuickSettlement(temporal, id);
+  const late = new LatePayments({ payments: ledger.payments, start, latePaymentMs });
   const warn = warningLogger('the workflows of late x402 payments cannot be started now');
   closers.runPeriodically('runs of late payments', LATE_INTERVAL_MS, () => late.startRuns(), warn);
 }

@@ -14,9 +14,6 @@ export type OwedClaim =
   | { readonly kind: 'held' | 'known'; readonly payment: PaymentRow; readonly holder: string }
   | { readonly kind: 'identifier-taken' };
 
-/** One request tries this many owed payments of its payer, which is more than a wallet has in flight. */
-const MAX_CANDIDATES = 50;
-
 /**
  * The payments that can be served in place of settling a new one for the same payer and request, oldest first: owed,
  * without a valid lease, and permitted to be sent to the upstream.
@@ -42,7 +39,7 @@ export async function claimOwed(deps: SaleDeps, order: Order): Promise<OwedClaim
   const { payments } = deps.ledger;
   const { payer } = order.payment;
   const isRepeatable = order.request?.isRepeatable ?? true;
-  const owed = await payments.listOwed(payer, order.requestHash, MAX_CANDIDATES);
+  const owed = await payments.listOwed(payer, order.requestHash);
   const candidates = servableInstead(owed, isRepeatable, Date.now());
   if (candidates.length === 0 || !(await isFromPayer(deps, order))) return null;
   const holder = randomUUID();

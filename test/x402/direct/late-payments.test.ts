@@ -8,6 +8,10 @@ const NO_START = async () => {
   throw new Error('no start is expected');
 };
 
+function latePayments(start: (id: string) => Promise<unknown>, now?: Date): LatePayments {
+  return new LatePayments({ payments: use.ledger.payments, start, latePaymentMs: 20_000 }, now);
+}
+
 function inSeconds(seconds: number): Date {
   return new Date(Date.now() + 1_000 * seconds);
 }
@@ -41,7 +45,7 @@ describe('the workflows of late payments', () => {
     await use.ledger.payments.open(newPayment());
     const expected = [await sent(), await confirmed(), await confirmed('facilitator'), await final()];
     const started: string[] = [];
-    const late = new LatePayments(use.ledger.payments, async (id) => started.push(id));
+    const late = latePayments(async (id) => started.push(id));
     await late.startRuns(inSeconds(10));
     expect(started).toEqual([]);
     await late.startRuns(inSeconds(20));
@@ -56,7 +60,7 @@ describe('the workflows of late payments', () => {
     const started: string[] = [];
     const begin = inSeconds(100);
     let start: (payment: string) => Promise<unknown> = NO_START;
-    const late = new LatePayments(use.ledger.payments, (payment) => start(payment), begin);
+    const late = latePayments((payment) => start(payment), begin);
     await expect(late.startRuns(begin)).rejects.toThrow('no start is expected');
     start = async (payment) => started.push(payment);
     await late.startRuns(begin);

@@ -1,29 +1,28 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { rpc } from '../../../devkit/localstack/rpc.ts';
-import type * as Timeouts from '../../../src/domain/timeouts.ts';
 import { fetchQuote, showPayment, signTransfer, submitTransfer } from '../../peers/example-client.ts';
 import { Customer, settlementOf } from './customer.ts';
-import { Shop } from './shop.ts';
-
-/** Longer than a payment takes to be final on the quick chain. */
-vi.mock('../../../src/domain/timeouts.ts', async (original) => {
-  const { TIMEOUTS } = await original<typeof Timeouts>();
-  return { TIMEOUTS: { ...TIMEOUTS, latePaymentMs: 2_000 } };
-});
+import { Shop, soonLate } from './shop.ts';
 
 let shop: Shop;
 let url: string;
 let serial = 0;
 beforeAll(async () => {
-  shop = await Shop.open((upstream) => [
-    { path: '/weather', price: '0.001', upstream },
-    { path: '/order', method: 'POST', price: '0.001', upstream },
-    { path: '/first', price: '0.001', flow: 'serve-first', upstream },
-    { path: '/first-order', method: 'POST', price: '0.001', flow: 'serve-first', upstream },
-    { path: '/named', price: '0.001', paymentIdentifier: 'required', upstream },
-    { path: '/note', price: '0.001', answer: { body: 'a note' } },
-  ]);
+  shop = await Shop.open(
+    (upstream) => [
+      { path: '/weather', price: '0.001', upstream },
+      { path: '/order', method: 'POST', price: '0.001', upstream },
+      { path: '/first', price: '0.001', flow: 'serve-first', upstream },
+      { path: '/first-order', method: 'POST', price: '0.001', flow: 'serve-first', upstream },
+      { path: '/named', price: '0.001', paymentIdentifier: 'required', upstream },
+      { path: '/note', price: '0.001', answer: { body: 'a note' } },
+    ],
+    {},
+    undefined,
+    'x402',
+    { decorate: soonLate },
+  );
   await shop.opened('/weather');
 });
 afterAll(() => shop?.close());

@@ -13,7 +13,9 @@ const STAYS = { path: '/stays', free: true, answer: { body: 'here' } };
 const priced = (path: string, price: string) => (upstream: string) => [STAYS, { path, price, upstream }];
 
 beforeAll(async () => {
-  shop = await Shop.open(priced('/weather/:city', '0.001'));
+  // Payments that are shown after a reload stay valid for 20 seconds, also on a busy machine.
+  const chain = { slotMs: 150, finalityLag: 8, nodes: 1 };
+  shop = await Shop.open(priced('/weather/:city', '0.001'), {}, chain);
   shop.upstream = ({ target }) =>
     target.includes('owed') && !recoveredTargets.has(target)
       ? { status: 503, body: '' }

@@ -6,7 +6,8 @@ import { Shop } from './shop.ts';
 
 let shop: Shop;
 beforeAll(async () => {
-  const chain = { slotMs: 50, finalityLag: 8, nodes: 2 };
+  // A payment stays valid for 15 seconds, also on a busy machine.
+  const chain = { slotMs: 100, finalityLag: 8, nodes: 2 };
   shop = await Shop.open(
     (upstream) => [
       { path: '/small', price: '1', upstream },

@@ -56,6 +56,11 @@ const QUICK_CHAIN: LocalnetOptions = { slotMs: 50, finalityLag: 8, nodes: 1 };
 const FEE_PAYER_LAMPORTS = 5_000_000_000n;
 const BUYER_UNITS = 1_000_000_000n;
 
+/** Payments are late after two seconds, which is longer than they take to be final on the quick chain. */
+export function soonLate(deps: X402WorkerDeps): X402WorkerDeps {
+  return { ...deps, latePaymentMs: 2_000 };
+}
+
 /** A gateway with its worker, on a chain of one node, in front of an upstream that records its requests. */
 export class Shop {
   readonly url: string;

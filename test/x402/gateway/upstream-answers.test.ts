@@ -1,16 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type * as Timeouts from '../../../src/domain/timeouts.ts';
 import type { UpstreamOptions } from '../../../src/x402/upstream.ts';
 import { Customer, settlementOf } from './customer.ts';
-import { Shop } from './shop.ts';
-
-/** Longer than a payment takes to be final on the quick chain. */
-vi.mock('../../../src/domain/timeouts.ts', async (original) => {
-  const { TIMEOUTS } = await original<typeof Timeouts>();
-  return { TIMEOUTS: { ...TIMEOUTS, latePaymentMs: 2_000 } };
-});
+import { Shop, soonLate } from './shop.ts';
 
 const SECRET = 'a secret that the upstream knows, too';
 const CREDENTIALS = { authorization: { env: 'UPSTREAM_TOKEN' }, 'x-plan': 'gold' };
@@ -40,6 +33,7 @@ beforeAll(async () => {
     undefined,
     'x402',
     {
+      decorate: soonLate,
       replaceUpstream: (call) => async (request, options) => {
         bounds.push(options);
         if (options.timeoutMs < answersAfterMs) return { kind: 'none', reason: 'no answer in time' };

@@ -122,8 +122,8 @@ export class LandingWatcher {
     const polls = pLimit(MAX_CONCURRENT_POLLS);
     while (this.#watches.size > 0) {
       this.#resend();
-      await this.#schedule.untilDue(this.#watches);
-      await polls.map(chunksOf([...this.#watches], STATUSES_PER_CALL), (watches) => this.#poll(watches));
+      const due = await this.#schedule.untilDue(this.#watches);
+      await polls.map(chunksOf(due, STATUSES_PER_CALL), (watches) => this.#poll(watches));
       void this.#examineDue();
     }
     // In the same tick as the last check of `#watches`: a watch that is added later starts the next run.

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConfirmedSlots } from '../rpc/confirmed-slots.ts';
+import { STATUSES_PER_CALL } from './statuses.ts';
 import type { Watch } from './watch.ts';
 
 export interface PollScheduleOptions {
@@ -24,7 +25,8 @@ const YOUNG_TIME_SHARE = 0.8;
 /** Decides when the statuses of watched attempts are polled. Times are on the clock of `performance.now()`. */
 export class PollSchedule {
   readonly #options: PollScheduleOptions;
-  #polledAt = 0;
+  /** A watch that begins later is first polled with the others, or as early as if it had begun now. */
+  #begunAt = 0;
   #notifiedAt = 0;
   #confirmedSlot = 0;
   /** Time from the start of a watch to the poll that reported the attempt as finalized, for the newest such attempt. */
@@ -42,7 +44,7 @@ export class PollSchedule {
 
   /** Runs `polls` while notifications of confirmed slots wake {@link untilDue}. */
   async during(polls: () => Promise<void>): Promise<void> {
-    this.#polledAt = performance.now();
+    this.#begunAt = performance.now();
     const stopListening = this.#options.slots?.listen((slot) => {
       this.#notifiedAt = performance.now();
       this.#confirmedSlot = slot;
@@ -60,8 +62,11 @@ export class PollSchedule {
     this.#finalAfterMs = performance.now() - watch.startedAt;
   }
 
-  /** Resolves when a poll can report a change of one of `watches`, or when there are none. */
-  async untilDue(watches: ReadonlySet<Watch>): Promise<void> {
+  /**
+   * Waits until a poll can report a change of one of `watches`, and returns those that are due. If the last call of the
+   * poll has room, others are returned too, except awaited ones: they are due next. None if there are no watches.
+   */
+  async untilDue(watches: ReadonlySet<Watch>): Promise<readonly Watch[]> {
     while (watches.size > 0) {
       let dueAt = Number.POSITIVE_INFINITY;
       for (const watch of watches) dueAt = Math.min(dueAt, this.#dueAt(watch));
@@ -70,7 +75,16 @@ export class PollSchedule {
       this.#waitAbort = new AbortController();
       await sleep(waitMs, undefined, { signal: this.#waitAbort.signal }).catch(() => undefined);
     }
-    this.#polledAt = performance.now();
+    const now = performance.now();
+    const timed = [...watches].map((watch) => ({ watch, dueAt: this.#dueAt(watch) }));
+    const calls = Math.ceil(timed.filter(({ dueAt }) => dueAt <= now).length / STATUSES_PER_CALL);
+    const polled = timed
+      .filter(({ watch, dueAt }) => dueAt <= now || !watch.isAwaited)
+      .toSorted((one, other) => one.dueAt - other.dueAt)
+      .slice(0, calls * STATUSES_PER_CALL)
+      .map(({ watch }) => watch);
+    for (const watch of polled) watch.polledAt = now;
+    return polled;
   }
 
   #dueAt(watch: Watch): number {
@@ -78,19 +92,19 @@ export class PollSchedule {
     if (watch.isAwaited) return this.#awaitedDueAt(watch);
     const isYoung =
       watch.isIncluded && performance.now() - watch.startedAt < YOUNG_TIME_SHARE * this.#finalAfterMs;
-    return this.#polledAt + (isYoung ? YOUNG_INTERVAL_FACTOR * pollMs : pollMs);
+    return (watch.polledAt ?? this.#begunAt) + (isYoung ? YOUNG_INTERVAL_FACTOR * pollMs : pollMs);
   }
 
-  #awaitedDueAt({ startedAt, fromSlot }: Watch): number {
+  #awaitedDueAt({ startedAt, polledAt, fromSlot }: Watch): number {
     const { pollMs, awaitedPollMs, slots } = this.#options;
     const isLive = slots?.isLive === true;
     const intervalMs = isLive ? NOTIFIED_INTERVAL_FACTOR * pollMs : Math.min(pollMs, awaitedPollMs);
-    const intervalAt = Math.max(this.#polledAt, startedAt) + intervalMs;
+    const intervalAt = (polledAt ?? startedAt) + intervalMs;
+    const lastAt = polledAt ?? Number.NEGATIVE_INFINITY;
     const reportedAt = this.#notifiedAt + NOTIFICATION_LAG_MS;
-    const isNotified =
-      reportedAt > this.#polledAt && this.#notifiedAt > startedAt && this.#confirmedSlot >= fromSlot;
+    const isNotified = reportedAt > lastAt && this.#notifiedAt > startedAt && this.#confirmedSlot >= fromSlot;
     return isNotified
-      ? Math.min(intervalAt, Math.max(reportedAt, this.#polledAt + MIN_NOTIFIED_INTERVAL_MS))
+      ? Math.min(intervalAt, Math.max(reportedAt, lastAt + MIN_NOTIFIED_INTERVAL_MS))
       : intervalAt;
   }
 }

@@ -44,6 +44,8 @@ export class Watch {
   readonly startedAt = performance.now();
   /** No earlier block contains the transaction, unless it was sent before the watch. Only decides when to poll. */
   readonly fromSlot: number;
+  /** Time of the last poll, on the clock of `performance.now()`; null before the first. */
+  polledAt: number | null = null;
   /** Time of the last send, on the clock of `performance.now()`. */
   sentAt = 0;
   /** Nodes with an unanswered send. */

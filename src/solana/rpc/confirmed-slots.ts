@@ -82,7 +82,8 @@ export class ConfirmedSlots {
     let wasLive = false;
     socket.addEventListener('open', () => socket.send(SUBSCRIBE));
     socket.addEventListener('message', ({ data }) => {
-      const slot = typeof data === 'string' ? Number(SLOT.exec(data)?.[1] ?? 0) : 0;
+      if (typeof data !== 'string') return;
+      const slot = Number(SLOT.exec(data)?.[1] ?? 0);
       if (data.includes('"createdBank"')) this.#openSlot = slot;
       if (!data.includes('"optimisticConfirmation"')) return;
       wasLive = true;

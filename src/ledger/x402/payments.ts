@@ -7,7 +7,7 @@ import { anyOf, type Database, Repository, type Tables } from '../database.ts';
 import { Groups } from '../groups.ts';
 import type { Page } from '../page.ts';
 import type { NewAttempt } from '../settlements/attempts.ts';
-import type { Lease } from './obligations.ts';
+import { type Lease, timeAfterMs } from './obligations.ts';
 import { type OwedBuyer, type OwedPayment, readOwed } from './owed-payments.ts';
 import { listPayments, type PaymentFilter } from './payment-list.ts';
 import {
@@ -32,8 +32,6 @@ export type { Caller, PaymentRow, PaymentTerms } from './payment-row.ts';
 export type OpenResult =
   | { readonly kind: 'opened' | 'known'; readonly payment: PaymentRow }
   | { readonly kind: 'identifier-taken' };
-
-export type LatePayment = Pick<PaymentRow, 'id' | 'createdAt'>;
 
 /** x402 payments. Every step is idempotent. Reads that many buyers cause at the same time are one statement. */
 export class Payments extends Repository {
@@ -146,25 +144,25 @@ export class Payments extends Repository {
   }
 
   /**
-   * Up to `limit` payments that were stored in this interval, and that are sent but not final, or whose buyer the gateway
-   * has not served; oldest first.
+   * Ids of the payments of this age, in ms by the clock of the database, that are sent but not final, or whose buyer the
+   * gateway has not served; oldest first.
    */
-  listLate(since: Date, until: Date, limit: number): Promise<readonly LatePayment[]> {
-    return this.db
+  async listLate(fromAgeMs: number, toAgeMs: number): Promise<readonly string[]> {
+    const rows = await this.db
       .selectFrom('payment')
       .innerJoin('settlement', 'settlement.id', 'payment.id')
-      .select(['payment.id', 'payment.createdAt'])
-      .where('payment.createdAt', '>', since)
-      .where('payment.createdAt', '<=', until)
+      .select('payment.id')
+      .where('payment.createdAt', '<=', timeAfterMs(-fromAgeMs))
+      .where('payment.createdAt', '>', timeAfterMs(-toAgeMs))
       .where((row) =>
         row.or([
-          row('settlement.status', 'in', SENT),
+          row('settlement.status', 'in', UNENDED_ONCE_SENT),
           row.and([row('payment.state', '=', 'owed'), row('payment.seller', '=', 'gateway')]),
         ]),
       )
       .orderBy('payment.createdAt')
-      .limit(limit)
       .execute();
+    return rows.map(({ id }) => id);
   }
 
   /** Lists payments, newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
@@ -221,7 +219,8 @@ async function firstRow(query: SelectQueryBuilder<Tables, 'payment', StoredPayme
   return stored === undefined ? undefined : toPaymentRow(stored);
 }
 
-const SENT = ['sending', 'confirmed'] as const;
+/** A payment that is held and not sent has a workflow. */
+const UNENDED_ONCE_SENT = ['sending', 'confirmed', 'held'] as const;
 const MAX_DELETED_AT_ONCE = 200;
 
 /** Literal states, so that PostgreSQL can use the index of stored data. */

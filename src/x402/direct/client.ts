@@ -32,7 +32,7 @@ export class DirectClient implements DirectSettlement {
         path: SETTLE_PATH,
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: writeSettleRequest({ payment, withinMs: WITHIN_MS }),
+        body: writeSettleRequest({ payment, withinMs: WITHIN_MS, storeBefore: Date.now() + WITHIN_MS }),
         signal: AbortSignal.timeout(WITHIN_MS + MARGIN_MS),
       });
       const answer: unknown = await body.json();

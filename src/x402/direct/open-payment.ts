@@ -6,7 +6,7 @@ export type PaymentOpening =
   | OpenResult
   /** The x402 worker has stored and settled the payment, and a node reports it as confirmed. */
   | { readonly kind: 'paid'; readonly signature: string }
-  /** Nothing is stored, because payments are paused. */
+  /** Nothing is stored, because of a pause, a restored database or an alert. */
   | { readonly kind: 'stopped' };
 
 /**
@@ -19,7 +19,7 @@ export async function openPayment(
   isDirect: boolean,
 ): Promise<PaymentOpening> {
   const outcome = isDirect ? await direct?.settle(payment) : undefined;
-  if (outcome?.kind === 'stopped') return { kind: 'stopped' };
+  if (outcome?.kind === 'stopped') return outcome;
   if (outcome?.kind === 'settled') {
     const { status, signature } = outcome;
     const isPaid = status === 'confirmed' || status === 'finalized';

@@ -10,11 +10,16 @@ export interface SettleRequest {
   readonly payment: NewPayment;
   /** Maximum wait for `confirmed`, in ms. */
   readonly withinMs: number;
+  /**
+   * Time in ms since the epoch after which the payment must not be stored: the caller, which is on this machine, has
+   * given up. Its buyer may then have been asked for another payment.
+   */
+  readonly storeBefore: number;
 }
 
 /**
  * Answer of the x402 worker. `settled`: payment and attempt are stored, and the attempt is sent; the status can still be
- * `sending`. `stopped`: nothing is stored, because payments are paused. `declined`: the worker has stored nothing, and
+ * `sending`. `stopped`: nothing is stored, because of a pause, a restored database or an alert. `declined`: the worker has stored nothing, and
  * the payment may be stored already.
  */
 export type DirectOutcome =
@@ -94,6 +99,7 @@ const payment = z.strictObject({
 const settleRequest: z.ZodType<SettleRequest> = z.strictObject({
   payment,
   withinMs: z.int().min(0).max(60_000),
+  storeBefore: z.int(),
 });
 
 const outcome: z.ZodType<DirectOutcome> = z.discriminatedUnion('kind', [

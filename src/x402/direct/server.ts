@@ -22,8 +22,7 @@ export async function serveDirect(
     return reply.code(error instanceof z.ZodError ? 400 : 500).send({ error: messageOf(error) });
   });
   app.post(SETTLE_PATH, async ({ body }) => {
-    const { payment, withinMs } = readSettleRequest(body);
-    return settlements.settle(payment, withinMs);
+    return settlements.settle(readSettleRequest(body));
   });
   await listenOn(app, socketPath);
   return app;

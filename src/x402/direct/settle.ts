@@ -17,7 +17,7 @@ import { type SignHere, signLocally } from '../../settlement/signatures.ts';
 import { signingTasksOf } from '../kind.ts';
 import type { Reached } from '../purchase.ts';
 import { secondsSince, timed } from '../timed.ts';
-import type { DirectOutcome } from './protocol.ts';
+import type { DirectOutcome, SettleRequest } from './protocol.ts';
 
 export interface DirectSettlementDeps extends JudgeDeps {
   /** Makes the attempt of a payment; see `adoptPayment`. */
@@ -50,12 +50,13 @@ export class DirectSettlements {
    * Stores the payment with its signed attempt, sends it, and waits up to `withinMs` for `confirmed` or an end. An error
    * says nothing about what is stored: the caller must look the payment up.
    */
-  async settle(payment: NewPayment, withinMs: number): Promise<DirectOutcome> {
+  async settle({ payment, withinMs, storeBefore }: SettleRequest): Promise<DirectOutcome> {
     const { ledger, observe } = this.#deps;
     if (this.#closing.signal.aborted) throw new DomainError('Unavailable', 'this x402 worker is stopping');
     const signed = await this.#signed(payment);
     if (signed === null)
       return { kind: 'declined', reason: `the transaction of ${payment.id} cannot be adopted` };
+    if (Date.now() > storeBefore) return { kind: 'declined', reason: 'the caller no longer waits' };
     const opened = await timed(observe, 'record', () => ledger.payments.openSigned(payment, signed));
     if (opened.kind === 'stopped') return { kind: 'stopped' };
     if (opened.kind === 'taken')

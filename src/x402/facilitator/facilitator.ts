@@ -156,7 +156,12 @@ export class Facilitator {
     const opened = await openPayment(this.#deps, newPayment, order.payment.signature === null);
     const { payer } = order.payment;
     if (opened.kind === 'stopped')
-      return { kind: 'refused', reason: UNAVAILABLE, message: 'payments are paused: settle later', payer };
+      return {
+        kind: 'refused',
+        reason: UNAVAILABLE,
+        message: 'no new payment is settled now: settle it later',
+        payer,
+      };
     if (opened.kind === 'identifier-taken')
       throw new Error('payments.open returned identifier-taken for a payment without an identifier');
     return opened.kind === 'paid' ? payments.get(row.id) : opened.payment;

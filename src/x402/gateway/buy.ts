@@ -73,7 +73,10 @@ async function settleNew(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
       );
     }
     case 'stopped':
-      return { kind: 'unavailable', reason: 'payments are paused: send the same payment again later' };
+      return {
+        kind: 'unavailable',
+        reason: 'no new payment is accepted now: send the same payment again later',
+      };
     case 'known':
       return serveKnownPayment(deps, order, opened.payment);
     case 'identifier-taken':

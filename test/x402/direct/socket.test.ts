@@ -97,7 +97,7 @@ describe('a payment that is sent over the socket', () => {
   it('arrives unchanged', () => {
     fc.assert(
       fc.property(payments, (payment) => {
-        const sent = { payment, withinMs: 5_000 };
+        const sent = { payment, withinMs: 5_000, storeBefore: 9 };
         expect(readSettleRequest(JSON.parse(writeSettleRequest(sent)))).toEqual(sent);
       }),
     );
@@ -109,7 +109,9 @@ describe('a payment that is sent over the socket', () => {
     ['an upstream that is called first', { isAsked: true }],
     ['the dialect of a buyer who signs everything', { dialect: 'example' }],
   ])('is refused with %s', (_, change) => {
-    const sent: unknown = JSON.parse(writeSettleRequest({ payment: newPayment(), withinMs: 1 }));
+    const sent: unknown = JSON.parse(
+      writeSettleRequest({ payment: newPayment(), withinMs: 1, storeBefore: 9 }),
+    );
     const changed = { ...(sent as object), payment: { ...(sent as { payment: object }).payment, ...change } };
     expect(() => readSettleRequest(changed)).toThrow();
   });
@@ -118,7 +120,7 @@ describe('a payment that is sent over the socket', () => {
 describe('the socket of the x402 worker', () => {
   it('answers with the outcome, and is for its user only', async () => {
     const seen: NewPayment[] = [];
-    await serve(async (payment) => {
+    await serve(async ({ payment }) => {
       seen.push(payment);
       return SETTLED;
     });
@@ -174,11 +176,13 @@ describe('the socket of the x402 worker', () => {
 
   it('settles no request that its schema refuses, whatever the body is', async () => {
     const settled: NewPayment[] = [];
-    await serve(async (payment) => {
+    await serve(async ({ payment }) => {
       settled.push(payment);
       return SETTLED;
     });
-    const sound = JSON.parse(writeSettleRequest({ payment: newPayment(), withinMs: 1 })) as object;
+    const sound = JSON.parse(
+      writeSettleRequest({ payment: newPayment(), withinMs: 1, storeBefore: 9 }),
+    ) as object;
     const places = placesIn(sound);
     const changed = fc
       .array(fc.tuple(fc.constantFrom(...places), odd), { minLength: 1, maxLength: 3 })

@@ -55,7 +55,7 @@ async function settleNew(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
   if (admission.kind !== 'admitted') return admission;
   const holder = randomUUID();
   const newPayment = paymentRow(order, admission.slot, saleRow(order));
-  const lease = { holder, ms: firstLeaseMs(route) };
+  const lease = { holder, ms: firstLeaseMs(order) };
   const isAsked = isAskedFirst(order, dialect);
   const input = { ...newPayment, request, answer: route.answer, isAsked, lease };
   const opened = await openPayment(deps, input, settlesDirectly(order));

@@ -43,7 +43,7 @@ export async function claimOwed(deps: SaleDeps, order: Order): Promise<OwedClaim
   const candidates = servableInstead(owed, isRepeatable, Date.now());
   if (candidates.length === 0 || !(await isFromPayer(deps, order))) return null;
   const holder = randomUUID();
-  const lease = { holder, ms: firstLeaseMs(order.route) };
+  const lease = { holder, ms: firstLeaseMs(order) };
   for (const id of candidates) {
     const { caller } = order;
     const isSharedIdentifier = owed.some(

@@ -24,11 +24,16 @@ export interface SaleDeps extends PurchaseDeps {
 }
 
 /** Longer than a settlement that its buyer waits for. */
-const SETTLEMENT_MS = 60_000;
+const SETTLEMENT_MS = { 'settle-first': 30_000, 'serve-first': 60_000 } as const;
 
-/** Lease of a request that settles and serves a payment: long enough for the settlement and the upstream request. */
-export function firstLeaseMs({ timeoutSeconds }: PricedRoute): number {
-  return SETTLEMENT_MS + timeoutSeconds * 1000;
+/**
+ * Lease of a request that settles and serves a payment: long enough for the settlement, and for a call of the upstream
+ * that takes no lease of its own. If the process stops, no other request can serve the payment for so long.
+ */
+export function firstLeaseMs({ route, request }: Pick<Sale, 'route' | 'request'>): number {
+  const { flow, timeoutSeconds } = route;
+  const callMs = flow === 'serve-first' || request?.isRepeatable === true ? timeoutSeconds * 1000 : 0;
+  return SETTLEMENT_MS[flow] + callMs;
 }
 
 /** A request for a priced route. */

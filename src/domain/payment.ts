@@ -21,7 +21,7 @@ interface Transition {
   readonly to: PaymentState;
 }
 
-/** States in which the buyer must not pay for the same request again. */
+/** States of a payment that is not served, and can still be. */
 export const UNSERVED_STATES = ['settling', 'owed'] as const;
 
 /** Unfinished payments, for metrics. */

@@ -12,7 +12,10 @@ export interface FeeFacts {
   readonly newest: { readonly buyers: number; readonly failed: number };
 }
 
-/** After this many failed payments in an hour at our cost, nothing is signed for the payer until a payment lands. */
+/**
+ * After this many failed payments at our cost, nothing is signed for the payer until a payment lands, or until fewer of
+ * the failures are younger than an hour.
+ */
 export const MAX_FAILURES = 3;
 /** Fewer buyers do not show that a route keeps failing. */
 const MIN_BUYERS = 10;
@@ -21,7 +24,7 @@ const MIN_BUYERS = 10;
 export function feeRefusal(facts: FeeFacts): string | null {
   const { feePayer, payer, route, spent, budgets, history } = facts;
   if (history.failures >= MAX_FAILURES)
-    return `${history.failures} payments of ${payer} failed on chain within one hour, at our cost: none is settled until one lands`;
+    return `${history.failures} payments of ${payer} failed on chain within one hour, at our cost: none is settled until one lands or an hour has passed`;
   if (keepsFailing(facts.newest) && !history.hasLanded)
     return `payments of route ${route} keep failing on chain, at our cost: none of a new buyer is settled for now`;
   if (spent.byFeePayer >= budgets.feePayer)

@@ -22,7 +22,7 @@ const IS_PAID = sql<boolean>`(payment.state = 'served' and coalesce(settlement.s
   and coalesce(payment.received >= (payment.terms ->> 'amount')::numeric, true))`;
 const IS_REVOKED = sql<boolean>`(pass_revocation.payment_id is not null)`;
 
-/** Access passes: one for each payment, from service on. A revocation holds for a pass that is issued later, too. */
+/** Access passes: one for each payment, from service on. A revocation also applies to a pass that is issued later. */
 export class AccessPasses extends Repository {
   /**
    * Stores the pass of a served payment, unless it has one. It ends `seconds` after service, however late it is issued,

@@ -12,13 +12,13 @@ export interface DiscoveredResource {
   readonly item: JsonObject;
 }
 
-/** `declared`: null if the request declares no resource. */
 export type Discovered =
   | { readonly kind: 'resource'; readonly resource: DiscoveredResource }
   | { readonly kind: 'rejected'; readonly reason: string };
 
 const MAX_ITEM_BYTES = 8_192;
 const MAX_URL_CHARACTERS = 2_048;
+const URL_RULE = `resource.url must be an http or https URL of at most ${MAX_URL_CHARACTERS} characters, without user or password`;
 const TEMPLATE = /^\/[a-zA-Z0-9_/:.\-~%]+$/;
 const MAX_DECODINGS = 5;
 
@@ -60,7 +60,7 @@ export function discoveredResource({
   const resource = Resource.safeParse(payload['resource']);
   const template = isObject(declared) ? declared['routeTemplate'] : undefined;
   const url = resource.success ? catalogUrl(resource.data.url, template) : null;
-  if (!resource.success || url === null) return rejected('resource.url must be an http or https URL');
+  if (!resource.success || url === null) return rejected(URL_RULE);
   const { description, mimeType } = resource.data;
   const routeTemplate = isTemplate(template) ? { routeTemplate: template } : {};
   const item = {

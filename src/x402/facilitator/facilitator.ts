@@ -233,7 +233,7 @@ export class Facilitator {
     return isClaimed ? { kind: 'success', payment, signature, holder } : null;
   }
 
-  /** Whether enough nodes report the payment as confirmed. The gateway's default for its routes holds here, too. */
+  /** Whether enough nodes report the payment as confirmed. The gateway's default for its routes also applies here. */
   async #isPaid(payment: PaymentRow, signature: string): Promise<boolean> {
     if (!needsSecondNode(this.#deps.chain.pool, null, payment)) return true;
     return isConfirmedByQuorum(this.#deps, payment.id, signature, 0);

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { WHOLE_SYSTEM } from '../../domain/alerts.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { LiveRoutes, RoutesFault } from '../routes/live-routes.ts';
@@ -24,9 +25,10 @@ export function outdatedRoutesWatch({ ledger, routes }: OutdatedRoutesDeps): () 
     if (fault !== null && fault === before) {
       const reason = fault.reason.slice(0, MAX_REASON_CHARACTERS);
       const since = fault.since.toISOString();
-      const message = `a gateway does not sell the newest routes since ${since}: ${reason}`;
-      const alarm = { kind: ALERT_KIND, subject: WHOLE_SYSTEM, message, details: { reason, since } } as const;
-      await ledger.alerts.raise(alarm);
+      const host = hostname();
+      const message = `the gateway on host ${host} does not sell the newest routes since ${since}: ${reason}`;
+      const details = { host, reason, since };
+      await ledger.alerts.raise({ kind: ALERT_KIND, subject: WHOLE_SYSTEM, message, details });
     }
     before = fault;
     await ledger.alerts.closeStale([ALERT_KIND], STALE_AFTER_SECONDS);

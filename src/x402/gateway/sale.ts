@@ -50,7 +50,7 @@ export interface Sale {
   readonly request: BoughtRequest | null;
   /** Its `identifier` is null until the payment is read. */
   readonly caller: Caller;
-  /** Id of the payment whose access pass the request shows. Not set: none, or not verified. */
+  /** Id of the payment whose access pass the request presents. Not set: none, or not verified. */
   readonly heldPayment?: string | null;
 }
 

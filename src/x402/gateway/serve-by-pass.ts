@@ -6,8 +6,8 @@ import { upstreamOptionsOf } from './deliver.ts';
 import type { Sale, SaleDeps } from './sale.ts';
 
 /**
- * Responds to a request without a payment that shows an access pass or signs in. Null if it does neither. A pass buys any
- * number of requests, so each one is a new request to the upstream, and the payment is not changed.
+ * Responds to a request without a payment that presents an access pass or signs in. Null if it does neither. A pass buys
+ * any number of requests, so each one is a new request to the upstream, and the payment is not changed.
  */
 export async function serveByPass(
   deps: SaleDeps,

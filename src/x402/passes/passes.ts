@@ -62,7 +62,7 @@ export class Passes {
     return this.#withToken(pass);
   }
 
-  /** True if the request shows a pass or signs in, and its route has passes. Verifies nothing. */
+  /** True if the request presents a pass or signs in, and its route has passes. Verifies nothing. */
   isClaimed({ route, headers }: PassRequest): boolean {
     return route.accessPass !== null && (presentedPass(headers) !== null || headers[SIGN_IN] !== undefined);
   }
@@ -76,7 +76,7 @@ export class Passes {
     return this.#accessBySignIn(request);
   }
 
-  /** Id of the payment whose pass the request shows, also after the end of the pass. Null if none, or revoked. */
+  /** Id of the payment whose pass the request presents, also after the end of the pass. Null if none, or revoked. */
   async paymentOf({ route, headers }: PassRequest): Promise<string | null> {
     const token = route.accessPass === null ? null : presentedPass(headers);
     const claims = token === null ? null : await this.#tokens.read(token);

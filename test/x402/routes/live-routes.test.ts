@@ -1,5 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -111,6 +111,7 @@ it('a gateway that cannot use the newest version, or its file, has an alert from
   await here?.();
   expect(await message()).toBeUndefined();
   await becomes('version 5 of the routes is not valid here');
+  expect(await message()).toContain(`the gateway on host ${hostname()} does not sell`);
   await put('/fifth');
   isReadable = false;
   for (const _time of ['first', 'again']) await expect(follow()).rejects.toThrow('another key');

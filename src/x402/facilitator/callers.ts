@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { bearerToken } from '../../domain/bearer-token.ts';
 import type { FacilitatorKey } from '../../ledger/operations/api-keys.ts';
 import { rateLimiter } from '../rate-limit.ts';
-import { clientAddress, subscriberOf } from '../routes/client-address.ts';
+import { limitedAddress, subscriberOf } from '../routes/client-address.ts';
 import type { FacilitatorDeps } from './facilitator.ts';
 import { MalformedRequest } from './request.ts';
 
@@ -29,13 +29,12 @@ export function guardRoutes(
   { apiKeys, rateLimit, trustedProxies }: FacilitatorDeps,
 ): void {
   // Clients that share an address that is not public share its rate, too.
-  const network = { trustedProxies, directClients: true };
   const takeToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit);
   const takeSharedToken = rateLimit === null ? () => 0 : rateLimiter(rateLimit, KEYLESS_FACTOR);
   app.decorateRequest('facilitatorKey');
   app.addHook('onRequest', async (request, reply) => {
     request.facilitatorKey = NO_KEY;
-    const address = clientAddress(request.socket.remoteAddress ?? '', request.headers, network);
+    const address = limitedAddress(request.socket.remoteAddress ?? '', request.headers, trustedProxies);
     const keyless = `address ${address === null ? 'unknown' : subscriberOf(address)}`;
     if (apiKeys !== null) {
       const key = bearerToken(request.headers.authorization);

@@ -5,7 +5,7 @@ import { isSignature } from '../../solana/rpc/node-text.ts';
 import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
 import { hasPayment } from '../formats/read-payment.ts';
 import type { PassKeys } from '../passes/keys.ts';
-import { type ClientNetwork, clientAddress, clientAdvice } from '../routes/client-address.ts';
+import { type ClientNetwork, clientAddress, clientAdvice, limitedAddress } from '../routes/client-address.ts';
 import { JWKS_PATH } from '../routes/faults.ts';
 import { forwardedHeaders, upstreamRequestHeaders, upstreamResponseHeaders } from '../routes/headers.ts';
 import type { FreeRoute, Method, PricedRoute } from '../routes/route.ts';
@@ -184,6 +184,7 @@ function saleOf(
     requestHash: requestHashOf(route, method, target, body),
     request: upstream === null ? null : request,
     caller: callerOf(headers, clientAddress(peer, headers, clientNetwork)),
+    limitedAddress: limitedAddress(peer, headers, clientNetwork.trustedProxies),
   };
 }
 

@@ -50,6 +50,8 @@ export interface Sale {
   readonly request: BoughtRequest | null;
   /** Its `identifier` is null until the payment is read. */
   readonly caller: Caller;
+  /** Address whose rate limit counts the request; null if unknown. */
+  readonly limitedAddress: string | null;
   /** Id of the payment whose access pass the request presents. Not set: none, or not verified. */
   readonly heldPayment?: string | null;
 }

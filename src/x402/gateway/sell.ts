@@ -42,7 +42,7 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<LabelledAnswer> 
     return presented.header === 'X-PAYMENT'
       ? refuse('undecodable', 'Payment verification failed', { details: presented.reason })
       : refuse('undecodable', `PAYMENT-SIGNATURE cannot be read: ${presented.reason}`);
-  const seconds = deps.takePaymentToken(sale.caller.address);
+  const seconds = deps.takePaymentToken(sale.limitedAddress);
   if (seconds > 0) return tooManyPayments(seconds);
   const { proof } = presented;
   const { network, explorerUrl } = deps;

@@ -15,7 +15,7 @@ export async function serveByPass(
   askToPay: (error: string, fields: object) => Promise<LabelledAnswer>,
 ): Promise<LabelledAnswer | null> {
   if (!deps.passes.isClaimed(sale)) return null;
-  const seconds = deps.takePaymentToken(sale.caller.address);
+  const seconds = deps.takePaymentToken(sale.limitedAddress);
   if (seconds > 0) return tooManyPayments(seconds);
   const access = await deps.passes.accessOf(sale);
   if (access.kind === 'refused')

@@ -45,6 +45,17 @@ export function clientAddress(peer: string, headers: ClientHeaders, network: Cli
   return address !== null && (directClients || isPublic(address)) ? address.toString() : null;
 }
 
+/**
+ * The address whose requests are limited together: the socket's, or behind trusted proxies the last entry of
+ * X-Forwarded-For that is not such a proxy. A client cannot change it, unlike {@link clientAddress}, by other headers.
+ */
+export function limitedAddress(peer: string, headers: ClientHeaders, trusted: TrustedProxies): string | null {
+  const socket = readAddress(peer);
+  if (socket === null) return null;
+  const address = isTrusted(socket, trusted) ? lastForwarded(headers, trusted) : socket;
+  return address?.toString() ?? null;
+}
+
 function forwardedAddress(
   socket: IpAddress | null,
   headers: ClientHeaders,
@@ -53,7 +64,10 @@ function forwardedAddress(
   if (socket === null) return null;
   if (!isTrusted(socket, trusted)) return isForwarded(headers) ? null : socket;
   // A proxy that appends to X-Forwarded-For can forward a `Forwarded` header of the client unchanged.
-  if (headers['forwarded'] !== undefined) return null;
+  return headers['forwarded'] === undefined ? lastForwarded(headers, trusted) : null;
+}
+
+function lastForwarded(headers: ClientHeaders, trusted: TrustedProxies): IpAddress | null {
   const forwarded = headers['x-forwarded-for'];
   const chain = typeof forwarded === 'string' ? forwarded.split(',') : [];
   for (const text of chain.toReversed()) {

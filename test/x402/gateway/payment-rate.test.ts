@@ -20,7 +20,8 @@ it('many payments or passes of one client address at once get 429 before a node 
   const payment = await new Customer((await shop.buyer(0n)).secretKey).pays(url);
   const send = async (address: string, headers = {}) =>
     fetch(url, { headers: { ...headers, 'x-forwarded-for': address } });
-  const kinds = [payment, { 'sluice-access-pass': 'a pass' }, { 'sign-in-with-x': 'a proof' }];
+  const untracked = { ...payment, forwarded: 'for=8.8.4.4', via: 'x' };
+  const kinds = [payment, untracked, { 'sluice-access-pass': 'a pass' }, { 'sign-in-with-x': 'a proof' }];
   for (const [index, shown] of kinds.entries()) {
     const answers = await Promise.all(Array.from({ length: 20 }, () => send(`8.8.4.${index}`, shown)));
     const refused = answers.filter(({ status }) => status === 429);

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { clientAddress, clientAdvice, readProxies } from '../../../src/x402/routes/client-address.ts';
+import { addressLimiter } from '../../../src/x402/rate-limit.ts';
+import {
+  clientAddress,
+  clientAdvice,
+  limitedAddress,
+  readProxies,
+} from '../../../src/x402/routes/client-address.ts';
 
 const trustedProxies = readProxies(['10.0.0.0/8', '192.0.2.7', '2001:db8::/32']);
 const PROXIES = { trustedProxies, directClients: false };
@@ -84,6 +90,26 @@ describe('the address of a client', () => {
   it('behind a proxy is unknown where Forwarded is also present: a client may have sent one of the two', () => {
     const headers = { forwarded: 'for=198.51.99.1', 'x-forwarded-for': '203.0.112.9' };
     expect(clientAddress('10.0.0.1', headers, PROXIES)).toBeNull();
+  });
+});
+
+describe('the address that is limited', () => {
+  const limited = (peer: string, headers: object) => limitedAddress(peer, { ...headers }, trustedProxies);
+
+  it('is that of an untrusted sender itself, whatever headers it sends', () => {
+    const takeToken = addressLimiter({ perSecond: 0.001, burst: 2 });
+    const headers = [{}, { via: 'x' }, { forwarded: 'for=8.8.4.4' }, { 'x-forwarded-for': '8.8.4.4' }];
+    const seconds = headers.map((each) => takeToken(limited('8.8.8.8', each)));
+    expect(seconds.map((each) => each > 0)).toEqual([false, false, true, true]);
+    expect(limited('172.17.0.1', { via: 'x' })).toBe('172.17.0.1');
+  });
+
+  it('is the last entry of X-Forwarded-For behind trusted proxies, whatever else the client sends', () => {
+    const forwarded = { 'x-forwarded-for': '8.8.4.4, 8.8.8.8, 10.0.0.2' };
+    for (const more of [{}, { via: 'x' }, { forwarded: 'for=8.8.4.4' }])
+      expect(limited('10.0.0.1', { ...forwarded, ...more })).toBe('8.8.8.8');
+    expect(limited('10.0.0.1', {})).toBeNull();
+    expect(limited('', forwarded)).toBeNull();
   });
 });
 

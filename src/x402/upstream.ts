@@ -43,10 +43,7 @@ export async function askUpstream(
 ): Promise<UpstreamAnswer> {
   const { timeoutMs } = options;
   const timeout = new AbortController();
-  const timer = setTimeout(
-    () => timeout.abort(new Error(`no complete response within ${timeoutMs} ms`)),
-    timeoutMs,
-  );
+  const timer = setTimeout(() => timeout.abort(), timeoutMs);
   try {
     const response = await askOnce(upstreamRequest, options, timeout.signal);
     const url = redirectTarget(upstreamRequest, response);
@@ -54,7 +51,8 @@ export async function askUpstream(
     discardAnswer(response);
     return await askOnce({ ...upstreamRequest, url }, options, timeout.signal);
   } catch (error) {
-    return { kind: 'none', reason: `the upstream did not respond (${codeOf(error)})` };
+    const cause = timeout.signal.aborted ? `no complete response within ${timeoutMs} ms` : codeOf(error);
+    return { kind: 'none', reason: `the upstream did not respond (${cause})` };
   } finally {
     clearTimeout(timer);
   }
@@ -157,7 +155,7 @@ export function discardAnswer(response: UpstreamResponse): void {
 
 /** The error's code. Buyers read this text, so it must not contain the upstream's address, as error messages do. */
 function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'timeout';
+  return error instanceof Error && 'code' in error ? String(error.code) : 'no code';
 }
 
 async function* concatenate(

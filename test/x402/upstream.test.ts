@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { redirectTarget, verdictOf } from '../../src/x402/upstream.ts';
+import { freePort } from '../../devkit/localstack/ports.ts';
+import { askUpstream, redirectTarget, verdictOf } from '../../src/x402/upstream.ts';
+import { startHttp } from '../support/http.ts';
 
 describe('a response of the upstream', () => {
   it('serves a payment only with 2xx, and leaves it owed where a repetition can help', () => {
@@ -12,6 +14,30 @@ describe('a response of the upstream', () => {
         expect(verdictOf(status)).toBe(isServed ? 'served' : isOwed ? 'owed' : 'refundable');
       }),
     );
+  });
+});
+
+describe('an upstream without a complete response', () => {
+  const reasonFrom = async (url: string, timeoutMs: number) => {
+    const asked = { method: 'GET', url, headers: {}, body: new Uint8Array() };
+    return askUpstream(asked, { timeoutMs, maxBytes: 1_024, isStreamed: false });
+  };
+
+  it('is reported with its time limit only if the time is over, and otherwise with the code of the error', async () => {
+    const slow = await startHttp(async (request, response) => {
+      if (request.url === '/headers') response.writeHead(200).write('a part');
+    });
+    for (const path of ['/', '/headers'])
+      expect(await reasonFrom(slow.url + path, 50)).toEqual({
+        kind: 'none',
+        reason: 'the upstream did not respond (no complete response within 50 ms)',
+      });
+    await slow.close();
+    const unused = `http://127.0.0.1:${await freePort()}/`;
+    expect(await reasonFrom(unused, 60_000)).toEqual({
+      kind: 'none',
+      reason: 'the upstream did not respond (ECONNREFUSED)',
+    });
   });
 });
 

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { DomainError } from '../../domain/errors.ts';
 import { PAYMENT_EVENTS, type PaymentEvent } from '../../domain/payment.ts';
 import type { TextCipher } from '../../domain/webhook.ts';
 import { type Database, exists, Repository } from '../database.ts';
@@ -214,8 +215,14 @@ export class Obligations extends Repository {
     return this.#decryptedColumn<StoredAnswer>(id, 'answer');
   }
 
-  #end(id: string, event: PaymentEvent, changes: Parameters<typeof enterPayment>[3]): Promise<void> {
-    return enterPayment(this.db, id, event, { ...changes, ...NO_LEASE, request: null });
+  /**
+   * No effect on an obligation that has ended. Throws NotFound if the payment does not exist, for example after a failover
+   * to a standby without its row: the resource must not be delivered without a stored payment.
+   */
+  async #end(id: string, event: PaymentEvent, changes: Parameters<typeof enterPayment>[3]): Promise<void> {
+    if (await enterPayment(this.db, id, event, { ...changes, ...NO_LEASE, request: null })) return;
+    if (await exists(this.db.selectFrom('payment').select('id').where('id', '=', id))) return;
+    throw new DomainError('NotFound', `there is no payment ${id}`, { id });
   }
 
   #answerColumns(id: string, answer: StoredAnswer | null) {

@@ -56,19 +56,23 @@ function shortAlarm({ id, route, payer, terms: { asset, amount } }: StoredPaymen
   };
 }
 
-/** Applies an event to a payment in one statement. `changes` are written only if the event changes the state. */
+/**
+ * Applies an event to a payment in one statement. `changes` are written only if the event changes the state. False if it
+ * does not, because the state does not permit the event or the payment does not exist.
+ */
 export async function enterPayment(
   db: Database,
   id: string,
   event: PaymentEvent,
   changes: UpdateObject<Tables, 'payment'> = {},
-): Promise<void> {
+): Promise<boolean> {
   const { from, to } = PAYMENT_EVENTS[event];
   const paidAt = to === 'owed' ? { paidAt: sql<Date>`now()` } : {};
-  await db
+  const { numUpdatedRows } = await db
     .updateTable('payment')
     .set({ ...changes, ...paidAt, state: to })
     .where('id', '=', id)
     .where('state', 'in', from)
-    .execute();
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }

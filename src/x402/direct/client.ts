@@ -12,12 +12,13 @@ const WITHIN_MS = 5_000;
 /** For the way through a worker that is busy. */
 const MARGIN_MS = 1_000;
 const KEEP_ALIVE_MS = 30_000;
+const CALL_FAILED = { kind: 'declined', reason: 'the call failed' } as const;
 
 /** The x402 worker behind its socket. */
 export class DirectClient implements DirectSettlement {
   readonly #pool: Pool;
   readonly #warn: (error: unknown, message: string) => void;
-  /** True after a failed call, so that an outage is logged once. */
+  /** True after a call without a response, so that an outage is logged once. */
   #isDown = false;
 
   constructor(socketPath: string, warn: (error: unknown, message: string) => void) {
@@ -27,24 +28,37 @@ export class DirectClient implements DirectSettlement {
 
   /** Never throws. `declined` also if the call fails: the worker may then have stored the payment. */
   async settle(payment: NewPayment): Promise<DirectOutcome> {
+    const response = await this.#call(payment);
+    if (response === null) return CALL_FAILED;
+    const { statusCode, body } = response;
     try {
-      const { statusCode, body } = await this.#pool.request({
+      const answer: unknown = await body.json();
+      if (statusCode === 200) return readOutcome(answer);
+      throw new Error(`the x402 worker answered ${statusCode}: ${JSON.stringify(answer)}`);
+    } catch (error) {
+      const message = `the x402 worker did not settle payment ${payment.id} (${statusCode}): its workflow settles it`;
+      this.#warn(error, message);
+      return CALL_FAILED;
+    }
+  }
+
+  /** Null if there is no response. */
+  async #call(payment: NewPayment): Promise<Awaited<ReturnType<Pool['request']>> | null> {
+    try {
+      const response = await this.#pool.request({
         path: SETTLE_PATH,
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: writeSettleRequest({ payment, withinMs: WITHIN_MS, storeBefore: Date.now() + WITHIN_MS }),
         signal: AbortSignal.timeout(WITHIN_MS + MARGIN_MS),
       });
-      const answer: unknown = await body.json();
-      if (statusCode !== 200)
-        throw new Error(`the x402 worker answered ${statusCode}: ${JSON.stringify(answer)}`);
       this.#isDown = false;
-      return readOutcome(answer);
+      return response;
     } catch (error) {
       if (!this.#isDown)
         this.#warn(error, 'the x402 worker cannot settle directly: workflows settle payments until it can');
       this.#isDown = true;
-      return { kind: 'declined', reason: 'the call failed' };
+      return null;
     }
   }
 

@@ -271,6 +271,15 @@ describe('an obligation', () => {
     expect(await obligations.take(id, { holder: 'me', ms: 1 })).toBeNull();
   });
 
+  it('of a payment that the database does not have cannot be ended', async () => {
+    const { obligations } = use.ledger;
+    const { id } = newPayment();
+    const missing = { code: 'NotFound', message: `there is no payment ${id}` };
+    await expect(obligations.markServed(id, 200, answer)).rejects.toMatchObject(missing);
+    await expect(obligations.markRefused(id, 'a reason', null)).rejects.toMatchObject(missing);
+    await expect(obligations.markShort(id, 1n, 'a reason')).rejects.toMatchObject(missing);
+  });
+
   it('of an upstream that refuses is refundable, with the upstream’s answer', async () => {
     const { id } = await owed();
     const refusal = { ...answer, status: 404 };

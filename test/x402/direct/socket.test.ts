@@ -131,20 +131,26 @@ describe('the socket of the x402 worker', () => {
     expect(readdirSync(dir)).toEqual(['x402.sock']);
   });
 
-  it('declines where no worker listens, and where the settlement fails, and logs an outage once', async () => {
+  it('declines where no worker listens, and where a settlement fails, and logs each outage once', async () => {
     const warnings: string[] = [];
     const caller = client(warnings);
     for (const _ of [1, 2]) expect((await caller.settle(newPayment())).kind).toBe('declined');
     expect(warnings).toHaveLength(1);
     let fails = false;
-    await serve(async () => {
+    const server = await serve(async () => {
       if (fails) throw new Error('no database');
       return SETTLED;
     });
     expect((await caller.settle(newPayment())).kind).toBe('settled');
     fails = true;
-    expect((await caller.settle(newPayment())).kind).toBe('declined');
-    expect(warnings).toHaveLength(2);
+    const failed = [newPayment(), newPayment()];
+    for (const payment of failed) expect((await caller.settle(payment)).kind).toBe('declined');
+    expect(warnings.slice(1)).toEqual(
+      failed.map(({ id }) => `the x402 worker did not settle payment ${id} (500): its workflow settles it`),
+    );
+    await server.close();
+    for (const _ of [1, 2]) expect((await caller.settle(newPayment())).kind).toBe('declined');
+    expect(warnings.slice(3)).toEqual([expect.stringContaining('cannot settle directly')]);
   });
 
   it('passes from a worker to the next one, whose file the end of the first leaves alone', async () => {

@@ -44,7 +44,7 @@ describe('the prices of an upstream', () => {
     ['with an asset twice', head('1 USDC, 2 USDC')],
     ['that is a redirect', head('1 USDC', 302)],
     ['that is an error', head('1 USDC', 500)],
-    ['that is missing', { kind: 'none', reason: 'the upstream did not respond (timeout)' } as const],
+    ['that is missing', { kind: 'none', reason: 'the upstream did not respond (ECONNREFUSED)' } as const],
   ])('are not read from a response %s', (_what, answer) => {
     expect(readReturnedPrices(answer, false)).toMatchObject({ ok: false });
   });

@@ -12,6 +12,8 @@ import type { KeptPayment } from './kept-payment.ts';
 
 const FORMS: readonly PaymentForm[] = ['v2', 'v1', 'example', 'submitted'];
 const KEY_BYTES = 64;
+/** Request Timeout, Too Early, Too Many Requests: the request may be repeated unchanged. */
+const REPEATABLE_STATUSES: readonly number[] = [408, 425, 429];
 
 interface BuyOptions extends OutputOptions {
   readonly key?: string | undefined;
@@ -116,9 +118,12 @@ function describePayment(transaction: Uint8Array): {
   };
 }
 
-/** False if the payment may have been settled and the seller can still serve it: 5xx, and 402 without terms. */
+/**
+ * False if the seller can still settle or serve the payment: a 5xx, a 402 without terms, and an answer that asks for a
+ * repetition.
+ */
 function isFinalAnswer({ status, headers }: Response, body: string): boolean {
-  if (status >= 500) return false;
+  if (status >= 500 || REPEATABLE_STATUSES.includes(status)) return false;
   return status !== 402 || headers.has('payment-required') || body.includes('duplicate_settlement');
 }
 

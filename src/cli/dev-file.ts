@@ -16,7 +16,7 @@ const devFile = z
     hotWallet: text,
     temporalAddress: text,
     temporalNamespace: text,
-    sales: z.object({ buyerKeyFile: z.string() }).optional().catch(undefined),
+    sales: z.object({ buyerKeyFile: text, routesFile: text }).optional().catch(undefined),
     rpcUrls: z.array(z.string()).min(1).optional().catch(undefined),
   })
   .catch({});

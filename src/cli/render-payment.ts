@@ -1,5 +1,6 @@
 import type { PaymentDetails } from '../client/client.ts';
 import { formatUnits } from '../domain/amount.ts';
+import { isTerminal } from '../domain/settlement.ts';
 import { renderAttempt, renderStatus } from './render.ts';
 
 /** What happened to a payment: price, buyer, times, access pass, settlement, attempts and alerts. */
@@ -46,7 +47,10 @@ function timeLines(payment: PaymentDetails): readonly string[] {
     ['upstream', payment.askedAt, ' (first call)'],
     ['served', payment.servedAt, answer],
   ];
-  return times.flatMap(([name, at, note = '']) => (at === null ? [] : [line(name, `${at}${note}`)]));
+  return times
+    .flatMap(([name, at, note = '']) => (at === null ? [] : [{ at, text: line(name, `${at}${note}`) }]))
+    .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))
+    .map(({ text }) => text);
 }
 
 function passLines({ accessPass, passRevocation: revocation }: PaymentDetails): readonly string[] {
@@ -58,9 +62,14 @@ function passLines({ accessPass, passRevocation: revocation }: PaymentDetails): 
   ];
 }
 
-function settlementLines({ settlement }: PaymentDetails): readonly string[] {
+/** A payment that ends in time has no workflow (decision 25), so an ended one gets no line about it. */
+function settlementLines({ settlement, state }: PaymentDetails): readonly string[] {
   if (settlement === null) return [line('settled', 'no: Sluice never sent this transaction')];
   const { status, reason, workflowId } = settlement;
   const why = reason === null ? '' : `: ${reason.message} (${reason.code})`;
-  return [line('status', `${renderStatus(status)}${why}`), line('workflow', workflowId)];
+  const isEnded = isTerminal(status) && state !== 'owed';
+  return [
+    line('status', `${renderStatus(status)}${why}`),
+    ...(isEnded ? [] : [line('workflow', `${workflowId}, if the payment needed one`)]),
+  ];
 }

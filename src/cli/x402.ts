@@ -1,9 +1,10 @@
+import { existsSync } from 'node:fs';
 import type { Command } from '@commander-js/extra-typings';
 import type { UrlReport } from '../x402/check/check-url.ts';
 import type { PricedRoute, Route, RoutePrice } from '../x402/routes/route.ts';
 import { NETWORKS } from '../x402/terms.ts';
 import { type Columns, localCommand, print, table } from './command.ts';
-import { settings } from './dev-file.ts';
+import { DEV_FILE, readDevFile, settings } from './dev-file.ts';
 import { EXIT } from './exit.ts';
 import { JSON_OPTION } from './output.ts';
 import { checkUrlOf, isUrl, renderUrlReport, type UrlOptions } from './x402-check.ts';
@@ -19,7 +20,7 @@ export function registerX402(program: Command, addTo: (x402: Command) => void): 
   )
     .argument(
       '[file|url]',
-      `Routes file (default: SLUICE_X402_ROUTES, or ${DEFAULT_FILE}), or a URL that answers 402`,
+      `Routes file (default: SLUICE_X402_ROUTES, or ${DEFAULT_FILE}, or the file in ${DEV_FILE}), or a URL that answers 402`,
     )
     .option(
       '--rpc <url>',
@@ -55,9 +56,14 @@ function exitOf(report: RoutesReport | UrlReport): number {
 async function checkFile(file: string | undefined) {
   const { readRoutesFile } = await import('../x402/routes/read-routes.ts');
   const { cluster, x402Routes, x402FacilitatorPath: facilitatorPath } = settings();
-  const path = file ?? x402Routes ?? DEFAULT_FILE;
+  const path = file ?? x402Routes ?? defaultFile();
   const routes = readRoutesFile(path, { network: NETWORKS[cluster], facilitatorPath });
   return { file: path, cluster, routes: routes.map(presentRoute) };
+}
+
+function defaultFile(): string {
+  const { routesFile = DEFAULT_FILE } = readDevFile().sales ?? {};
+  return existsSync(DEFAULT_FILE) ? DEFAULT_FILE : routesFile;
 }
 
 /** Values of headers can be secrets, so only their names are shown. */

@@ -8,12 +8,13 @@ import { jsonOf } from '../support/cli.ts';
 let service: Service;
 let apiUrl: string;
 const payment = newPayment();
+const owed = newPayment({ route: 'POST /other' });
 
 beforeAll(async () => {
   service = await openService();
   apiUrl = await service.app.listen({ host: '127.0.0.1', port: 0 });
   const { payments, attempts, settlements, obligations, accessPasses } = service.ledger;
-  for (const each of [payment, newPayment({ route: 'POST /other' })]) {
+  for (const each of [payment, owed]) {
     await payments.open(each);
     await attempts.prepare(attempt(each.id), PLENTY);
     await attempts.storeSignature(each.id, 1, `sig-${each.payer}`);
@@ -46,7 +47,7 @@ it('sluice payments get shows what happened to a payment, found by its signature
     'pays       0.001 (1000 base units) of a mint to a seller',
     `payer      ${payment.payer}`,
     'route      GET /reports of the gateway, form v2',
-    /confirmed {2}20.*Z\n {2}finalized {2}20.*Z\n {2}served {5}20.*Z, with status 200/,
+    /confirmed {2}20.*Z\n {2}served {5}20.*Z, with status 200\n {2}finalized {2}20.*Z\n/,
     /pass {7}for \/reports\/1, until 20.*Z\n {2}revoked {4}20.*Z by ops: stolen/,
     'status     finalized',
     `attempt 1  landed  sig-${payment.payer}`,
@@ -54,6 +55,10 @@ it('sluice payments get shows what happened to a payment, found by its signature
     expect(stdout).toEqual(
       typeof part === 'string' ? expect.stringContaining(part) : expect.stringMatching(part),
     );
+  expect(stdout).not.toContain('workflow');
+  expect((await sluice('get', owed.id)).stdout).toContain(
+    `workflow   ${owed.id}, if the payment needed one\n`,
+  );
 });
 
 it('sluice payments revenue sums up by route and day, finalized and confirmed apart', async () => {

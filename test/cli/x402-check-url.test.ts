@@ -1,3 +1,6 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Keypair } from '@solana/web3.js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { writeHeaderJson } from '../../src/x402/formats/json.ts';
@@ -69,9 +72,15 @@ it('sluice x402 check names what another seller lacks on chain, and exits with c
     expect(withoutNode.stdout).toContain(
       'note: mints, token accounts and fee payers are not checked: use --rpc or SLUICE_RPC_URLS',
     );
+    const cwd = mkdtempSync(join(tmpdir(), 'sluice-check-'));
+    mkdirSync(join(cwd, '.sluice'));
+    writeFileSync(join(cwd, '.sluice/dev.json'), JSON.stringify({ rpcUrls: [shop.rpcUrl] }));
+    const inDevFolder = await callSluice(['x402', 'check', seller.url, '-o', 'json'], { cwd });
+    expect(jsonOf(inDevFolder)).toMatchObject({ ok: false, isChainChecked: true });
   } finally {
     await seller.close();
   }
+  expect((await check(seller.url)).stdout).toContain(`${seller.url}: a buyer's client cannot pay: 1 fault\n`);
   const gone = await check(seller.url, '--json');
   expect(gone.code).toBe(1);
   expect(jsonOf(gone)).toMatchObject({ ok: false, faults: [{ place: 'request' }] });

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -89,12 +89,23 @@ describe('sluice x402 check', () => {
 
   test('names a missing file and a bad setting and exits with code 2', async () => {
     const none = await routes(['none.json']);
-    expect(none).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('none.json is not a valid routes file'),
-    });
+    expect(none).toMatchObject({ code: 2, stderr: 'sluice: the routes file none.json does not exist\n' });
     const bad = await routes([], { SLUICE_CLUSTER: 'moon' });
     expect(bad).toMatchObject({ code: 2, stderr: expect.stringContaining('SLUICE_CLUSTER') });
+  });
+
+  test('reads the file of a running npm run dev, unless the folder has its own', async () => {
+    const cwd = join(directory, 'dev');
+    mkdirSync(join(cwd, '.sluice'), { recursive: true });
+    const routesFile = join(directory, 'wrong.json');
+    writeFileSync(
+      join(cwd, '.sluice/dev.json'),
+      JSON.stringify({ sales: { routesFile, buyerKeyFile: null } }),
+    );
+    const check = () => callSluice(['x402', 'check', '-o', 'json'], { cwd });
+    expect((await check()).stderr).toContain(`${routesFile} is not a valid routes file`);
+    writeFileSync(join(cwd, 'x402.routes.json'), JSON.stringify(FILE));
+    expect(jsonOf(await check())).toMatchObject({ file: 'x402.routes.json' });
   });
 
   test('prints the JSON schema, without reading a file', async () => {

@@ -29,6 +29,8 @@ export function readContent(path: string): JsonObject {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new DomainError('InvalidRequest', `the routes file ${path} does not exist`);
     throw invalid(path, [messageOf(error)]);
   }
   const content = readJson(text, path);

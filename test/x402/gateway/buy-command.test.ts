@@ -13,6 +13,8 @@ let proxy: Server;
 let proxyUrl: string;
 /** True: the proxy forwards the next payment, and cuts the connection of its answer. */
 let losesAnswer = false;
+/** The proxy answers the next payment with this status, and does not forward it. */
+let earlyStatus: number | null = null;
 
 const weather = (upstream: string) => [{ path: '/weather', price: '0.001', upstream }];
 
@@ -21,8 +23,12 @@ beforeAll(async () => {
   shop.upstream = ({ target }) => ({ status: 200, body: `answer to ${target}` });
   await shop.opened('/weather');
   proxy = createServer((client, response) => {
-    const isLost =
-      losesAnswer && (client.headers['payment-signature'] ?? client.headers['x-payment']) !== undefined;
+    const isPayment = (client.headers['payment-signature'] ?? client.headers['x-payment']) !== undefined;
+    if (isPayment && earlyStatus !== null) {
+      response.writeHead(earlyStatus).end();
+      return;
+    }
+    const isLost = losesAnswer && isPayment;
     httpRequest(shop.url + client.url, { headers: client.headers }, (answer) => {
       if (isLost) {
         losesAnswer = false;
@@ -63,6 +69,28 @@ it('x402 buy pays with the asset of its choice, and names the offered ones if th
   }
   const { rows } = await shop.ledger.payments.list({ limit: 50, payer: address });
   expect(rows.map(({ terms }) => terms.asset)).toEqual(FORMS.map(() => other));
+});
+
+it('x402 buy keeps a payment at 408, 425 and 429, and forgets it at 400', async () => {
+  const { secretKey, rpcUrl } = await shop.buyer();
+  const cwd = mkdtempSync(join(tmpdir(), 'sluice-buy-'));
+  writeFileSync(join(cwd, 'buyer.json'), JSON.stringify([...secretKey]));
+  const args = ['x402', 'buy', `${proxyUrl}/weather`, '--key', 'buyer.json'];
+  const buy = (...more: readonly string[]): Promise<CommandResult> =>
+    startDevelopment([...args, ...more], { cwd, env: { SLUICE_RPC_URLS: rpcUrl } }).ended;
+  try {
+    for (const status of [429, 408, 425]) {
+      earlyStatus = status;
+      const refused = await buy(...(status === 429 ? [] : ['--resume']));
+      expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('--resume')]);
+      expect(refused.stdout).toContain(`status     ${status}`);
+    }
+    earlyStatus = 400;
+    expect((await buy('--resume')).stdout).not.toContain('--resume');
+  } finally {
+    earlyStatus = null;
+  }
+  expect((await buy('--resume')).code).toBe(2);
 });
 
 describe.each(['v2', 'submitted'])('x402 buy in the form %s', (form) => {

@@ -61,10 +61,11 @@ describe('a routes file', () => {
     expect(route).toMatchObject({ prices: [{ asset: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v' }] });
   });
 
-  it('is named where it is unreadable', () => {
+  it('is named where it is missing or unreadable', () => {
     expect(() => readRoutesFile('/nowhere/x402.routes.json', DEVNET)).toThrow(
-      /^\/nowhere\/x402.routes.json is not a valid routes file:\n {2}ENOENT/,
+      /^the routes file \/nowhere\/x402.routes.json does not exist$/,
     );
+    expect(() => readRoutesFile('/', DEVNET)).toThrow(/^\/ is not a valid routes file:\n {2}EISDIR/);
   });
 
   it.each([

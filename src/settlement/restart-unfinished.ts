@@ -43,7 +43,7 @@ const MAX_OWED_PER_ROUND = 500;
 const OVERDUE_MS = 120_000;
 const ABANDONED = {
   code: 'abandoned',
-  message: 'the process that requested the settlement stopped before anything was signed',
+  message: 'nothing was signed, and no process continues the settlement',
 };
 
 /** Starts missing workflow runs: each unfinished row in PostgreSQL must have one. */

@@ -52,14 +52,18 @@ export function x402Kind({ ledger, chain, lifetimes, feePayers }: X402KindDeps):
       }
     },
     tasks: async (settlement, { message }) => signingTasksOf(await paymentOf(settlement), message),
-    onMissingRun: async ({ id, status }) => {
+    onMissingRun: async ({ id, status, reason }) => {
       const { leaseUntil, state, askedAt, createdAt } = await ledger.payments.get(id);
       // The worker that settles a payment itself needs no run unless the payment is late: see `LatePayments`. Such a run
       // disturbs no request.
-      if (status === 'sending' || status === 'confirmed') return isLate(createdAt) ? 'start' : 'leave';
+      if (status === 'sending' || status === 'confirmed')
+        return isOlder(createdAt, TIMEOUTS.latePaymentMs) ? 'start' : 'leave';
       if (leaseUntil !== null && leaseUntil.getTime() > Date.now()) return 'leave';
       // The upstream was called before settlement, and no request waits for the answer any more.
-      return state === 'settling' && askedAt !== null ? 'cancel' : 'start';
+      if (state === 'settling' && askedAt !== null) return 'cancel';
+      // The signer's limits are below those of the gateway: the buyer waits in vain for a message that has expired.
+      const isRefused = status === 'held' && reason?.code === 'signing_refused';
+      return isRefused && isOlder(createdAt, EXPIRED_AFTER_MS) ? 'cancel' : 'start';
     },
     landedAmounts: async ({ settlementId }, spending) => {
       const payment = (await landedPayments.add(settlementId)) ?? (await ledger.payments.get(settlementId));
@@ -68,8 +72,11 @@ export function x402Kind({ ledger, chain, lifetimes, feePayers }: X402KindDeps):
   };
 }
 
-function isLate(createdAt: Date): boolean {
-  return createdAt.getTime() < Date.now() - TIMEOUTS.latePaymentMs;
+/** Far longer than the 150 blocks for which a blockhash is valid. */
+const EXPIRED_AFTER_MS = 300_000;
+
+function isOlder(createdAt: Date, ms: number): boolean {
+  return createdAt.getTime() < Date.now() - ms;
 }
 
 /** What the attempt of a payment is made from; it never changes. */

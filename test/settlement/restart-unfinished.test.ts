@@ -112,6 +112,18 @@ describe('the restart of missing runs', () => {
     await use.ledger.attempts.settle(prepared.id, 1, DEAD);
   });
 
+  it('cancels a payment that the signer has refused until its message has expired', async () => {
+    const payment = newPayment();
+    await use.ledger.payments.open(payment);
+    await use.ledger.obligations.release(payment.id, 'me');
+    await use.ledger.settlements.move(payment.id, 'held', { code: 'signing_refused', message: 'a limit' });
+    expect(await round([], 'none')).toEqual([payment.id]);
+    const createdAt = new Date(Date.now() - 301_000);
+    await use.ledger.db.updateTable('payment').set({ createdAt }).where('id', '=', payment.id).execute();
+    expect(await round([], 'none')).toEqual([]);
+    expect(await use.ledger.payments.find(payment.id)).toMatchObject({ state: 'void' });
+  });
+
   it('reports runs that failed', async () => {
     const id = await reserved('red');
     expect(await round([], 'failed')).toEqual([id]);

@@ -8,7 +8,6 @@ import type { Closers } from '../../src/platform/shutdown.ts';
 import type { CountingProxy } from '../../test/peers/counting-proxy.ts';
 import { benchEnvironment } from '../settings.ts';
 import { startOfficialSeller } from './official.ts';
-import type { Phases } from './phases.ts';
 import type { Pids } from './processes.ts';
 import { startSluice } from './sluice.ts';
 
@@ -27,8 +26,6 @@ export interface Seller {
   readonly processes: Pids;
   /** Resolves when every payment is settled and nothing remains to do for any. */
   settled(): Promise<void>;
-  /** Durations of the phases of the payments since then; null if the seller does not record them. */
-  phases(since: Date): Promise<Phases | null>;
 }
 
 export type BySeller<T> = Readonly<Record<Seller['name'], T>>;

@@ -35,6 +35,5 @@ export async function startOfficialSeller(
     besideNode: null,
     processes: { server: server.pid, facilitator: facilitator.pid },
     settled: async () => undefined,
-    phases: async () => null,
   };
 }

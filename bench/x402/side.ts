@@ -2,7 +2,6 @@ import { latencyMs, merge } from '../load.ts';
 import { type CallTally, total } from '../tally.ts';
 import { type Costs, ownCpuMs } from './costs.ts';
 import { SERVED } from './payments.ts';
-import type { Phases } from './phases.ts';
 import type { Turn } from './turns.ts';
 
 /** One seller under one load. Costs are those of one payment. */
@@ -17,8 +16,6 @@ export interface Side {
   readonly perSecond: number;
   readonly untilAnswer: SideCosts;
   readonly untilFinal: SideCosts;
-  /** Of each turn; none if the seller does not record them. */
-  readonly phases: readonly Phases[];
 }
 
 /** Costs of one payment. */
@@ -52,7 +49,6 @@ export function sideOf(turns: readonly Turn[]): Side {
       turns.map(({ untilFinal }) => untilFinal),
       load.count,
     ),
-    phases: turns.flatMap(({ phases }) => phases ?? []),
   };
 }
 

@@ -13,7 +13,6 @@ import { type CountingProxy, startCountingProxy } from '../../test/peers/countin
 import { PRICED } from '../../test/peers/peer-server.ts';
 import { startHttp } from '../../test/support/http.ts';
 import type { Place, Seller } from './market.ts';
-import { phasesOf } from './phases.ts';
 import type { Pids } from './processes.ts';
 import { untilSettled } from './settled.ts';
 
@@ -61,7 +60,6 @@ export async function startSluice(place: Place, options: SluiceOptions, closers:
     besideNode: beside?.node ?? null,
     processes: pidsOf({ ...processes, temporal: temporal.process, postgres: postgres.process }),
     settled: () => untilSettled(ledger, { connection, namespace: temporal.namespace }),
-    phases: (since) => phasesOf(ledger, since),
   };
 }
 

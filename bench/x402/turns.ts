@@ -5,7 +5,6 @@ import { type Costs, startCosts, withoutIdle } from './costs.ts';
 import type { Idle } from './idle.ts';
 import type { Market, Seller } from './market.ts';
 import { type PurchaseOutcome, type Purchasing, present, SERVED, startPaying } from './payments.ts';
-import type { Phases } from './phases.ts';
 
 /** One load on one seller. */
 export interface Purchases {
@@ -22,7 +21,6 @@ export interface Turn extends Purchases {
   readonly untilAnswer: Costs;
   /** Until every payment is finalized and nothing remains to do for any. */
   readonly untilFinal: Costs;
-  readonly phases: Phases | null;
 }
 
 /** A number of requests, or a load that is measured for `seconds` after a lead of `leadSeconds`. */
@@ -44,13 +42,12 @@ interface PaidAnswer {
 export async function takeTurn(market: Market, seller: Seller, demand: Demand, idle: Idle): Promise<Turn> {
   const sell = await openSale(market, seller, demand);
   const costs = startCosts(market, seller);
-  const since = new Date();
   const sales = await sell();
   const pausedShare = sales.load.pausedSeconds / idle.seconds;
   const ownCosts = () => withoutIdle(costs(), idle.costs[seller.name], pausedShare);
   const untilAnswer = ownCosts();
   await seller.settled();
-  return { ...sales, untilAnswer, untilFinal: ownCosts(), phases: await seller.phases(since) };
+  return { ...sales, untilAnswer, untilFinal: ownCosts() };
 }
 
 /** Asks the seller for its terms. The returned function pays, until the last answer. */

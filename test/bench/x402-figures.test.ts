@@ -10,7 +10,7 @@ const NO_COSTS: Costs = { cpu: {}, rpc: {}, notifications: {}, besideRpc: {} };
 function side(latencyMs: number, cpuMs: number) {
   const load: Load = { count: 10, seconds: 1, pausedSeconds: 0, latenciesMs: Array(10).fill(latencyMs) };
   const costs: Costs = { ...NO_COSTS, cpu: { gateway: 10 * cpuMs }, rpc: { sendTransaction: 10 } };
-  const turn = { untilAnswer: costs, untilFinal: costs, phases: null };
+  const turn = { untilAnswer: costs, untilFinal: costs };
   const sales = { seller: 'ours', load, outcomes: { served: 10 }, rate: { served: 10, seconds: 1 } } as const;
   return sideOf([{ ...sales, ...turn }]);
 }

@@ -15,13 +15,19 @@ import type { OutcomeOf, SaleOutcome, SoldPayment } from './sale.ts';
 /** What an answer is, for the metrics: the outcome of a presented payment, or why none was looked at. */
 export type AnswerKind =
   | SaleOutcome['kind']
-  /** `asked`: 402 without a payment. `limited`: 429. `closed`: the route is not sold now. `passed`: by an access pass. */
+  /** 402 with terms, to a request without a payment. */
   | 'asked'
-  | 'passed'
+  /** The response of the upstream, to an access pass or a sign-in. */
+  | 'access_pass'
+  /** 429: the client has presented too many payments. */
   | 'limited'
+  /** 503: the route is not sold now. */
   | 'closed'
+  /** An unexpected error, such as a database that does not answer. */
   | 'failed'
+  /** A free route. */
   | 'free'
+  /** No route has this path and method, or the route is no longer sold. */
   | 'not_found';
 
 export interface AnswerLabel {

@@ -22,12 +22,12 @@ export async function serveByPass(
     return labelled(await askToPay(access.error, { details: access.details }), 'refused', access.error);
   const answer = await askForHolder(deps, sale, access.pass);
   const shown = answer.kind === 'none' ? null : forwardableRefusal(answer);
-  if (shown !== null) return labelled(answerByPass(shown, access.issued), 'passed');
+  if (shown !== null) return labelled(answerByPass(shown, access.issued), 'access_pass');
   const body = {
     error: 'the access pass is valid, but the resource cannot be served now',
     details: reasonOf(answer),
   };
-  return labelled(jsonAnswer(502, body, { 'retry-after': retryAfterOf(answer) ?? '2' }), 'owed');
+  return labelled(jsonAnswer(502, body, { 'retry-after': retryAfterOf(answer) ?? '2' }), 'unavailable');
 }
 
 async function askForHolder(

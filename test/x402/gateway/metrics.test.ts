@@ -17,7 +17,7 @@ beforeAll(async () => {
   installRuntime(createLogger({ level: 'silent', name: 'test' }), address);
   workerPage = `http://${address}/metrics`;
   const routes = (upstream: string) => [
-    { path: '/item/:id', price: '0.001', upstream },
+    { path: '/item/:id', price: '0.001', accessPass: { seconds: 3_600 }, upstream },
     { path: '/about', free: true, answer: { body: 'about' } },
   ];
   const env = { SLUICE_X402_DIRECT_CLIENTS: 'true', SLUICE_X402_PAYMENTS_PER_SECOND: '1000' };
@@ -51,7 +51,12 @@ it('the gateway counts every answer by route and outcome, and times the stages o
   const before = await counts('sluice_x402_answers_total');
   const url = `${shop.url}/item/2`;
   const paid = await customer.pays(url);
-  expect((await fetch(url, { headers: paid })).status).toBe(200);
+  const served = await fetch(url, { headers: paid });
+  expect(served.status).toBe(200);
+  const pass = { 'sluice-access-pass': served.headers.get('sluice-access-pass') ?? '' };
+  expect((await fetch(url, { headers: pass })).status).toBe(200);
+  shop.upstream = () => ({ status: 302, body: '', headers: { location: 'http://elsewhere.example/' } });
+  expect((await fetch(url, { headers: pass })).status).toBe(502);
   const poor = new Customer((await shop.buyer(1n)).secretKey);
   expect((await fetch(url, { headers: await poor.pays(url) })).status).toBe(402);
   expect((await fetch(url, { headers: { 'payment-signature': 'no payment' } })).status).toBe(402);
@@ -68,6 +73,8 @@ it('the gateway counts every answer by route and outcome, and times the stages o
     [label('/item/:id', 'served')]: 1,
     [label('/item/:id', 'refused')]: 2,
     [label('/item/:id', 'owed')]: 1,
+    [label('/item/:id', 'access_pass')]: 1,
+    [label('/item/:id', 'unavailable')]: 1,
     [label('/about', 'free')]: 1,
     'route="none",outcome="not_found"': 1,
   });
@@ -77,7 +84,7 @@ it('the gateway counts every answer by route and outcome, and times the stages o
   });
   // The end of an answer is observed after the buyer has it.
   await vi.waitFor(async () =>
-    expect(stagesOf(await registry.metrics())).toEqual({ checks: 3, simulation: 3, upstream: 2, answer: 1 }),
+    expect(stagesOf(await registry.metrics())).toEqual({ checks: 3, simulation: 3, upstream: 4, answer: 1 }),
   );
   const worker = stagesOf(await (await fetch(workerPage)).text());
   expect(worker).toMatchObject({ record: 2, sign: 2, send: 2, confirmed: 2 });

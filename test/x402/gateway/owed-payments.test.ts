@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { fetchQuote, showPayment, signTransfer } from '../../peers/example-client.ts';
 import { Customer, fetchUntilSettled, settlementOf } from './customer.ts';
-import { ManualClockShop } from './manual-clock-shop.ts';
+import { expectPending, ManualClockShop } from './manual-clock-shop.ts';
 
 let fixture: ManualClockShop;
 let url: string;
@@ -11,6 +11,7 @@ beforeAll(async () => {
   fixture = await ManualClockShop.open((upstream) => [
     { path: '/weather', price: '0.001', upstream },
     { path: '/order', method: 'POST', price: '0.001', upstream },
+    { path: '/large', price: '0.001', finalizedAbove: '0.0005', upstream },
   ]);
   await fixture.shop.opened('/weather');
 });
@@ -152,4 +153,18 @@ describe('a new payment for a request whose earlier payment is owed and served b
     expect(await fixture.shop.ledger.payments.findByName(owed)).toMatchObject({ state: 'owed' });
     expect(fixture.shop.asked).toHaveLength(0);
   });
+});
+
+it('a payment above finalizedAbove is served only once it is final', async () => {
+  const large = fixture.url('/large');
+  const { headers, buyer } = await fixture.prepare(large);
+  const signature = await expectPending(await fetch(large, { headers }));
+  const { id } = await fixture.paymentOf(buyer);
+  await fixture.reaches(id, 'owed');
+  expect(await expectPending(await fetch(large, { headers }))).toBe(signature);
+  expect(fixture.shop.asked).toEqual([]);
+  fixture.controls.clearFaults();
+  const isServed = async () => expect((await fetch(large, { headers })).status).toBe(200);
+  await vi.waitFor(isServed, { timeout: 60_000, interval: 100 });
+  expect(fixture.shop.asked).toHaveLength(1);
 });

@@ -164,12 +164,16 @@ describe('a paid request', () => {
   });
 
   it('that a killed gateway has begun is served by the workflow', async () => {
-    const headers = await (await customer()).pays(url);
+    const buyer = await customer();
+    const headers = await buyer.pays(url);
     await shop.abandon(url, { headers });
+    // A request of the buyer would be served by the gateway.
     await vi.waitFor(async () => {
-      const again = await fetch(url, { headers });
-      expect([again.status, await again.text()]).toEqual([200, 'answer 2']);
+      const { rows } = await shop.ledger.payments.list({ limit: 200 });
+      expect(rows.find(({ payer }) => payer === buyer.address)).toMatchObject({ state: 'served' });
     }, 30_000);
+    const again = await fetch(url, { headers });
+    expect([again.status, await again.text(), shop.asked.length]).toEqual([200, 'answer 2', 2]);
   });
 
   it('gets its answer at the same address while it is owed, and for two minutes after it was served', async () => {

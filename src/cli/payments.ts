@@ -56,13 +56,29 @@ export function registerPayments(program: Command): void {
     .action((id, options) =>
       call(
         options,
-        async (sluice) => ({ revoked: await sluice.payments.revokePass(id, options.reason) }),
-        ({ revoked }) =>
-          revoked ? `revoked the access pass of ${id}` : `the access pass of ${id} was revoked before`,
+        async (sluice) => {
+          const { accessPass } = await sluice.payments.get(id);
+          return {
+            revoked: await sluice.payments.revokePass(id, options.reason),
+            hasPass: accessPass !== null,
+          };
+        },
+        (revocation) => renderRevocation(id, revocation),
         ({ revoked }) => (revoked ? EXIT.ok : EXIT.refused),
       ),
     );
   registerRevenue(payments);
+}
+
+interface Revocation {
+  readonly revoked: boolean;
+  readonly hasPass: boolean;
+}
+
+function renderRevocation(id: string, { revoked, hasPass }: Revocation): string {
+  if (!hasPass)
+    return `payment ${id} has no access pass, and ${revoked ? 'will get none' : 'its revocation was stored before'}`;
+  return revoked ? `revoked the access pass of ${id}` : `the access pass of ${id} was revoked before`;
 }
 
 function registerRevenue(payments: Command): void {

@@ -105,7 +105,10 @@ function registerRevenue(payments: Command): void {
 
 const ROUTE_OPTION = ['--route <id>', "Only payments of this route, such as 'GET /reports/:id'"] as const;
 const PAYER_OPTION = ['--payer <wallet>', 'Only payments of this wallet'] as const;
-const MINT_OPTION = ['--asset <mint>', 'Only payments in this token'] as const;
+const MINT_OPTION = [
+  '--asset <asset>',
+  'Only payments in this token: USDC, or the address of a mint',
+] as const;
 const FROM_OPTION = ['--from <time>', 'Only payments from this UTC date or ISO 8601 time on'] as const;
 const TO_OPTION = ['--to <time>', 'Only payments before this UTC date or ISO 8601 time'] as const;
 

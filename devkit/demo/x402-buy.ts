@@ -41,7 +41,7 @@ async function buy(url: string, options: BuyOptions, output: Output): Promise<nu
   const [rpcUrl] = process.env.SLUICE_RPC_URLS?.split(',') ?? readDevFile().rpcUrls ?? [];
   if (rpcUrl === undefined) throw missingSetting('SLUICE_RPC_URLS');
   const kept = await import('./kept-payment.ts');
-  const { paymentSignature, presentPayment, submit } = await import('../localstack/buyer.ts');
+  const { accessPass, paymentSignature, presentPayment, submit } = await import('../localstack/buyer.ts');
   const payment =
     options.resume === true ? kept.readKeptPayment(url) : await signAndKeep(url, options, rpcUrl.trim());
   const transaction = Buffer.from(payment.transaction, 'base64');
@@ -58,19 +58,22 @@ async function buy(url: string, options: BuyOptions, output: Output): Promise<nu
   const signature = paymentSignature(response) ?? knownSignature;
   const explorer = signature && explorerOf(signature, rpcUrl.trim());
   const { form } = payment;
-  const facts = { ok: response.ok, status: response.status, form, payment: hash, body, signature, explorer };
+  const pass = accessPass(response);
+  const { ok, status } = response;
+  const facts = { ok, status, form, payment: hash, body, signature, explorer, pass };
   output.result(
     facts,
     [
-      `status     ${response.status}`,
+      `status     ${status}`,
       `signature  ${signature ?? 'none'}`,
       `explorer   ${explorer ?? 'none'}`,
+      ...(pass === null ? [] : [`pass       ${pass}`]),
       ...(isDecided ? [] : ['next       repeat the command with --resume']),
       '',
       body,
     ].join('\n'),
   );
-  return response.ok ? EXIT.ok : EXIT.failure;
+  return ok ? EXIT.ok : EXIT.failure;
 }
 
 async function signAndKeep(

@@ -151,6 +151,11 @@ export function paymentSignature({ headers }: Response): string | null {
   return transaction === '' ? null : transaction;
 }
 
+/** The access pass in the seller's answer; null if the answer has none. */
+export function accessPass({ headers }: Response): string | null {
+  return headers.get('sluice-access-pass');
+}
+
 async function payVersion2({ v2 }: SellerTerms, wallet: BuyerWallet): Promise<SignedPayment> {
   const accepted = firstOf(v2.accepts);
   const transaction = await signExactPayment(accepted, wallet);

@@ -56,13 +56,29 @@ export function registerPayments(program: Command): void {
     .action((id, options) =>
       call(
         options,
-        async (sluice) => ({ revoked: await sluice.payments.revokePass(id, options.reason) }),
-        ({ revoked }) =>
-          revoked ? `revoked the access pass of ${id}` : `the access pass of ${id} was revoked before`,
+        async (sluice) => {
+          const { accessPass } = await sluice.payments.get(id);
+          return {
+            revoked: await sluice.payments.revokePass(id, options.reason),
+            hasPass: accessPass !== null,
+          };
+        },
+        (revocation) => renderRevocation(id, revocation),
         ({ revoked }) => (revoked ? EXIT.ok : EXIT.refused),
       ),
     );
   registerRevenue(payments);
+}
+
+interface Revocation {
+  readonly revoked: boolean;
+  readonly hasPass: boolean;
+}
+
+function renderRevocation(id: string, { revoked, hasPass }: Revocation): string {
+  if (!hasPass)
+    return `payment ${id} has no access pass, and ${revoked ? 'will get none' : 'its revocation was stored before'}`;
+  return revoked ? `revoked the access pass of ${id}` : `the access pass of ${id} was revoked before`;
 }
 
 function registerRevenue(payments: Command): void {
@@ -89,7 +105,10 @@ function registerRevenue(payments: Command): void {
 
 const ROUTE_OPTION = ['--route <id>', "Only payments of this route, such as 'GET /reports/:id'"] as const;
 const PAYER_OPTION = ['--payer <wallet>', 'Only payments of this wallet'] as const;
-const MINT_OPTION = ['--asset <mint>', 'Only payments in this token'] as const;
+const MINT_OPTION = [
+  '--asset <asset>',
+  'Only payments in this token: USDC, or the address of a mint',
+] as const;
 const FROM_OPTION = ['--from <time>', 'Only payments from this UTC date or ISO 8601 time on'] as const;
 const TO_OPTION = ['--to <time>', 'Only payments before this UTC date or ISO 8601 time'] as const;
 

@@ -55,7 +55,7 @@ export function sluiceProgram(addToX402: (x402: Command) => void = () => undefin
   );
   group(program, 'Needs PostgreSQL (DATABASE_URL)', registerKeys, registerNonces);
   group(program, 'Needs the Solana nodes (SLUICE_RPC_URLS)', registerNodes);
-  group(program, 'Needs a local file, named by an argument or a setting', (to) =>
+  group(program, 'Needs a local file or a URL, named by an argument or a setting', (to) =>
     registerX402(to, addToX402),
   );
   return program;

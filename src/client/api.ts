@@ -1343,7 +1343,7 @@ export interface Queries {
     readonly route?: string | undefined;
     /** Address of the wallet of the buyer */
     readonly payer?: string | undefined;
-    /** Address of the mint of the token */
+    /** Address of the mint of the token, or `USDC` */
     readonly asset?: string | undefined;
     /** Part of Sluice that received the payment */
     readonly seller?: "gateway" | "facilitator" | undefined;
@@ -1363,7 +1363,7 @@ export interface Queries {
     readonly route?: string | undefined;
     /** Address of the wallet of the buyer */
     readonly payer?: string | undefined;
-    /** Address of the mint of the token */
+    /** Address of the mint of the token, or `USDC` */
     readonly asset?: string | undefined;
     /** Part of Sluice that received the payment */
     readonly seller?: "gateway" | "facilitator" | undefined;

@@ -22,6 +22,13 @@ export function checkClusterName(name: ClusterName, genesisHash: string): void {
   throw new DomainError('WrongCluster', message, { nodes: genesisHash, cluster: name });
 }
 
+/** The mint of USDC on mainnet-beta, and for any other cluster that of devnet: a local chain has devnet's names. */
+export function usdcMint(cluster: string): string {
+  return cluster === 'mainnet-beta'
+    ? 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
+    : '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU';
+}
+
 export function isLoopback(url: string): boolean {
   return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
 }

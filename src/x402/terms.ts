@@ -1,3 +1,5 @@
+import { usdcMint } from '../domain/cluster.ts';
+
 export interface Network {
   /** CAIP-2: `solana:` and the first 32 characters of the genesis hash. */
   readonly caip2: string;
@@ -13,13 +15,13 @@ const DEVNET: Network = {
   caip2: 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1',
   v1: 'solana-devnet',
   cluster: 'devnet',
-  usdc: '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU',
+  usdc: usdcMint('devnet'),
 };
 const MAINNET: Network = {
   caip2: 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp',
   v1: 'solana',
   cluster: 'mainnet',
-  usdc: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
+  usdc: usdcMint('mainnet-beta'),
 };
 
 /** Networks by configured cluster. A local chain has devnet's names, because official clients accept no other names. */

@@ -61,6 +61,20 @@ it('sluice payments get shows what happened to a payment, found by its signature
   );
 });
 
+it('sluice payments revoke says whether the payment has an access pass', async () => {
+  const revoke = (id: string, ...args: readonly string[]) =>
+    sluice('revoke', id, '--reason', 'stolen', ...args);
+  const without = `payment ${owed.id} has no access pass, and`;
+  expect(await revoke(owed.id)).toMatchObject({ code: 0, stdout: `${without} will get none\n` });
+  expect(await revoke(owed.id)).toMatchObject({
+    code: 3,
+    stdout: `${without} its revocation was stored before\n`,
+  });
+  const again = await revoke(payment.id);
+  expect(again).toMatchObject({ code: 3, stdout: `the access pass of ${payment.id} was revoked before\n` });
+  expect(jsonOf(await revoke(payment.id, '-o', 'json'))).toEqual({ revoked: false, hasPass: true });
+});
+
 it('sluice payments revenue sums up by route and day, finalized and confirmed apart', async () => {
   const { stdout } = await sluice('revenue', '--by', 'route,day');
   expect(stdout).toMatch(

@@ -9,7 +9,7 @@ import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { listRoute, route } from '../route.ts';
 import { decimal, reason, text, textOrNull, time } from '../schemas.ts';
 import { detailsOf, PaymentDetailsFields } from './payment-details.ts';
-import { revenueRoute, saleFilter } from './revenue.ts';
+import { revenueRoute, saleFilter, withMint } from './revenue.ts';
 
 const tags = ['payments'];
 const units = decimal(z.string());
@@ -89,7 +89,7 @@ export function paymentRoutes(app: FastifyInstance, { ledger, explorer }: Paymen
     item: PaymentBody,
     filter: { state: z.enum(PAYMENT_STATES).optional(), ...saleFilter },
     find: async (query) => {
-      const page = await ledger.payments.list(query);
+      const page = await ledger.payments.list(withMint(query, explorer.cluster));
       const signatures = await ledger.attempts.newestSignatures(page.rows.map((row) => row.id));
       return mapPage(page, (row) => present(row, signatures));
     },
@@ -120,7 +120,7 @@ export function paymentRoutes(app: FastifyInstance, { ledger, explorer }: Paymen
       return { revoked: await ledger.accessPasses.revoke(row.id, { actor, reason: body.reason }) };
     },
   });
-  revenueRoute(app, ledger);
+  revenueRoute(app, ledger, explorer.cluster);
 }
 
 async function paymentOf({ payments }: Pick<Ledger, 'payments'>, name: string): Promise<PaymentRow> {

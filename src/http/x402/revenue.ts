@@ -1,11 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { ADDRESS_TEXT } from '../../domain/address.ts';
 import { formatUnits } from '../../domain/amount.ts';
+import { usdcMint } from '../../domain/cluster.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { REVENUE_KEYS, type RevenueKey, type RevenueSum } from '../../ledger/x402/revenue.ts';
 import { route } from '../route.ts';
 import { decimal, idParam, text, textOrNull, time, timeParam } from '../schemas.ts';
+
+const USDC = 'USDC';
+const ASSET_TEXT = new RegExp(`^${USDC}$|${ADDRESS_TEXT.source}`);
 
 /** Conditions on payments, as query parameters. */
 export const saleFilter = {
@@ -18,7 +23,11 @@ export const saleFilter = {
     .optional()
     .describe('Id of the route, such as `GET /reports/:id`'),
   payer: idParam.optional().describe('Address of the wallet of the buyer'),
-  asset: idParam.optional().describe('Address of the mint of the token'),
+  asset: z
+    .string()
+    .regex(ASSET_TEXT, 'must be USDC or the address of a mint')
+    .optional()
+    .describe('Address of the mint of the token, or `USDC`'),
   seller: z.enum(['gateway', 'facilitator']).optional().describe('Part of Sluice that received the payment'),
   from: timeParam
     .optional()
@@ -27,6 +36,14 @@ export const saleFilter = {
     .optional()
     .describe('Only payments that Sluice first received before this time; a date begins in UTC'),
 };
+
+/** The filter with the mint of `USDC` on this cluster in place of the name. */
+export function withMint<Filter extends { readonly asset?: string | undefined }>(
+  filter: Filter,
+  cluster: string,
+): Filter {
+  return filter.asset === USDC ? { ...filter, asset: usdcMint(cluster) } : filter;
+}
 
 const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 30;
@@ -69,7 +86,7 @@ const RevenueBody = z
   })
   .meta({ id: 'Revenue' });
 
-export function revenueRoute(app: FastifyInstance, ledger: Ledger): void {
+export function revenueRoute(app: FastifyInstance, ledger: Ledger, cluster: string): void {
   route(app, 'GET', '/v1/payments/revenue', {
     operationId: 'getRevenue',
     tags: ['payments'],
@@ -80,7 +97,7 @@ export function revenueRoute(app: FastifyInstance, ledger: Ledger): void {
     handler: async ({ query: { by, ...filter } }) => {
       const period = periodOf(filter);
       const keys = REVENUE_KEYS.filter((key: RevenueKey) => by?.split(',').includes(key));
-      const rows = await ledger.payments.revenue({ ...filter, ...period, by: keys });
+      const rows = await ledger.payments.revenue({ ...withMint(filter, cluster), ...period, by: keys });
       return { ...period, revenue: rows.map((row) => ({ ...row, ...amountsOf(row) })) };
     },
   });

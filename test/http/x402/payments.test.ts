@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { Payment, PaymentDetails, PaymentPage, Revenue } from '../../../src/client/client.ts';
+import { NETWORKS } from '../../../src/x402/terms.ts';
 import { newPayment } from '../../ledger/new-payment.ts';
 import { attempt, PLENTY } from '../../ledger/support.ts';
 import { authorization, openService, type Service } from '../service.ts';
@@ -43,7 +44,15 @@ it('a list has the payments that pass the filter, and a wrong filter is refused'
     settled.id,
   ]);
   expect(await idsOf(`from=${today}`)).toEqual([]);
-  for (const query of ['seller=me', 'from=yesterday', 'to=2026-13-01', 'from=2026-01-01T00:00:00', 'route='])
+  for (const query of [
+    'asset=usdc',
+    'asset=SOL',
+    'seller=me',
+    'from=yesterday',
+    'to=2026-13-01',
+    'from=2026-01-01T00:00:00',
+    'route=',
+  ])
     expect(await ask(`?${query}`)).toMatchObject({ status: 400, code: 'InvalidRequest' });
 });
 
@@ -82,6 +91,21 @@ it('the revenue has sums in the token, of the last 30 days in UTC by default, an
   expect((await ask<Revenue>(`/revenue?by=day&payer=none`)).revenue).toEqual([]);
   for (const query of ['from=2024-01-01&to=2026-01-01', 'from=2026-02-01&to=2026-01-01', 'by=asset'])
     expect(await ask(`/revenue?${query}`)).toMatchObject({ status: 400, code: 'InvalidRequest' });
+});
+
+it('the asset USDC is its mint on the cluster of the API, in the list and in the revenue', async () => {
+  const base = newPayment();
+  const mint = NETWORKS.devnet.usdc;
+  const payment = { ...base, terms: { ...base.terms, asset: mint } };
+  const { payments, attempts, settlements } = service.ledger;
+  await payments.open(payment);
+  for (const asset of ['USDC', mint])
+    expect((await ask<PaymentPage>(`?asset=${asset}`)).payments).toMatchObject([{ id: payment.id }]);
+  await attempts.prepare(attempt(payment.id), PLENTY);
+  await attempts.storeSignature(payment.id, 1, 'of USDC');
+  await settlements.note(payment.id, 'confirmed', null);
+  const { revenue } = await ask<Revenue>(`/revenue?asset=USDC&payer=${payment.payer}`);
+  expect(revenue).toMatchObject([{ asset: mint, confirmed: { payments: 1 } }]);
 });
 
 it('a single payment has its signature', async () => {

@@ -16,7 +16,9 @@ let losesAnswer = false;
 /** The proxy answers the next payment with this status, and does not forward it. */
 let earlyStatus: number | null = null;
 
-const weather = (upstream: string) => [{ path: '/weather', price: '0.001', upstream }];
+const weather = (upstream: string) => [
+  { path: '/weather', price: '0.001', accessPass: { seconds: 300 }, upstream },
+];
 
 beforeAll(async () => {
   shop = await Shop.open(weather);
@@ -66,6 +68,7 @@ it('x402 buy pays with the asset of its choice, and names the offered ones if th
   for (const form of FORMS) {
     const bought = await buy(other, form);
     expect(bought.code, bought.stderr).toBe(0);
+    expect(jsonOf(bought)).toMatchObject({ pass: null });
   }
   const { rows } = await shop.ledger.payments.list({ limit: 50, payer: address });
   expect(rows.map(({ terms }) => terms.asset)).toEqual(FORMS.map(() => other));
@@ -119,7 +122,11 @@ describe.each(['v2', 'submitted'])('x402 buy in the form %s', (form) => {
       ok: true,
       payment: hash,
       body: expect.stringContaining('answer to'),
+      pass: expect.any(String),
     });
+    const { pass } = jsonOf(resumed) as { readonly pass: string };
+    const again = await fetch(`${shop.url}/weather?day=2`, { headers: { 'sluice-access-pass': pass } });
+    expect([again.status, await again.text()]).toEqual([200, 'answer to /weather?day=2']);
     const { rows } = await shop.ledger.payments.list({ limit: 50 });
     expect(rows.filter(({ payer }) => payer === address)).toHaveLength(1);
     expect((await buy('--resume')).code).toBe(2);

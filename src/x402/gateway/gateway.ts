@@ -69,10 +69,11 @@ export function gateway(deps: GatewayDeps): Handle {
       deps.metrics.count(route.id, 'free');
       return staticAnswer(route);
     }
-    const paid = await paidRoute(deps, book, route, request);
-    const ended = book.former.includes(paid) ? await deps.offers.ended(paid.id) : null;
-    const sale = { ...saleOf(deps, paid, target, { ...request, body }), ended };
-    return withAnyOrigin(await sellMeasured(deps, sale, begin));
+    const received = { ...request, target, body };
+    const paid = await paidRoute(deps, book, route, received);
+    const matchedSale = await saleIn(deps, book, route, received);
+    const sale = paid === route ? matchedSale : await saleIn(deps, book, paid, received);
+    return withAnyOrigin(await sellMeasured(deps, sale, matchedSale, begin));
   };
 }
 
@@ -84,10 +85,15 @@ function isForJwks({ routes }: GatewayDeps, { method, target }: RawRequest): boo
 }
 
 /** Sells, and counts the answer. `begin`: when the request arrived, a time of `performance.now()`. */
-async function sellMeasured(deps: GatewayDeps, sale: Sale, begin: number): Promise<GatewayAnswer> {
+async function sellMeasured(
+  deps: GatewayDeps,
+  sale: Sale,
+  matchedSale: Sale,
+  begin: number,
+): Promise<GatewayAnswer> {
   const { metrics, observe } = deps;
   try {
-    const { label, ...answer } = await sell(deps, sale);
+    const { label, ...answer } = await sell(deps, sale, matchedSale);
     const { outcome, reason } = label;
     metrics.count(sale.route.id, outcome, reason);
     return outcome === 'served'
@@ -159,11 +165,27 @@ function staticAnswer({ answer }: FreeRoute): GatewayAnswer {
   return { status: answer.status, headers: answer.headers, body: Buffer.from(answer.body, 'base64') };
 }
 
+/** A request for a priced route, with its target and its body read. */
+interface ReceivedRequest extends Pick<RawRequest, 'headers' | 'peer'> {
+  readonly target: Target;
+  readonly body: Uint8Array;
+}
+
+/** The sale of the request by a route of the book. */
+async function saleIn(
+  deps: GatewayDeps,
+  { former }: RouteBook,
+  route: PricedRoute,
+  received: ReceivedRequest,
+): Promise<Sale> {
+  const ended = former.includes(route) ? await deps.offers.ended(route.id) : null;
+  return { ...saleOf(deps, route, received), ended };
+}
+
 function saleOf(
   deps: GatewayDeps,
   route: PricedRoute,
-  target: Target,
-  { headers, body, peer }: Omit<RawRequest, 'body'> & { readonly body: Uint8Array },
+  { target, headers, body, peer }: ReceivedRequest,
 ): Omit<Sale, 'ended'> {
   const { publicUrl, clientNetwork } = deps;
   const { method, upstream, upstreamHeaders, description, mimeType, retryUnsafe, timeoutSeconds } = route;

@@ -23,17 +23,14 @@ const RETRY_AFTER_SECONDS = '10';
 /** How long after the quote a buyer may present its payment. */
 const QUOTE_VALID_MS = 30 * 60_000;
 
-/** Responds to a request for a priced route: without payment with the terms, otherwise with what the payment buys. */
-export async function sell(deps: SaleDeps, sale: Sale): Promise<LabelledAnswer> {
+/**
+ * Responds to a request for a priced route: without payment with the terms, otherwise with what the payment buys. The
+ * terms are always those of `matched`, the sale by the route that sells the request now. `sale` is by the route that the
+ * payment is for: only a reload makes them differ, and its price may be lower.
+ */
+export async function sell(deps: SaleDeps, sale: Sale, matched: Sale): Promise<LabelledAnswer> {
   const presented = readPayment(sale.headers);
-  const offer = sale.ended ?? deps.offers.of(sale.route.id);
-  const askToPay = async (error: string, fields: object = {}) => {
-    if (offer.kind !== 'open') return notSoldAnswer(offer);
-    const priced = await currentTerms(deps, sale, offer.current);
-    return priced.ok
-      ? paymentRequiredAnswer(deps, sale, priced.value, error, fields)
-      : closedAnswer(priced.reason);
-  };
+  const askToPay = (error: string, fields: object = {}) => termsAnswer(deps, matched, error, fields);
   if (presented.kind === 'none')
     return (await serveByPass(deps, sale, askToPay)) ?? askToPay('X-PAYMENT header is required');
   const refuse = async (reason: string, error: string, fields?: object) =>
@@ -52,6 +49,7 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<LabelledAnswer> 
     const made = await answerOutcome(outcome, presentedProof);
     return labelled(made, outcome.kind, outcome.kind === 'refused' ? outcome.reason : null);
   };
+  const offer = offerOf(deps, sale);
   const known = await knownPayment(deps, proof);
   if (known !== undefined) {
     const caller = { ...sale.caller, identifier: buyerIdentifier(deps, sale, proof) };
@@ -67,6 +65,25 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<LabelledAnswer> 
   if (checked.kind !== 'checked') return answer(checked);
   const { order, flaw } = checked;
   return answer(await (flaw === null ? buy(deps, order) : buyNothing(deps, order, flaw)));
+}
+
+function offerOf({ offers }: SaleDeps, { ended, route }: Sale): Offer | EndedOffer {
+  return ended ?? offers.of(route.id);
+}
+
+/** A 402 with the terms of the sale; 404 or 503 if it has none now. */
+async function termsAnswer(
+  deps: SaleDeps,
+  sale: Sale,
+  error: string,
+  fields: object,
+): Promise<LabelledAnswer> {
+  const offer = offerOf(deps, sale);
+  if (offer.kind !== 'open') return notSoldAnswer(offer);
+  const priced = await currentTerms(deps, sale, offer.current);
+  return priced.ok
+    ? paymentRequiredAnswer(deps, sale, priced.value, error, fields)
+    : closedAnswer(priced.reason);
 }
 
 /** The pass of a payment that is served now. A fault of the pass must not withhold the paid response. */

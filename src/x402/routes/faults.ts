@@ -90,6 +90,8 @@ export function faultsOfKeys(
     if (!has('payTo') && !hasPayTo && !everyPriceHasPayTo(entry))
       faults.push('.payTo: must be set here or at the top of the file');
   }
+  if (has('accessPass') && valueAt(entry['price'], 'from') !== undefined)
+    faults.push('.accessPass: must not be set with price.from: a pass buys every request of its path');
   if (entry['stream'] === true && entry['flow'] === 'serve-first')
     faults.push('.stream: must not be set with the flow serve-first, which stores the response');
   if (has('method') && has('methods')) faults.push('.methods: must not be set together with method');

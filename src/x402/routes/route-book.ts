@@ -1,6 +1,6 @@
 import { matchesPattern } from './patterns.ts';
 import type { PricedRoute, Route } from './route.ts';
-import { matchRoute, type RouteMatch, readTarget, segmentsOf } from './target.ts';
+import { matchRoute, type RouteMatch, segmentsOf, type Target } from './target.ts';
 
 /** The routes of the newest version, and the priced routes that only earlier versions have. */
 export interface RouteBook {
@@ -49,14 +49,12 @@ export function findRoute(
  */
 export function rivalsOf(
   { current, former, hasEarlier }: RouteBook,
-  route: PricedRoute,
-  method: string,
-  rawTarget: string,
+  { id, method }: PricedRoute,
+  { path }: Pick<Target, 'path'>,
 ): readonly PricedRoute[] {
-  const target = hasEarlier ? readTarget(rawTarget) : '';
-  if (typeof target === 'string') return [];
-  const segments = segmentsOf(target.path);
+  if (!hasEarlier) return [];
+  const segments = segmentsOf(path);
   return [...pricedOf(current), ...former].filter(
-    (one) => one.id !== route.id && one.method === method && matchesPattern(one, segments),
+    (one) => one.id !== id && one.method === method && matchesPattern(one, segments),
   );
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { FORMS, fetchTerms, type PaymentForm, pay } from '../../../devkit/localstack/buyer.ts';
+import { FORMS, fetchTerms, type PaymentForm, pay, readTerms } from '../../../devkit/localstack/buyer.ts';
 import { fetchUntilSettled, requirementsOf, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';
 
@@ -123,4 +123,30 @@ it('a transaction that its buyer sent before its path moved to a narrower route 
   ]);
   await priceBecomes('/weather/moved', '5000');
   await expectServed(await fetchUntilSettled(url, headers), '/weather/moved');
+});
+
+it('a request with a quote of a wider, cheaper route is asked for the price of its own route', async () => {
+  await sellAt('/weather/*', '0.002', '2000');
+  const premium = `${shop.url}/weather/premium`;
+  const early = (await fetchTerms(premium)).quotes[0]?.quoteToken;
+  shop.reload((upstream) => [
+    { path: '/weather/*', price: '0.002', upstream },
+    { path: '/weather/premium', price: '5', upstream },
+  ]);
+  await priceBecomes('/weather/premium', '5000000');
+
+  const { headers } = await payment('submitted', '/weather/cheap');
+  const proof = JSON.parse(Buffer.from(headers['x-payment'] ?? '', 'base64').toString());
+  const { signature, quoteToken: cheap } = proof.payload;
+  const unknown = '1'.repeat(64);
+  const payloads = [
+    { signature: unknown, quoteToken: cheap },
+    { signature, quoteToken: cheap },
+    { signature, quoteToken: early },
+  ];
+  for (const payload of payloads) {
+    const header = Buffer.from(JSON.stringify({ ...proof, payload })).toString('base64');
+    const terms = await readTerms(await fetch(premium, { headers: { 'x-payment': header } }));
+    expect([terms.quotes[0]?.amount, terms.v2.accepts[0]?.amount]).toEqual([5_000_000, '5000000']);
+  }
 });

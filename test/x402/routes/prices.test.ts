@@ -57,6 +57,10 @@ describe('several prices', () => {
       { price: { from: 'upstream', max: '1' }, upstream: undefined, answer: { body: '' } },
       ['routes[0].price.from: must not be set, because the answer is static'],
     ],
+    [
+      { price: { from: 'upstream', max: '1' }, accessPass: { seconds: 60 } },
+      ['routes[0].accessPass: must not be set with price.from: a pass buys every request of its path'],
+    ],
   ])('are refused in %j', (keys, faults) => {
     expect(faultsOf([entry(keys)])).toEqual(faults);
   });

@@ -45,7 +45,7 @@ it('the rivals of a route are all other priced routes of any version that match 
       const found = findRoute(book, 'GET', at, true);
       if (found.kind !== 'route' || found.route.kind !== 'priced') return;
       const { id } = found.route;
-      const rivals = rivalsOf(book, found.route, 'GET', at).map((one) => one.id);
+      const rivals = rivalsOf(book, found.route, found.target).map((one) => one.id);
       const matching = [current, ...earlier]
         .flat()
         .filter((one) => one.kind === 'priced' && matchRoute([one], 'GET', at).kind === 'route');

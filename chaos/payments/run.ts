@@ -34,7 +34,7 @@ const ROUTES: Readonly<Record<GatewayFlow, object>> = {
   post: { retryUnsafe: true },
   'post-once': {},
   stream: { stream: true },
-  'serve-first': { flow: 'serve-first', accessPass: { seconds: 86_400 } },
+  'serve-first': { flow: 'serve-first', timeoutSeconds: 10, accessPass: { seconds: 86_400 } },
   pass: { accessPass: { seconds: 86_400 } },
 };
 const GATEWAY_FLOWS = Object.keys(ROUTES) as readonly GatewayFlow[];

@@ -61,8 +61,14 @@ export type Admission =
   | ({ readonly kind: 'refused'; readonly logs?: readonly string[] } & Refused)
   | { readonly kind: 'untried' | 'unavailable'; readonly reason: string };
 
-/** About eight seconds, which covers a serve-first upstream, our signature, and the leader. */
+/** About eight seconds, which cover our signature and the leader. */
 const MIN_BLOCKS_LEFT = 20;
+const BLOCK_MS = 400;
+
+/** Blocks that a blockhash must stay valid if the settlement begins up to `seconds` after the simulation. */
+export function blocksRequired(seconds: number): number {
+  return MIN_BLOCKS_LEFT + Math.ceil((seconds * 1000) / BLOCK_MS);
+}
 
 /**
  * Checks the fee budgets, simulates, and checks that the balance of the source covers its open payments too. Where the
@@ -99,18 +105,20 @@ function isSponsored({ dialect, payment: { feePayer, payer } }: CheckedPayment):
 
 /**
  * Simulates the transaction unchanged, on a node that has reached the newest known slot. Its blockhash must stay valid
- * long enough for the settlement. If no node returns the remaining blocks, the simulation alone decides.
+ * for `minBlocksLeft`. If no node returns the remaining blocks, the simulation alone decides.
  */
 export function simulate(
   deps: Pick<PurchaseDeps, 'chain' | 'blockhashes' | 'observe' | 'warn'>,
   checked: CheckedPayment,
+  minBlocksLeft = MIN_BLOCKS_LEFT,
 ): Promise<Admission> {
-  return timed(deps.observe, 'simulation', () => simulateUnchanged(deps, checked));
+  return timed(deps.observe, 'simulation', () => simulateUnchanged(deps, checked, minBlocksLeft));
 }
 
 async function simulateUnchanged(
   { chain, blockhashes, warn }: Pick<PurchaseDeps, 'chain' | 'blockhashes' | 'warn'>,
   checked: CheckedPayment,
+  minBlocksLeft: number,
 ): Promise<Admission> {
   const { wire, payment } = checked;
   const { blockhash, payer, sourceAccount } = payment;
@@ -138,10 +146,10 @@ async function simulateUnchanged(
       const reason = 'invalid_exact_svm_transaction_simulation_failed';
       return { kind: 'refused', reason, message: error.text, payer, logs };
     }
-    if (blocksLeft === null || blocksLeft >= MIN_BLOCKS_LEFT)
+    if (blocksLeft === null || blocksLeft >= minBlocksLeft)
       return { kind: 'admitted', slot, sourceUnits: unitsOf(sourceAccount, accounts) };
     return expired(
-      `expires after ${blocksLeft} blocks; ${MIN_BLOCKS_LEFT} are required: sign with a newer one`,
+      `expires after ${blocksLeft} blocks; ${minBlocksLeft} are required: sign with a newer one`,
     );
   } catch (error) {
     warn(error, `no node can simulate a payment of ${payer} now`);

@@ -68,7 +68,7 @@ async function sale(): Promise<void> {
   const upstream = await startHttp(async (_request, response) => void response.writeHead(200).end('item'));
   const routesOf = ({ seller }: { seller: string }) => ({
     payTo: seller,
-    routes: [{ path: '/first', price: '0.001', upstream: upstream.url, flow: 'serve-first' }],
+    routes: [{ path: '/first', price: '0.001', upstream: upstream.url, flow: 'serve-first', timeoutSeconds: 5 }],
   });
   const other = await testStack(SLOT_MS, {}, 'own', { routesOf });
   const { gatewayUrl = '', buyer } = other.stack.sales ?? {};

@@ -90,11 +90,12 @@ export class CrashSales {
           { path: '/item', price: '0.001', upstream: upstream.url },
           { path: '/order', method: 'POST', price: '0.001', upstream: upstream.url },
           { path: '/order-again', method: 'POST', price: '0.001', retryUnsafe: true, upstream: upstream.url },
-          { path: '/first', flow: 'serve-first', price: '0.001', upstream: upstream.url },
+          { path: '/first', flow: 'serve-first', price: '0.001', timeoutSeconds: 10, upstream: upstream.url },
           {
             path: '/first-order',
             method: 'POST',
             flow: 'serve-first',
+            timeoutSeconds: 10,
             price: '0.001',
             upstream: upstream.url,
           },

@@ -32,9 +32,9 @@ export async function openRoutes(
   config: Config<'api'> & { readonly x402Routes: string },
   { ledger: { routeVersions: versions }, logger }: RoutesParts,
 ): Promise<LiveRoutes> {
-  const { x402Routes: file } = config;
+  const { x402Routes: file, x402RetentionDays: retentionDays } = config;
   const warn = (err: unknown, message: string) => logger.warn({ err }, message);
-  return LiveRoutes.start({ versions, file, place: routesContextOf(config), warn });
+  return LiveRoutes.start({ versions, file, place: routesContextOf(config), retentionDays, warn });
 }
 
 /** Sells each new version of the routes, or raises an alert. SIGHUP makes the routes file a new version. */

@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { presenceOf } from '../../solana/proof/presence.ts';
 import { openPayment } from '../direct/open-payment.ts';
-import { type Admission, admit, paymentRow, type Reached, signatureOf, simulate } from '../purchase.ts';
+import {
+  type Admission,
+  admit,
+  blocksRequired,
+  paymentRow,
+  type Reached,
+  signatureOf,
+  simulate,
+} from '../purchase.ts';
 import { type PricedRoute, priceIn } from '../routes/route.ts';
 import { timed } from '../timed.ts';
 import { isSameCaller } from './callers.ts';
@@ -107,7 +115,9 @@ function needsFinality(
  * transaction can have landed long ago, so nodes search their history for it.
  */
 async function simulateUnsent(deps: SaleDeps, order: Order): Promise<Admission> {
-  const simulated = await simulate(deps, order);
+  // The settlement of a route with serve-first begins after the upstream has responded.
+  const upstreamSeconds = isAskedFirst(order, order.dialect) ? order.route.timeoutSeconds : 0;
+  const simulated = await simulate(deps, order, blocksRequired(upstreamSeconds));
   const { signature } = order.payment;
   const isExpired = simulated.kind === 'refused' && simulated.reason === 'payment_expired';
   if (signature === null || (simulated.kind !== 'admitted' && !isExpired)) return simulated;

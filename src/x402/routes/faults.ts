@@ -42,6 +42,12 @@ const PRICED_ONLY_KEYS = [
   'memo',
   'discovery',
 ];
+/**
+ * Highest `timeoutSeconds` with the flow serve-first. The blockhash of a payment must outlive the upstream's response, and
+ * a client may sign with a finalized one, which stays valid for about 118 blocks.
+ */
+const MAX_SERVE_FIRST_SECONDS = 30;
+
 const UPSTREAM_ONLY_KEYS = [
   'upstreamHeaders',
   'flow',
@@ -94,6 +100,10 @@ export function faultsOfKeys(
     faults.push('.accessPass: must not be set with price.from: a pass buys every request of its path');
   if (entry['stream'] === true && entry['flow'] === 'serve-first')
     faults.push('.stream: must not be set with the flow serve-first, which stores the response');
+  if (entry['flow'] === 'serve-first' && Number(entry['timeoutSeconds'] ?? 0) > MAX_SERVE_FIRST_SECONDS)
+    faults.push(
+      `.timeoutSeconds: must be at most ${MAX_SERVE_FIRST_SECONDS} with the flow serve-first: a payment can expire during a longer call`,
+    );
   if (has('method') && has('methods')) faults.push('.methods: must not be set together with method');
   if (has('upstream') === has('answer')) faults.push(': must have either upstream or answer');
   if (has('answer') && !has('upstream')) {

@@ -11,13 +11,13 @@ export interface LiveRoutesDeps {
   /** Path of the routes file. */
   readonly file: string;
   readonly place: RoutesContext;
+  /** Routes of earlier versions are kept for as long as the answers of their payments: setting `x402RetentionDays`. */
+  readonly retentionDays: number;
   readonly warn: (error: unknown, message: string) => void;
 }
 
 /** Name of the author of versions that a gateway stores. */
 const ACTOR = 'gateway';
-/** Stored answers are given again for this time: see the setting x402RetentionDays. */
-const FORMER_DAYS = 30;
 
 /** Why a gateway does not sell the newest routes. */
 export interface RoutesFault {
@@ -123,7 +123,7 @@ async function publishFile(
 
 /** Logs a newer version that is not valid here. Throws its error if no version is valid. */
 async function readVersions(deps: LiveRoutesDeps): Promise<ReadVersions> {
-  const versions = await deps.versions.recent(FORMER_DAYS);
+  const versions = await deps.versions.recent(deps.retentionDays);
   const [newest] = versions;
   if (newest === undefined) throw new Error('the database has no version of the routes');
   let fault: unknown = null;

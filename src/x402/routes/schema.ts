@@ -206,7 +206,9 @@ export const RouteEntry = z
       .min(5)
       .max(600)
       .optional()
-      .describe('Time that the upstream has for its response. Default: 30'),
+      .describe(
+        'Time that the upstream has for its response. Default: 30, which is the most with serve-first',
+      ),
     maxAnswerBytes: z.int().min(1024).max(MAX_ANSWER_BYTES).optional(),
     stream: z
       .boolean()

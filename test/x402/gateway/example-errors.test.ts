@@ -9,7 +9,7 @@ let manual: ManualClockShop;
 beforeAll(async () => {
   manual = await ManualClockShop.open((upstream) => [
     { path: '/weather', price: '0.001', upstream },
-    { path: '/first', price: '0.001', flow: 'serve-first', upstream },
+    { path: '/first', price: '0.001', flow: 'serve-first', timeoutSeconds: 5, upstream },
   ]);
   await manual.shop.opened('/weather');
 });

@@ -13,8 +13,15 @@ beforeAll(async () => {
     (upstream) => [
       { path: '/weather', price: '0.001', upstream },
       { path: '/order', method: 'POST', price: '0.001', upstream },
-      { path: '/first', price: '0.001', flow: 'serve-first', upstream },
-      { path: '/first-order', method: 'POST', price: '0.001', flow: 'serve-first', upstream },
+      { path: '/first', price: '0.001', flow: 'serve-first', timeoutSeconds: 5, upstream },
+      {
+        path: '/first-order',
+        method: 'POST',
+        price: '0.001',
+        flow: 'serve-first',
+        timeoutSeconds: 5,
+        upstream,
+      },
       { path: '/named', price: '0.001', paymentIdentifier: 'required', upstream },
       { path: '/note', price: '0.001', answer: { body: 'a note' } },
     ],

@@ -33,7 +33,7 @@ function deps(change: Partial<LiveRoutesDeps> = {}): LiveRoutesDeps & { readonly
   const warnings: string[] = [];
   const warn = (_error: unknown, message: string) => void warnings.push(message);
   const place = { ...DEVNET, upstreamVariables: { UPSTREAM_SET: 'a value' } };
-  return { versions: use.ledger.routeVersions, file, place, warn, warnings, ...change };
+  return { versions: use.ledger.routeVersions, file, place, retentionDays: 30, warn, warnings, ...change };
 }
 
 const pathsOf = ({ book }: LiveRoutes) => book.current.map(({ id }) => id);
@@ -131,4 +131,27 @@ it('a gateway that cannot use the newest version, or its file, has an alert from
     expect(routes.fault).toBeNull();
     await becomes(null);
   }
+});
+
+it('a gateway keeps a removed route for as many days as its answers are stored', async () => {
+  for (const [path, days] of [
+    ['/removed', 50],
+    ['/next', 40],
+    ['/newest', 0],
+  ] as const) {
+    await put(path);
+    const createdAt = sql<Date>`now() - ${days} * interval '1 day'`;
+    const { position } = await use.ledger.routeVersions.get(null);
+    await use.ledger.db
+      .updateTable('routesVersion')
+      .set({ createdAt })
+      .where('position', '=', position)
+      .execute();
+  }
+  const former = async (retentionDays: number) => {
+    const { book } = await LiveRoutes.start(deps({ retentionDays }));
+    return book.former.map(({ id }) => id);
+  };
+  expect(await former(90)).toContain('GET /removed');
+  expect(await former(30)).not.toContain('GET /removed');
 });

@@ -23,7 +23,7 @@ export interface PaymentBounds {
   /** Maximum fee and compute units of one payment. */
   readonly maxFeeLamports: bigint;
   readonly maxComputeUnits: number;
-  readonly spend: Pick<FeeSpend, 'add'>;
+  readonly spend: Pick<FeeSpend, 'add' | 'discard'>;
 }
 
 /**

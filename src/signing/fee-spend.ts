@@ -12,6 +12,8 @@ export interface FeeSpendOptions {
 interface SignedFee {
   readonly feeLamports: bigint;
   readonly at: number;
+  /** Signatures of the message that were not discarded. */
+  signatures: number;
 }
 
 const HOUR_MS = 3_600_000;
@@ -37,8 +39,12 @@ export class FeeSpend {
   add(key: string, message: Uint8Array, feeLamports: bigint): void {
     const { lamportsPerHour, onLimit } = this.#options;
     const signed = this.#lastHour(key);
-    const hash = createHash('sha256').update(message).digest('base64');
-    if (signed.has(hash)) return;
+    const hash = hashOf(message);
+    const known = signed.get(hash);
+    if (known !== undefined) {
+      known.signatures += 1;
+      return;
+    }
     const spent = (this.#spent.get(key) ?? 0n) + feeLamports;
     if (spent > lamportsPerHour) {
       const reason = `key ${key} would sign ${spent} lamports of fees within one hour; at most ${lamportsPerHour} are allowed`;
@@ -47,8 +53,23 @@ export class FeeSpend {
       throw signingRefused(reason);
     }
     this.#limitedKeys.delete(key);
-    signed.set(hash, { feeLamports, at: this.#now() });
+    signed.set(hash, { feeLamports, at: this.#now(), signatures: 1 });
     this.#spent.set(key, spent);
+  }
+
+  /**
+   * Ends the count of one signature, which is not stored and has not left this process. The message counts until all its
+   * signatures are discarded.
+   */
+  discard(key: string, message: Uint8Array): void {
+    const signed = this.#lastHour(key);
+    const hash = hashOf(message);
+    const known = signed.get(hash);
+    if (known === undefined) return;
+    known.signatures -= 1;
+    if (known.signatures > 0) return;
+    signed.delete(hash);
+    this.#spent.set(key, (this.#spent.get(key) ?? 0n) - known.feeLamports);
   }
 
   #lastHour(key: string): Map<string, SignedFee> {
@@ -62,4 +83,8 @@ export class FeeSpend {
     }
     return signed;
   }
+}
+
+function hashOf(message: Uint8Array): string {
+  return createHash('sha256').update(message).digest('base64');
 }

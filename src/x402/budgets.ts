@@ -60,9 +60,9 @@ export class Budgets {
     return (await this.#spentBy(feePayer)) < this.#deps.budgets.feePayer;
   }
 
-  /** Holds the amount of a payment until its row is stored; see {@link SourceHolds.hold}. */
-  hold(payment: HeldPayment): ReturnType<SourceHolds['hold']> {
-    return this.#holds.hold(payment);
+  /** See {@link SourceHolds.readOthers}. */
+  readOthers(payment: HeldPayment): ReturnType<SourceHolds['readOthers']> {
+    return this.#holds.readOthers(payment);
   }
 
   /** Why our fee payers pay no fee for this caller of the facilitator now; null if they do. */

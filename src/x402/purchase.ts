@@ -23,7 +23,7 @@ export interface PurchaseDeps {
   readonly runs: SettlementRuns;
   /** The x402 worker, which settles most payments without waiting for Temporal. Null: workflows settle all payments. */
   readonly direct: DirectSettlement | null;
-  readonly budgets: Pick<Budgets, 'refusal' | 'hold'>;
+  readonly budgets: Pick<Budgets, 'refusal' | 'readOthers'>;
   /** Addresses of all fee payer keys, including those that new quotes no longer name. */
   readonly managed: readonly string[];
   readonly limits: Limits;
@@ -82,17 +82,13 @@ export async function admit<Payment extends CheckedPayment>(
 ): Promise<Admission> {
   const { sourceAccount, amount } = checked.payment;
   if (!isSponsored(checked) || sourceAccount === null) return simulation(checked);
-  const [refusal, hold] = await Promise.all([
+  const [refusal, holdIfCovered] = await Promise.all([
     budgets.refusal(checked.payment, route),
-    budgets.hold({ id: idOf(checked), sourceAccount, amount }),
+    budgets.readOthers({ id: idOf(checked), sourceAccount, amount }),
   ]);
   const admission: Admission =
     refusal === null ? await simulation(checked) : { kind: 'unavailable', reason: refusal };
-  if (admission.kind !== 'admitted') {
-    hold.release();
-    return admission;
-  }
-  if (hold.covers(admission.sourceUnits ?? -1n)) return admission;
+  if (admission.kind !== 'admitted' || holdIfCovered(admission.sourceUnits ?? -1n)) return admission;
   return admission.sourceUnits === null
     ? { kind: 'untried', reason: `the node returns no balance of ${sourceAccount} after the simulation` }
     : { kind: 'unavailable', reason: `open payments use up the balance of ${sourceAccount}` };

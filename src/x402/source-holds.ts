@@ -13,13 +13,14 @@ interface Hold {
   readonly until: number;
 }
 
-/** Longer than the time from the simulation to the row of the payment. From then on, the row counts instead. */
+/** Longer than a simulation, and than the time from it to the row of the payment. From then on, the row counts instead. */
 const HOLD_MS = 10_000;
 
 /**
  * Keeps the payments of a token account, which this process admits at the same time, within the account's balance. Each
- * payment counts those that were held before it, and the rows that are stored before its own simulation. So a payment
- * counts that is neither stored nor on chain yet. Two processes at once can each admit a payment out of one balance;
+ * decision counts the payments that were admitted before it, and the rows that are stored before its own simulation. So
+ * a payment counts that is neither stored nor on chain yet. A payment does not count before its simulation: anyone can
+ * sign a transfer out of a foreign token account. Two processes at once can each admit a payment out of one balance;
  * {@link feeRefusal} bounds the payments that fail because of it.
  */
 export class SourceHolds {
@@ -36,32 +37,20 @@ export class SourceHolds {
   }
 
   /**
-   * Holds the amount of a payment, to be called before its simulation. The returned function gets the balance that the
-   * simulation leaves, and returns whether that covers the other payments. If it does not, the hold is released; so
-   * does `release`.
+   * Reads the other payments of the token account, to be called before the simulation. The returned function gets the
+   * balance that the simulation leaves. If that covers the other payments, it holds the amount and returns true.
    */
-  async hold({ id, sourceAccount, amount }: HeldPayment): Promise<{
-    readonly covers: (leftUnits: bigint) => boolean;
-    readonly release: () => void;
-  }> {
-    const holds = this.#liveHolds(sourceAccount);
-    const held = new Map([...holds].map(([other, hold]) => [other, hold.amount] as const));
-    const own: Hold = { amount, until: this.#now() + HOLD_MS };
-    holds.set(id, own);
-    this.#bySource.set(sourceAccount, holds);
-    const release = () => this.#release(sourceAccount, id, own);
-    try {
-      const claimed = claimedUnits(id, await this.#paymentsOf(sourceAccount, [...held.keys()]), held);
-      const covers = (leftUnits: bigint) => {
-        if (claimed <= leftUnits) return true;
-        release();
-        return false;
-      };
-      return { covers, release };
-    } catch (error) {
-      release();
-      throw error;
-    }
+  async readOthers({ id, sourceAccount, amount }: HeldPayment): Promise<(leftUnits: bigint) => boolean> {
+    const earlier = new Map(this.#liveHolds(sourceAccount));
+    const stored = await this.#paymentsOf(sourceAccount, [...earlier.keys()]);
+    return (leftUnits) => {
+      const holds = this.#liveHolds(sourceAccount);
+      const held = [...earlier, ...holds].map(([other, hold]) => [other, hold.amount] as const);
+      if (claimedUnits(id, stored, new Map(held)) > leftUnits) return false;
+      holds.set(id, { amount, until: this.#now() + HOLD_MS });
+      this.#bySource.set(sourceAccount, holds);
+      return true;
+    };
   }
 
   #liveHolds(sourceAccount: string): Map<string, Hold> {
@@ -71,10 +60,5 @@ export class SourceHolds {
       if (holds.size === 0) this.#bySource.delete(source);
     }
     return this.#bySource.get(sourceAccount) ?? new Map<string, Hold>();
-  }
-
-  #release(sourceAccount: string, id: string, own: Hold): void {
-    const holds = this.#bySource.get(sourceAccount);
-    if (holds?.get(id) === own) holds.delete(id);
   }
 }

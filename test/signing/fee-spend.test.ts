@@ -10,6 +10,7 @@ interface SpendStep {
   readonly message: number;
   readonly fee: bigint;
   readonly waitMs: number;
+  readonly isDiscarded: boolean;
 }
 
 const steps: fc.Arbitrary<SpendStep[]> = fc.array(
@@ -18,17 +19,18 @@ const steps: fc.Arbitrary<SpendStep[]> = fc.array(
     message: fc.nat({ max: 30 }),
     fee: fc.bigInt({ min: 1n, max: 20n }),
     waitMs: fc.nat({ max: HOUR_MS / 4 }),
+    isDiscarded: fc.boolean(),
   }),
   { maxLength: 60 },
 );
 
-it('no key signs more fees than its limit within any hour, and a fee that fits is never refused', () => {
+it('no key signs more fees than its limit within any hour, and a fee that fits is never refused, whatever is discarded', () => {
   fc.assert(
     fc.property(steps, (taken) => {
       let now = 0;
       const spend = new FeeSpend({ lamportsPerHour: LIMIT, onLimit: () => undefined, now: () => now });
       let signed: { key: string; message: number; fee: bigint; at: number }[] = [];
-      for (const { key, message, fee, waitMs } of taken) {
+      for (const { key, message, fee, waitMs, isDiscarded } of taken) {
         now += waitMs;
         signed = signed.filter(({ at }) => at > now - HOUR_MS);
         const ofKey = signed.filter((one) => one.key === key);
@@ -39,7 +41,8 @@ it('no key signs more fees than its limit within any hour, and a fee that fits i
           expect(add).toThrow(`key ${key} would sign ${spent + fee} lamports of fees within one hour`);
         } else {
           add();
-          if (!isRepeated) signed.push({ key, message, fee, at: now });
+          if (isDiscarded) spend.discard(key, Uint8Array.of(message));
+          else if (!isRepeated) signed.push({ key, message, fee, at: now });
         }
       }
     }),

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type FeeFacts, feeRefusal, MAX_FAILURES } from '../../src/x402/budget-rules.ts';
+import { type Admission, admit, type CheckedPayment } from '../../src/x402/purchase.ts';
 import { SourceHolds } from '../../src/x402/source-holds.ts';
 
 const lamports = fc.bigInt({ min: 0n, max: 20n });
@@ -51,7 +52,7 @@ describe('the decision to pay a fee', () => {
 class ModelPayment {
   position = 0;
   isAdmitted = false;
-  #hold: Awaited<ReturnType<SourceHolds['hold']>> | null = null;
+  #holdIfCovered: ((leftUnits: bigint) => boolean) | null = null;
   #leftUnits = 0n;
   readonly id: string;
   readonly amount: bigint;
@@ -61,18 +62,16 @@ class ModelPayment {
     this.amount = amount;
   }
 
-  /** Takes the next step: hold, simulate, decide, store, land, see the landing. */
+  /** Takes the next step: read, simulate, decide, store, land, see the landing. */
   async step(model: Model): Promise<void> {
     this.position += 1;
     if (this.position > 3 && !this.isAdmitted) return;
     const { id, amount } = this;
-    if (this.position === 1) this.#hold = await model.holds.hold({ id, sourceAccount: 'source', amount });
-    if (this.position === 2) {
-      this.#leftUnits = model.balance - amount;
-      if (this.#leftUnits < 0n) this.#hold?.release();
-    }
+    if (this.position === 1)
+      this.#holdIfCovered = await model.holds.readOthers({ id, sourceAccount: 'source', amount });
+    if (this.position === 2) this.#leftUnits = model.balance - amount;
     if (this.position === 3)
-      this.isAdmitted = this.#leftUnits >= 0n && this.#hold?.covers(this.#leftUnits) === true;
+      this.isAdmitted = this.#leftUnits >= 0n && this.#holdIfCovered?.(this.#leftUnits) === true;
     if (this.position === 4) model.rows.set(id, { id, amount, isOpen: true });
     if (this.position === 5) model.balance -= amount;
     if (this.position === 6) model.rows.set(id, { id, amount, isOpen: false });
@@ -95,7 +94,7 @@ class Model {
 describe('payments out of one token account', () => {
   const amounts = fc.array(fc.bigInt({ min: 1n, max: 9n }), { minLength: 1, maxLength: 8 });
 
-  it('never fail for lack of balance, in whatever order they are held, simulated, stored and landed', async () => {
+  it('never fail for lack of balance, in whatever order they are read, simulated, stored and landed', async () => {
     const turns = fc.array(fc.nat({ max: 7 }), { maxLength: 80 });
     await fc.assert(
       fc.asyncProperty(fc.bigInt({ min: 0n, max: 30n }), amounts, turns, async (balance, all, order) => {
@@ -131,10 +130,37 @@ describe('payments out of one token account', () => {
       async () => [],
       () => now,
     );
-    const hold = async (id: string) => holds.hold({ id, sourceAccount: 'source', amount: 5n });
-    expect((await hold('one')).covers(0n)).toBe(true);
-    expect((await hold('two')).covers(4n)).toBe(false);
+    const hold = async (id: string, leftUnits: bigint) =>
+      (await holds.readOthers({ id, sourceAccount: 'source', amount: 5n }))(leftUnits);
+    expect(await hold('one', 0n)).toBe(true);
+    expect(await hold('two', 4n)).toBe(false);
     now = 10_000;
-    expect((await hold('three')).covers(0n)).toBe(true);
+    expect(await hold('three', 0n)).toBe(true);
+  });
+
+  it('are not stopped by a payment whose simulation has not passed, and two at once fit the balance', async () => {
+    const holds = new SourceHolds(async () => []);
+    const budgets = { refusal: async () => null, readOthers: holds.readOthers.bind(holds) };
+    const submit = (payer: string, id: string, amount: bigint, simulated: Promise<Admission>) =>
+      admit({ budgets }, checkedPayment(payer, id, amount), 'route', () => simulated);
+    let refuse: (admission: Admission) => void = () => undefined;
+    const refusal = new Promise<Admission>((resolve) => (refuse = resolve));
+    const foreign = submit('stranger', 'one', 10n ** 18n, refusal);
+    // Both simulations begin with a balance of eight units.
+    const accepted = Promise.resolve({ kind: 'admitted', slot: 1n, sourceUnits: 3n } as const);
+    const own = await Promise.all(['two', 'three'].map((id) => submit('owner', id, 5n, accepted)));
+    expect(own.map(({ kind }) => kind).sort()).toEqual(['admitted', 'unavailable']);
+    refuse({ kind: 'refused', reason: 'r', message: 'm', payer: 'stranger' });
+    expect(await foreign).toMatchObject({ kind: 'refused' });
   });
 });
+
+/** A payment by scheme `exact` whose fee one of our keys pays. */
+function checkedPayment(payer: string, messageHash: string, amount: bigint): CheckedPayment {
+  return {
+    dialect: 'v2',
+    wire: new Uint8Array(),
+    terms: { network: { caip2: 'network' } },
+    payment: { payer, feePayer: 'ours', sourceAccount: 'source', amount, messageHash },
+  } as unknown as CheckedPayment;
+}

@@ -1,3 +1,4 @@
+import { base64 } from '@scure/base';
 import { Client } from '@temporalio/client';
 import { type NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createQuickActivities } from '../../activities/quick-settlements.ts';
@@ -173,6 +174,8 @@ async function serveDirectly(
     ...judging,
     adopt: (payment) => adoptPayment(adopting, payment, FIRST_ATTEMPT),
     sign: (task) => timed(observe, 'sign', () => signTask(signing, task)),
+    discard: (feePayer, { message }) =>
+      signing.bounds.payments?.spend.discard(feePayer, base64.decode(message)),
     warn,
     observe,
   });

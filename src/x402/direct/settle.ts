@@ -23,6 +23,8 @@ export interface DirectSettlementDeps extends JudgeDeps {
   /** Makes the attempt of a payment; see `adoptPayment`. */
   readonly adopt: (payment: NewPayment) => Promise<NewAttempt>;
   readonly sign: SignHere;
+  /** Ends the count of the fee of an attempt whose signature is dropped. */
+  readonly discard: (feePayer: string, attempt: NewAttempt) => void;
   readonly warn: (error: unknown, message: string) => void;
   readonly observe: ObserveStage;
 }
@@ -58,6 +60,7 @@ export class DirectSettlements {
       return { kind: 'declined', reason: `the transaction of ${payment.id} cannot be adopted` };
     if (Date.now() > storeBefore) return { kind: 'declined', reason: 'the caller no longer waits' };
     const opened = await timed(observe, 'record', () => ledger.payments.openSigned(payment, signed));
+    if (opened.kind !== 'opened') this.#deps.discard(payment.feePayer, signed);
     if (opened.kind === 'stopped') return { kind: 'stopped' };
     if (opened.kind === 'taken')
       return {

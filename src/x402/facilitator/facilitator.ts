@@ -31,7 +31,7 @@ export interface FacilitatorDeps extends PurchaseDeps {
   readonly feePayers: readonly string[];
   readonly tokenPolicy: TokenPolicy;
   readonly discovery: DiscoveryDeps;
-  readonly budgets: Pick<Budgets, 'refusal' | 'refusalOfCaller' | 'hold'>;
+  readonly budgets: Pick<Budgets, 'refusal' | 'refusalOfCaller' | 'readOthers'>;
   /** Null: no key is required. */
   readonly apiKeys: Pick<ApiKeys, 'facilitatorKey'> | null;
   /** Proxies whose X-Forwarded-For names the client. */

@@ -14,6 +14,8 @@ import { Customer, requirementsOf } from '../gateway/customer.ts';
 import { Shop } from '../gateway/shop.ts';
 
 const NOTE = { actor: 'ops', reason: 'we look at it' };
+/** The fees of ten payments. */
+const FEE_LIMIT = { SLUICE_X402_FEE_PAYER_LAMPORTS_PER_HOUR: '100000' };
 let shop: Shop;
 let customer: Customer;
 /** Called after the worker has stored a payment with its attempt. */
@@ -36,7 +38,7 @@ function decorate({ ledger, ...deps }: X402WorkerDeps): X402WorkerDeps {
 
 beforeAll(async () => {
   const routes = (upstream: string) => [{ path: '/item', price: '0.001', upstream }];
-  shop = await Shop.open(routes, {}, undefined, 'x402', { decorate });
+  shop = await Shop.open(routes, FEE_LIMIT, undefined, 'x402', { decorate });
   await shop.opened('/item');
   customer = new Customer((await shop.buyer()).secretKey);
 });
@@ -96,6 +98,20 @@ describe('a payment that the x402 worker settles directly', () => {
     expect((await settle()).success).toBe(true);
     await isFinal(id);
     await expect(shop.temporal.workflow.getHandle(id).describe()).rejects.toThrow(WorkflowNotFoundError);
+  });
+
+  it('uses no fee of the key that signed it if PostgreSQL refuses it', async () => {
+    const buys = async (identifier?: string) => {
+      const headers = await customer.pays(`${shop.url}/item`, {}, identifier);
+      return (await fetch(`${shop.url}/item`, { headers })).status;
+    };
+    const identifier = hex();
+    expect(await buys(identifier)).toBe(200);
+    for (let n = 0; n < 6; n += 1) expect(await buys(identifier)).toBe(409);
+    await shop.ledger.pauses.begin({ ...NOTE, scope: 'kind/x402' });
+    for (let n = 0; n < 6; n += 1) expect(await buys()).toBe(503);
+    await resume(shop.ledger);
+    expect(await buys()).toBe(200);
   });
 
   it('waits for an operator if a failover has lost the commit, and makes no attempt', async () => {

@@ -234,7 +234,11 @@ export class SellingFixture {
     const kind = x402Kind({ ledger: this.#ledger, chain, lifetimes: new AdoptedLifetimes(pool), feePayers });
     const watcher = new LandingWatcher(chain, INTERVALS);
     const deps = { ledger: this.#ledger, chain, kinds: { [X402]: kind }, watcher, recheckMs: 50 };
-    const payments = { maxFeeLamports: 15_000n, maxComputeUnits: 60_000, spend: { add: () => undefined } };
+    const payments = {
+      maxFeeLamports: 15_000n,
+      maxComputeUnits: 60_000,
+      spend: { add: () => undefined, discard: () => undefined },
+    };
     const bounds = {
       priceCapMicroLamports: 5_000_000n,
       maxFeeLamports: 500_000n,

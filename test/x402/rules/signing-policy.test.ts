@@ -18,7 +18,11 @@ const TERMS = {
   maxFeeLamports: '15000',
   maxComputeUnits: '60000',
 };
-const PAYMENTS = { maxFeeLamports: 20_000n, maxComputeUnits: 70_000, spend: { add: () => undefined } };
+const PAYMENTS = {
+  maxFeeLamports: 20_000n,
+  maxComputeUnits: 70_000,
+  spend: { add: () => undefined, discard: () => undefined },
+};
 const BOUNDS = {
   priceCapMicroLamports: 1_000_000n,
   maxFeeLamports: 500_000n,

@@ -15,6 +15,7 @@ it('a payment whose caller has given up meanwhile, for example while the worker 
     adopt: async ({ id, feePayer }) =>
       attempt(id, 1, { signers: [feePayer], signatures: [newId('sig')], isSignedHere: true }),
     sign: unused,
+    discard: () => undefined,
     warn: unused,
     observe: () => undefined,
   });

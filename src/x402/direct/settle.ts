@@ -58,7 +58,10 @@ export class DirectSettlements {
     const signed = await this.#signed(payment);
     if (signed === null)
       return { kind: 'declined', reason: `the transaction of ${payment.id} cannot be adopted` };
-    if (Date.now() > storeBefore) return { kind: 'declined', reason: 'the caller no longer waits' };
+    if (Date.now() > storeBefore) {
+      this.#deps.discard(payment.feePayer, signed);
+      return { kind: 'declined', reason: 'the caller no longer waits' };
+    }
     const opened = await timed(observe, 'record', () => ledger.payments.openSigned(payment, signed));
     if (opened.kind !== 'opened') this.#deps.discard(payment.feePayer, signed);
     if (opened.kind === 'stopped') return { kind: 'stopped' };

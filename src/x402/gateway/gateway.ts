@@ -166,7 +166,7 @@ function staticAnswer({ answer }: FreeRoute): GatewayAnswer {
 }
 
 /** A request for a priced route, with its target and its body read. */
-interface ReceivedRequest extends Pick<RawRequest, 'headers' | 'peer'> {
+interface ClientRequest extends Pick<RawRequest, 'headers' | 'peer'> {
   readonly target: Target;
   readonly body: Uint8Array;
 }
@@ -176,7 +176,7 @@ async function saleIn(
   deps: GatewayDeps,
   { former }: RouteBook,
   route: PricedRoute,
-  received: ReceivedRequest,
+  received: ClientRequest,
 ): Promise<Sale> {
   const ended = former.includes(route) ? await deps.offers.ended(route.id) : null;
   return { ...saleOf(deps, route, received), ended };
@@ -185,7 +185,7 @@ async function saleIn(
 function saleOf(
   deps: GatewayDeps,
   route: PricedRoute,
-  { target, headers, body, peer }: ReceivedRequest,
+  { target, headers, body, peer }: ClientRequest,
 ): Omit<Sale, 'ended'> {
   const { publicUrl, clientNetwork } = deps;
   const { method, upstream, upstreamHeaders, description, mimeType, retryUnsafe, timeoutSeconds } = route;

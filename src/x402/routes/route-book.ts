@@ -9,11 +9,10 @@ export interface RouteBook {
   readonly former: readonly PricedRoute[];
   /** When the newest version was stored. */
   readonly storedAt: Date;
-  /** Whether payments can be for routes of earlier versions. */
-  readonly hasEarlier: boolean;
+  /** The routes of earlier versions, newest first. Payments can be for these. */
+  readonly earlier: readonly (readonly Route[])[];
 }
 
-/** `earlier`: the routes of earlier versions, newest first. */
 export function routeBook(
   current: readonly Route[],
   storedAt: Date,
@@ -23,14 +22,17 @@ export function routeBook(
   const sold = new Set(pricedOf(current).map(({ id }) => id));
   for (const route of earlier.flatMap(pricedOf))
     if (!sold.has(route.id) && !former.has(route.id)) former.set(route.id, route);
-  return { current, former: [...former.values()], storedAt, hasEarlier: earlier.length > 0 };
+  return { current, former: [...former.values()], storedAt, earlier };
 }
 
 export function pricedOf(routes: readonly Route[]): readonly PricedRoute[] {
   return routes.filter((route) => route.kind === 'priced');
 }
 
-/** The route of a request. A request with a payment gets a former route if no current one matches. */
+/**
+ * The route of a request. A request with a payment gets a former route if no current one matches, and if the newest
+ * version with that route gave it the request: another priced route of that version can make the path ambiguous.
+ */
 export function findRoute(
   book: RouteBook,
   method: string,
@@ -40,7 +42,10 @@ export function findRoute(
   const found = matchRoute(book.current, method, rawTarget);
   if (found.kind === 'route' || !hasPayment) return found;
   const former = matchRoute(book.former, method, rawTarget);
-  return former.kind === 'route' ? former : found;
+  if (former.kind !== 'route') return found;
+  const version = book.earlier.find((routes) => routes.includes(former.route)) ?? [];
+  const then = matchRoute(version, method, rawTarget);
+  return then.kind === 'route' && then.route === former.route ? former : found;
 }
 
 /**
@@ -48,11 +53,11 @@ export function findRoute(
  * this request can only be for its own route.
  */
 export function rivalsOf(
-  { current, former, hasEarlier }: RouteBook,
+  { current, former, earlier }: RouteBook,
   { id, method }: PricedRoute,
   { path }: Pick<Target, 'path'>,
 ): readonly PricedRoute[] {
-  if (!hasEarlier) return [];
+  if (earlier.length === 0) return [];
   const segments = segmentsOf(path);
   return [...pricedOf(current), ...former].filter(
     (one) => one.id !== id && one.method === method && matchesPattern(one, segments),

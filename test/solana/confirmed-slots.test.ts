@@ -1,3 +1,7 @@
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
@@ -27,6 +31,31 @@ function listenTo(rpcUrls: readonly string[]) {
   return { slots, received, stop };
 }
 
+/** The URL of a node that accepts each WebSocket connection, and then sends only what `begin` writes. */
+async function rawNode(begin: (socket: Duplex) => void): Promise<string> {
+  const server = createServer();
+  server.on('upgrade', ({ headers }, socket) => {
+    closers.push(() => socket.destroy());
+    socket.on('error', () => undefined);
+    const accepted = `${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`;
+    const key = createHash('sha1').update(accepted).digest('base64');
+    const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade';
+    socket.write(`${upgrade}\r\nSec-WebSocket-Accept: ${key}\r\n\r\n`);
+    begin(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(() => server.close());
+  // The port after the one in the URL is asked first.
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port - 1}`;
+}
+
+const OPCODES = { text: 1, binary: 2 } as const;
+
+function confirmedFrame(kind: keyof typeof OPCODES, slot: number): Buffer {
+  const data = Buffer.from(JSON.stringify({ result: { slot, type: 'optimisticConfirmation' } }));
+  return Buffer.concat([Buffer.of(0x80 | OPCODES[kind], data.length), data]);
+}
+
 /** Makes blocks until there is a notification, because the subscription begins at some later time. */
 async function untilNotified({ count }: { readonly count: number }, received: { readonly count: number }) {
   await until(() => {
@@ -52,6 +81,30 @@ describe('notifications of confirmed slots', () => {
     fixture.localnet.controls.setFault(0, 'slotsUpdatesSubscribe', { kind: 'drop' }, 2);
     const { received } = listenTo(['http://127.0.0.1:9', first, second]);
     await untilNotified({ ...received }, received);
+  });
+
+  it('come from another node if one becomes silent, whose connection ends', async () => {
+    let isClosed = false;
+    const silent = await rawNode((socket) => {
+      socket.resume().on('end', () => {
+        isClosed = true;
+      });
+      socket.write(confirmedFrame('text', 1));
+    });
+    const other = await rawNode((socket) => socket.write(confirmedFrame('text', 2)));
+    const { received } = listenTo([silent, other]);
+    await until(() => received.slot === 1);
+    await until(() => received.slot === 2 && isClosed, 30_000);
+  });
+
+  it('arrive after a binary message, which is ignored', async () => {
+    const node = await rawNode((socket) => {
+      socket.write(confirmedFrame('binary', 1));
+      socket.write(confirmedFrame('text', 2));
+    });
+    const { received } = listenTo([node]);
+    await until(() => received.count > 0);
+    expect(received).toEqual({ count: 1, slot: 2 });
   });
 });
 

@@ -1,5 +1,6 @@
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WebSocket } from '../../shims/undici.ts';
+import { Agent, buildConnector, WebSocket } from '../../shims/undici.ts';
 
 /** Time without a notification after which the connection counts as broken: five slots. */
 const SILENCE_MS = 2_000;
@@ -62,8 +63,9 @@ export class ConfirmedSlots {
   async #run(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
-    for (let failures = 0; this.#isNeeded; ) {
-      const url = this.#urls[failures % this.#urls.length];
+    // Each connection goes to the next URL: a node can send a notification, and then none.
+    for (let turn = 0, failures = 0; this.#isNeeded; turn += 1) {
+      const url = this.#urls[turn % this.#urls.length];
       if (url === undefined) break;
       const wasLive = await this.#connection(url);
       failures = wasLive ? 0 : failures + 1;
@@ -76,7 +78,8 @@ export class ConfirmedSlots {
 
   /** One connection until it breaks, or is not needed. Returns whether a notification arrived. */
   async #connection(url: string): Promise<boolean> {
-    const socket = new WebSocket(url);
+    const { dispatcher, destroy } = destroyable();
+    const socket = new WebSocket(url, { dispatcher });
     this.#socket = socket;
     const openedAt = performance.now();
     let wasLive = false;
@@ -90,18 +93,37 @@ export class ConfirmedSlots {
       this.#notifiedAt = performance.now();
       for (const listener of this.#listeners) listener(slot);
     });
-    const watchdog = setInterval(() => {
-      const lastAt = Math.max(openedAt, this.#notifiedAt);
-      if (!this.#isNeeded || performance.now() - lastAt > SILENCE_MS) socket.close();
-    }, SILENCE_MS / 2).unref();
+    let watchdog: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
       socket.addEventListener('close', () => resolve());
       socket.addEventListener('error', () => resolve());
+      // A silent node does not answer a close frame either, and undici waits for the answer without a limit.
+      watchdog = setInterval(() => {
+        const lastAt = Math.max(openedAt, this.#notifiedAt);
+        if (this.#isNeeded && performance.now() - lastAt <= SILENCE_MS) return;
+        socket.close();
+        resolve();
+      }, SILENCE_MS / 2).unref();
     });
     clearInterval(watchdog);
+    destroy();
     this.#socket = null;
     return wasLive;
   }
+}
+
+/** `dispatcher` makes one connection; `destroy` ends it without a message to the node. */
+function destroyable() {
+  const connect = buildConnector({});
+  let connected: Socket | null = null;
+  const dispatcher = new Agent({
+    connect: (options, callback) =>
+      connect(options, (...result) => {
+        [, connected] = result;
+        callback(...result);
+      }),
+  });
+  return { dispatcher, destroy: () => connected?.destroy() };
 }
 
 /**

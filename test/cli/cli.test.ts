@@ -264,7 +264,7 @@ test('the help of every command names its requirements', async () => {
     ],
     ['PostgreSQL (DATABASE_URL):', ['keys', 'nonces']],
     ['the Solana nodes (SLUICE_RPC_URLS):', ['nodes']],
-    ['a local file, named by an argument or a setting:', ['x402', 'help']],
+    ['a local file or a URL, named by an argument or a setting:', ['x402', 'help']],
   ]);
   expect(one.stdout).toContain('\nNeeds PostgreSQL (DATABASE_URL).\n');
 });

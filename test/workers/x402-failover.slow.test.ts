@@ -45,6 +45,15 @@ async function untilAlert(kind: string, subject: string) {
   }, 120_000);
 }
 
+/** Before its first check, which comes within a minute, the transactions of a fee payer are not judged. */
+async function untilHistoryBegins(): Promise<void> {
+  const { walletHistory } = sales.ledger;
+  await vi.waitFor(async () => {
+    const [feePayer = ''] = await walletHistory.feePayers();
+    expect(await walletHistory.judgedTo(feePayer)).not.toBeNull();
+  }, 90_000);
+}
+
 /** The stored attempt, which the standby gets or not. */
 async function attemptOf({ id }: CrashPayment): Promise<AttemptRow> {
   const [attempt] = await sales.ledger.attempts.of(id);
@@ -82,6 +91,7 @@ describe('a failover of PostgreSQL after the commit of a direct settlement', () 
   });
 
   it('reports the transfer if the standby lacks the commit, and every process that knew it has died', async () => {
+    await untilHistoryBegins();
     await postgres.cutReplication();
     const { payment } = await abandoned('after chain.send');
     const { signature } = await attemptOf(payment);
@@ -91,5 +101,5 @@ describe('a failover of PostgreSQL after the commit of a direct settlement', () 
     expect(status).not.toBe(200);
     expect(await sales.ledger.attempts.of(payment.id)).toEqual([]);
     expect(await sales.inBlocks()).toEqual([signature]);
-  }, 180_000);
+  }, 300_000);
 });

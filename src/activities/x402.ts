@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { DomainError } from '../domain/errors.ts';
 import type { Landing, SignedStep } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { PaymentRow } from '../ledger/x402/payments.ts';
 import { createLanding, type LandingDeps } from '../settlement/land.ts';
 import { retryLater } from '../settlement/state.ts';
 import { serveOwed } from '../x402/obligation.ts';
@@ -61,14 +60,10 @@ export function createX402Activities(deps: LandingDeps & { readonly upstream: Up
   };
 }
 
+/** True if a worker must serve the buyer. False for payments of the facilitator, whose caller serves the buyer. */
 export async function isBuyerOwed({ payments }: Pick<Ledger, 'payments'>, id: string): Promise<boolean> {
   const payment = await payments.find(id);
-  return payment !== undefined && isOwedHere(payment);
-}
-
-/** True if a worker must serve the buyer. False for payments of the facilitator, whose caller serves the buyer. */
-export function isOwedHere({ state, seller }: Pick<PaymentRow, 'state' | 'seller'>): boolean {
-  return state === 'owed' && seller === 'gateway';
+  return payment?.state === 'owed' && payment.seller === 'gateway';
 }
 
 export type X402Activities = ReturnType<typeof createX402Activities>;

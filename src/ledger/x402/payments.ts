@@ -1,9 +1,9 @@
-import { type SelectQueryBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import { UNFINISHED } from '../../domain/settlement.ts';
 import type { TextCipher } from '../../domain/webhook.ts';
 import { isUniqueViolation } from '../connection.ts';
-import { anyOf, type Database, Repository, type Tables } from '../database.ts';
+import { anyOf, type Database, Repository } from '../database.ts';
 import { Groups } from '../groups.ts';
 import type { Page } from '../page.ts';
 import type { NewAttempt } from '../settlements/attempts.ts';
@@ -20,7 +20,7 @@ import {
   type SignedOpening,
   type UnmatchedPayment,
 } from './payment-opening.ts';
-import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-row.ts';
+import { type PaymentRow, toPaymentRow } from './payment-row.ts';
 import { type RevenueRequest, type RevenueRow, readRevenue } from './revenue.ts';
 
 export type { BoughtRequest, StoredAnswer } from './obligations.ts';
@@ -120,14 +120,16 @@ export class Payments extends Repository {
   }
 
   /** Finds a payment by its id, the hash of its message (hex), or the signature of its transaction (base58). */
-  findByName(name: string): Promise<PaymentRow | undefined> {
+  async findByName(name: string): Promise<PaymentRow | undefined> {
     // Each part of the union uses an index. An `or` over two tables would read all payments.
     const ids = this.db
       .selectNoFrom(sql<string>`${name}::text`.as('id'))
       .unionAll(this.db.selectFrom('payment').select('id').where('signature', '=', name))
       .unionAll(this.db.selectFrom('attempt').select('settlementId as id').where('signature', '=', name))
       .unionAll(this.db.selectFrom('attempt').select('settlementId as id').where('messageHash', '=', name));
-    return firstRow(this.#all().where('id', '=', sql<string>`any(array(${ids}))`).limit(1));
+    const named = this.#all().where('id', '=', sql<string>`any(array(${ids}))`).limit(1);
+    const stored = await named.executeTakeFirst();
+    return stored === undefined ? undefined : toPaymentRow(stored);
   }
 
   /** Up to `limit` paid requests that the gateway has not served within `olderMs` milliseconds, oldest first. */
@@ -212,11 +214,6 @@ export class Payments extends Repository {
   #all() {
     return this.db.selectFrom('payment').selectAll();
   }
-}
-
-async function firstRow(query: SelectQueryBuilder<Tables, 'payment', StoredPayment>) {
-  const stored = await query.executeTakeFirst();
-  return stored === undefined ? undefined : toPaymentRow(stored);
 }
 
 /** A payment that is held and not sent has a workflow. */

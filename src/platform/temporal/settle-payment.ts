@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, WithStartWorkflowOperation } from '@temporalio/client';
 import { DomainError } from '../../domain/errors.ts';
-import { QUICK_TASK_QUEUE } from '../../domain/ids.ts';
 import type { AwaitedCommitment } from '../../domain/settlement.ts';
 import { type SettlementView, settlementReached } from '../../workflows/messages.ts';
+import { QUICK_WORKFLOW, quickRunOptions } from './starts.ts';
 
 interface Wait {
   readonly result: Promise<SettlementView>;
@@ -59,12 +59,9 @@ export class PaymentRuns {
   }
 
   async #reach(id: string, commitment: AwaitedCommitment, withinMs: number): Promise<SettlementView> {
-    const startWorkflowOperation = new WithStartWorkflowOperation('x402Settlement', {
-      workflowId: id,
-      taskQueue: QUICK_TASK_QUEUE,
-      args: [{ id }],
+    const startWorkflowOperation = new WithStartWorkflowOperation(QUICK_WORKFLOW, {
+      ...quickRunOptions(id),
       workflowIdConflictPolicy: 'USE_EXISTING',
-      staticSummary: id,
     });
     return this.#client.withDeadline(Date.now() + withinMs, () =>
       this.#client.workflow.executeUpdateWithStart(settlementReached, {

@@ -69,7 +69,7 @@ export function startSettlement(
 ): Promise<WorkflowHandleWithStartDetails> {
   const { kind, subjectId } = settlement;
   const id = settlementId(kind, subjectId);
-  if (answersAt === 'confirmed') return startQuickSettlement(client, id, settlementWorkflowId(settlement));
+  if (answersAt === 'confirmed') return startQuickSettlement(client, id);
   return startOrJoin(client, 'settlement', {
     workflowId: settlementWorkflowId(settlement),
     args: [{ id }],
@@ -78,17 +78,16 @@ export function startSettlement(
 }
 
 /** {@link startOrJoin} for a settlement whose kind's callers wait only for `confirmed`, for example an x402 payment. */
-export function startQuickSettlement(
-  client: Client,
-  id: string,
-  workflowId = id,
-): Promise<WorkflowHandleWithStartDetails> {
-  return startOrJoin(client, 'x402Settlement', {
-    taskQueue: QUICK_TASK_QUEUE,
-    workflowId,
-    args: [{ id }],
-    staticSummary: id,
-  });
+export function startQuickSettlement(client: Client, id: string): Promise<WorkflowHandleWithStartDetails> {
+  return startOrJoin(client, QUICK_WORKFLOW, quickRunOptions(id));
+}
+
+/** Workflow of the settlements whose callers wait only for `confirmed`. */
+export const QUICK_WORKFLOW = 'x402Settlement';
+
+/** The settlement's id is the id of its run, too. */
+export function quickRunOptions(id: string) {
+  return { taskQueue: QUICK_TASK_QUEUE, workflowId: id, args: [{ id }], staticSummary: id };
 }
 
 export async function runSettlement(client: Client, settlement: SettlementRef): Promise<SettlementEnd> {

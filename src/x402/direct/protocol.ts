@@ -19,8 +19,8 @@ export interface SettleRequest {
 
 /**
  * Answer of the x402 worker. `settled`: payment and attempt are stored, and the attempt is sent; the status can still be
- * `sending`. `stopped`: nothing is stored, because of a pause, a restored database or an alert. `declined`: the worker has stored nothing, and
- * the payment may be stored already.
+ * `sending`. `stopped`: nothing is stored, because of a pause, a restored database or an alert. `declined`: the worker
+ * has stored nothing, and the payment may be stored already.
  */
 export type DirectOutcome =
   | ({ readonly kind: 'settled' } & Reached)

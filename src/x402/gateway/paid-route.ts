@@ -22,7 +22,7 @@ export async function paidRoute(
   request: { readonly target: Target; readonly headers: IncomingHttpHeaders; readonly body: Uint8Array },
 ): Promise<PricedRoute> {
   const { target, headers, body } = request;
-  if (book.earlier.length === 0 || !hasPayment(headers)) return matched;
+  if (!hasPayment(headers)) return matched;
   const rivals = rivalsOf(book, matched, target);
   const presented = rivals.length === 0 ? null : readPayment(headers);
   if (presented?.kind !== 'proof') return matched;

@@ -79,8 +79,8 @@ export function hasOutsideReference(node: unknown): boolean {
 
 /**
  * False if the value breaks one of the keywords type, const, enum, properties, required, additionalProperties or items,
- * which describe the extension `bazaar`. Other keywords are not checked: a regular
- * expression of a caller could take unlimited time.
+ * which describe the extension `bazaar`. Other keywords are not checked: a regular expression of a caller could take
+ * unlimited time.
  */
 export function obeys(schema: unknown, value: unknown): boolean {
   if (schema === false) return false;

@@ -121,7 +121,7 @@ export async function openSignedPayment(
  * Inserts payment and settlement in one statement. A stored unmatched payment without a settlement is replaced if its
  * buyer submits it. Returns undefined if the payment is already stored otherwise.
  */
-export async function openPayment(
+export async function openUnsignedPayment(
   db: Database,
   cipher: TextCipher,
   input: NewPayment,

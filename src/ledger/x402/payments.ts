@@ -14,8 +14,8 @@ import {
   insertReplaced,
   insertUnmatched,
   type NewPayment,
-  openPayment,
   openSignedPayment,
+  openUnsignedPayment,
   type ReplacedPayment,
   type SignedOpening,
   type UnmatchedPayment,
@@ -47,7 +47,7 @@ export class Payments extends Repository {
   /** Stores a payment and its settlement, so that workers settle it and serve the buyer even if this process stops. */
   async open(input: NewPayment): Promise<OpenResult> {
     try {
-      const opened = await openPayment(this.db, this.#cipher, input);
+      const opened = await openUnsignedPayment(this.db, this.#cipher, input);
       if (opened !== undefined) return { kind: 'opened', payment: toPaymentRow(opened) };
     } catch (error) {
       if (isUniqueViolation(error, 'payment_identifier_once')) return { kind: 'identifier-taken' };

@@ -59,7 +59,7 @@ const OFFERS_INTERVAL_MS = 30_000;
 const REOPENING_INTERVAL_MS = 1_000;
 const FEE_PAYERS_INTERVAL_MS = 60_000;
 const UNFETCHED_INTERVAL_MS = 60_000;
-const QUOTE_VALIDITY_MS = 3_600_000;
+const REPLACED_TERMS_VALID_MS = 3_600_000;
 const ANSWER_WITHIN_MS = 20_000;
 
 /**
@@ -258,7 +258,7 @@ function openOffers(
     reason === null
       ? logger.info({ route, asset }, 'the route is sold for the asset again')
       : logger.warn({ route, asset }, `the route is not sold for the asset now: ${reason}`);
-  const offers = { offers: ledger.offers, validMs: QUOTE_VALIDITY_MS, onChange, onAssetChange };
+  const offers = { offers: ledger.offers, validMs: REPLACED_TERMS_VALID_MS, onChange, onAssetChange };
   return new RouteOffers(
     { ...offers, chain, network, feePayers, tokenPolicy },
     pricedOf(routes.book.current),

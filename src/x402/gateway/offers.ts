@@ -58,7 +58,7 @@ export interface OffersDeps {
   readonly onChange: (routeId: string, reason: string | null) => void;
   /** Called if an asset of an open route closes, with the reason, or opens, with null. */
   readonly onAssetChange: (routeId: string, asset: string, reason: string | null) => void;
-  /** How long a quote stays valid after a newer one replaced it. */
+  /** How long terms stay valid after newer ones replaced them. */
   readonly validMs: number;
 }
 

@@ -4,7 +4,7 @@ import type { PricedRoute, RoutePrice } from './route.ts';
 import type { RouteEntry } from './schema.ts';
 
 /** Bytes of the memo in all entries of the header PAYMENT-REQUIRED. */
-const MAX_MEMO_BYTES = 1_024;
+const MAX_HEADER_MEMO_BYTES = 1_024;
 
 type FilePrice = NonNullable<RouteEntry['price']>;
 type FromUpstream = Extract<FilePrice, { readonly from: 'upstream' }>;
@@ -75,9 +75,9 @@ function pricesOfList(
     ...read.flatMap((one) => one.faults),
     ...repeated.map((asset) => `${at}: has two prices in the asset ${asset}`),
   ];
-  if (list.length > 1 && memoBytes * list.length > MAX_MEMO_BYTES)
+  if (list.length > 1 && memoBytes * list.length > MAX_HEADER_MEMO_BYTES)
     faults.push(
-      `.memo: must have at most ${Math.floor(MAX_MEMO_BYTES / list.length)} bytes as JSON with ${list.length} prices, because the 402 response has it in each of them`,
+      `.memo: must have at most ${Math.floor(MAX_HEADER_MEMO_BYTES / list.length)} bytes as JSON with ${list.length} prices, because the 402 response has it in each of them`,
     );
   const [first, ...others] = values;
   if (first === undefined || faults.length > 0) return { value: null, faults };

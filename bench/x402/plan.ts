@@ -41,7 +41,7 @@ export const FULL: Size = {
   idleSeconds: 30,
   rounds: 3,
   alone: 15,
-  perLane: 4,
+  perLane: 12,
   buyers: 64,
   sustainedTurns: 1,
   sustainedSeconds: 60,

@@ -20,6 +20,8 @@ import { serveByPass } from './serve-by-pass.ts';
 import { askForPrice, type PricedTerms } from './upstream-price.ts';
 
 const RETRY_AFTER_SECONDS = '10';
+const SERIALIZED_REFUSED =
+  'this route refuses payload.serializedTransaction: send the transaction, and present payload.signature with payload.quoteToken';
 /** How long after the quote a buyer may present its payment. */
 const QUOTE_VALID_MS = 30 * 60_000;
 
@@ -59,6 +61,8 @@ export async function sell(deps: SaleDeps, sale: Sale, matched: Sale): Promise<L
   if (offer.kind === 'closed') return notSoldAnswer(offer);
   const fault = identifierFault(sale, proof);
   if (fault !== null) return labelled(jsonAnswer(400, { error: fault }), 'refused', 'payment_identifier');
+  if (proof.dialect === 'example' && sale.route.serializedTransaction === 'refused')
+    return refuse('form_not_accepted', 'Payment verification failed', { details: SERIALIZED_REFUSED });
   if (proof.dialect === 'v2' && !echoesExtensions(proof.extensions, sale.route.paymentIdentifier))
     return refuse('extension_echo_mismatch', 'extension_echo_mismatch');
   const checked = await timed(deps.observe, 'checks', () => checkProof(deps, sale, offer, proof));

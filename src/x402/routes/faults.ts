@@ -36,6 +36,7 @@ const PRICED_ONLY_KEYS = [
   'maxAnswerBytes',
   'stream',
   'paymentIdentifier',
+  'serializedTransaction',
   'accessPass',
   'retryUnsafe',
   'maxTimeoutSeconds',

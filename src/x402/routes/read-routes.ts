@@ -107,7 +107,7 @@ function routeOf(entry: RouteEntry, method: Method, prices: Prices | null): Rout
   if (prices === null) return { kind: 'free', ...common, widerThanPriced };
   const { description, mimeType, flow, stream, retryUnsafe, paymentIdentifier, maxTimeoutSeconds } = entry;
   const { maxAnswerBytes = null, memo = null, timeoutSeconds = UPSTREAM_TIMEOUT_SECONDS } = entry;
-  const { accessPass = null } = entry;
+  const { accessPass = null, serializedTransaction } = entry;
   const saleFields = {
     description,
     mimeType,
@@ -115,6 +115,7 @@ function routeOf(entry: RouteEntry, method: Method, prices: Prices | null): Rout
     stream,
     retryUnsafe,
     paymentIdentifier,
+    serializedTransaction,
     maxTimeoutSeconds,
   };
   return {

@@ -70,6 +70,8 @@ export interface PricedRoute extends CommonRoute {
   /** Whether a request with a non-idempotent method may be sent to the upstream twice. */
   readonly retryUnsafe: boolean;
   readonly paymentIdentifier: 'off' | 'optional' | 'required';
+  /** Whether a payment may be a completely signed transaction without the memo of a quote. */
+  readonly serializedTransaction: 'accepted' | 'refused';
   /** Time for which an access pass of a payment is valid after service. Null: a payment buys one request. */
   readonly accessPass: { readonly seconds: number } | null;
   readonly maxTimeoutSeconds: number;

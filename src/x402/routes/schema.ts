@@ -226,6 +226,12 @@ export const RouteEntry = z
       .enum(['off', 'optional', 'required'])
       .default('optional')
       .describe('required: buyers of x402 version 2 must send one. The other forms of payment have none'),
+    serializedTransaction: z
+      .enum(['accepted', 'refused'])
+      .default('accepted')
+      .describe(
+        'Whether buyers may pay by `payload.serializedTransaction`. Who copies such a transaction before our nodes have it can present it as well',
+      ),
     accessPass: z
       .strictObject({ seconds: z.int().min(10).max(MAX_PASS_SECONDS) })
       .optional()

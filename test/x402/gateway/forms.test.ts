@@ -29,6 +29,7 @@ beforeAll(async () => {
     (upstream) => [
       { path: '/weather', price: '0.001', upstream },
       { path: '/named', price: '0.001', paymentIdentifier: 'required', upstream },
+      { path: '/own-form', price: '0.001', serializedTransaction: 'refused', upstream },
       { path: '/invoice', price: '0.001', memo: MEMO, upstream },
       { path: '/vault', price: '0.001', payTo: VAULT, upstream },
       { path: '/mistake', price: '0.001', payTo: NATIVE_MINT.toBase58(), upstream },
@@ -79,6 +80,34 @@ describe('a route that requires a payment identifier', () => {
     const url = `${shop.url}/named?n=${serial}`;
     const response = await fetch(url, { headers: await (await customer()).pays(url) });
     expect([response.status, shop.asked.length]).toEqual([400, 0]);
+  });
+});
+
+describe('a route that refuses serialized transactions', () => {
+  it('stores and sends none, and says which form to use', async () => {
+    const url = `${shop.url}/own-form?n=${serial}`;
+    const buyer = await shop.buyer();
+    const { response, quote, payload } = await buyAsExample(url, buyer);
+    expect([response.status, await response.json()]).toMatchObject([
+      402,
+      {
+        details: expect.stringContaining('present payload.signature'),
+        payment: { quoteToken: expect.any(String) },
+      },
+    ]);
+    // The same bytes still buy elsewhere, so they were neither stored nor sent.
+    const elsewhere = await showPayment(`${shop.url}/weather?n=${serial}`, buyer, quote, payload);
+    expect([elsewhere.status, shop.asked.length]).toEqual([200, 1]);
+  });
+
+  it('sells to clients of version 1 and of version 2, and to those that submit their transaction', async () => {
+    const url = `${shop.url}/own-form?n=${serial}`;
+    const responses = [
+      await buyAsVersion1(url),
+      await fetch(url, { headers: await (await customer()).pays(url) }),
+      (await buyAsSubmitter(url, await shop.buyer())).response,
+    ];
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 });
 

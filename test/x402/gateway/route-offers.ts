@@ -58,6 +58,7 @@ export function routeOffers({
     maxAnswerBytes: null,
     retryUnsafe: false,
     paymentIdentifier: 'off',
+    serializedTransaction: 'accepted',
     accessPass: null,
     discovery: null,
     maxTimeoutSeconds: 60,

@@ -44,6 +44,7 @@ describe('a routes file', () => {
       stream: false,
       retryUnsafe: false,
       paymentIdentifier: 'optional',
+      serializedTransaction: 'accepted',
       accessPass: null,
       maxTimeoutSeconds: 60,
       memo: null,

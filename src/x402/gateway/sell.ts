@@ -21,7 +21,7 @@ import { askForPrice, type PricedTerms } from './upstream-price.ts';
 
 const RETRY_AFTER_SECONDS = '10';
 const SERIALIZED_REFUSED =
-  'this route refuses payload.serializedTransaction: send the transaction, and present payload.signature with payload.quoteToken';
+  'this route refuses payload.serializedTransaction. Do not send this transaction: sign one of another form, by the terms of this response';
 /** How long after the quote a buyer may present its payment. */
 const QUOTE_VALID_MS = 30 * 60_000;
 

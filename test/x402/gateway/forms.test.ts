@@ -84,14 +84,14 @@ describe('a route that requires a payment identifier', () => {
 });
 
 describe('a route that refuses serialized transactions', () => {
-  it('stores and sends none, and says which form to use', async () => {
+  it('stores and sends none, and says that its buyer must not send it either', async () => {
     const url = `${shop.url}/own-form?n=${serial}`;
     const buyer = await shop.buyer();
     const { response, quote, payload } = await buyAsExample(url, buyer);
     expect([response.status, await response.json()]).toMatchObject([
       402,
       {
-        details: expect.stringContaining('present payload.signature'),
+        details: expect.stringContaining('Do not send this transaction: sign one of another form'),
         payment: { quoteToken: expect.any(String) },
       },
     ]);

@@ -5,6 +5,7 @@ import { localCommand } from '../../src/cli/command.ts';
 import { DEV_FILE, missingSetting, readDevFile } from '../../src/cli/dev-file.ts';
 import { EXIT, UsageError } from '../../src/cli/exit.ts';
 import { type Output, type OutputOptions, run } from '../../src/cli/output.ts';
+import { isTransientFailure } from '../../src/domain/http-status.ts';
 import { messageHashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import type { PaymentForm, SellerTerms } from '../localstack/buyer.ts';
@@ -12,8 +13,6 @@ import type { KeptPayment } from './kept-payment.ts';
 
 const FORMS: readonly PaymentForm[] = ['v2', 'v1', 'example', 'submitted'];
 const KEY_BYTES = 64;
-/** Request Timeout, Too Early, Too Many Requests: the request may be repeated unchanged. */
-const REPEATABLE_STATUSES: readonly number[] = [408, 425, 429];
 
 interface BuyOptions extends OutputOptions {
   readonly key?: string | undefined;
@@ -126,7 +125,7 @@ function describePayment(transaction: Uint8Array): {
  * repetition.
  */
 function isFinalAnswer({ status, headers }: Response, body: string): boolean {
-  if (status >= 500 || REPEATABLE_STATUSES.includes(status)) return false;
+  if (isTransientFailure(status)) return false;
   return status !== 402 || headers.has('payment-required') || body.includes('duplicate_settlement');
 }
 

@@ -1,3 +1,4 @@
+import { isTransientFailure } from '../domain/http-status.ts';
 import type { StoredAnswer } from '../ledger/x402/payments.ts';
 import { request } from '../shims/undici.ts';
 import { upstreamResponseHeaders } from './routes/headers.ts';
@@ -90,8 +91,6 @@ async function askOnce(
 }
 
 const FOLLOWED_REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
-/** Refusals that a later repetition of the request can overcome. */
-const TRANSIENT_REFUSALS: readonly number[] = [408, 425, 429];
 
 /**
  * Where a redirect leads, if it is followed: only that of a GET, and only to the origin of the upstream, which may get
@@ -112,7 +111,7 @@ export function redirectTarget(
 /** What a response with this status makes of the obligation. A redirect is no resource: nothing was served by it. */
 export function verdictOf(status: number): 'served' | 'owed' | 'refundable' {
   if (status >= 200 && status < 300) return 'served';
-  return status >= 500 || TRANSIENT_REFUSALS.includes(status) ? 'owed' : 'refundable';
+  return isTransientFailure(status) ? 'owed' : 'refundable';
 }
 
 /** Why a response has not served the request. */
